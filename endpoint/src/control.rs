@@ -1,0 +1,49 @@
+//! What the orchestrator and the two role processes say to each other, as JSON lines.
+//!
+//! A role inherits two pipes: it reads [`Order`]s from standard input and writes [`Message`]s to descriptor 3.
+//! Standard output and error stay the console's. Readiness is a message: nobody waits for a time to pass.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Failure, Record};
+
+/// The descriptor a role writes its messages to.
+pub const MESSAGE_FD: i32 = 3;
+
+/// From the orchestrator to a role.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Order {
+    /// First line: begin.
+    Begin {
+        /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+        epoch_ns: u64,
+        /// Hex DER of the server's certificate (client of `tls` and `quic` only).
+        certificate: Option<String>,
+    },
+    /// To the server: no more clients will come. Report and exit.
+    Finish,
+}
+
+/// From a role to the orchestrator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Message {
+    /// Server: listening; a client may dial.
+    Ready {
+        /// Hex DER of the certificate it will present, if it has one.
+        certificate: Option<String>,
+    },
+    /// To be written to `records.jsonl` as it is.
+    Write {
+        /// The record.
+        line: Record,
+    },
+    /// Last message of a role that did all it was asked.
+    Done,
+    /// Last message of a role that could not.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+}

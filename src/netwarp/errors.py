@@ -1,0 +1,85 @@
+"""The exceptions netwarp raises, as a tree.
+
+    NetwarpError            exit status 1
+    ├── InputError          exit status 2: the user can mend it, nothing was run
+    │   └── StudyError      a study file or option that cannot be run
+    ├── BackendError        a place to run that is not ready, or cannot do what a job asks
+    ├── RecordError         a job or record file that is not in the wire format
+    ├── RunDirectoryError   a run directory that cannot be written, or is in use
+    └── ResultError         a table of results that cannot be read or written
+
+The command line prints the message of any of them as one line and exits with its status.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+class NetwarpError(Exception):
+    """Whatever netwarp refuses or fails at, with a message for the user."""
+
+    exit_status = 1
+
+
+class InputError(NetwarpError):
+    """The user asked for something impossible; nothing was run."""
+
+    exit_status = 2
+
+
+class StudyError(InputError):
+    """A study that cannot be run: names the file, the key, the value, the reason and the remedy."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        file: str,
+        key: str | None = None,
+        value: Any = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.file = file
+        """Where it stands: a path, or the command it was given to."""
+        self.key = key
+        """Dotted key, or option, if one is to blame."""
+        self.value = value
+        """What was found there; None if the key is missing."""
+        self.reason = reason
+        """What is wrong with it."""
+        self.remedy = remedy
+        """What would be right."""
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = self.file
+        if self.key is not None:
+            where += f": {self.key}"
+            if self.value is not None:
+                where += f" = {show_value(self.value)}"
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{where}: {self.reason}{remedy}"
+
+
+class BackendError(NetwarpError):
+    """A backend is not ready, or cannot do what a job asks for."""
+
+
+class RecordError(NetwarpError):
+    """A job or record file is not in the wire format."""
+
+
+class RunDirectoryError(NetwarpError):
+    """A run directory cannot be written, or is in use."""
+
+
+class ResultError(NetwarpError):
+    """A table of results cannot be read or written."""
+
+
+def show_value(value: Any) -> str:
+    """Write a value as it would stand in a study file, cut to a readable length."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else text[:77] + "…"

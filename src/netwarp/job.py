@@ -1,0 +1,236 @@
+"""The job: what the planner hands the endpoint, as one JSON object.
+
+The Rust half of this definition is ``endpoint/src/job.rs``; both read and write the golden files in
+``tests/golden``. Everything is resolved here: no defaults, no units in strings, no randomness left
+to draw. The way back is ``record.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from netwarp.errors import RecordError
+
+FORMAT: Literal[1] = 1
+"""Version of the wire format. A reader refuses any other."""
+
+U32 = Annotated[int, Field(ge=0, lt=2**32)]
+U64 = Annotated[int, Field(ge=0, lt=2**64)]
+Ratio = Annotated[float, Field(ge=0, le=1)]
+Heading = Literal["down", "up"]
+TransportKind = Literal["tcp", "tls", "sctp", "quic"]
+
+
+class Wire(BaseModel):
+    """An object of the wire format: immutable, every key known, every key present."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+
+class Job(Wire):
+    """One run, resolved to numbers."""
+
+    format: Literal[1]
+    """Version of the wire format."""
+    run: str
+    """Name of the run in messages, such as `c003-r01`."""
+    seed: U64
+    """Seeds what the endpoint itself draws. The paths carry their own seeds."""
+    paths: tuple[Path, ...] = Field(min_length=1, strict=False)
+    """One router for each; the first is the one used unless the transport can use more."""
+    transport: Transport
+    """How bytes travel."""
+    workload: Bulk
+    """What travels."""
+    limits: Limits
+    """When to give up."""
+
+
+class Path(Wire):
+    """Client — router — server."""
+
+    mtu_bytes: U32
+    """Largest IP packet, headers included."""
+    down: Direction
+    """Server to client."""
+    up: Direction
+    """Client to server."""
+
+
+class Direction(Wire):
+    """What one direction of a path does to packets: one `sch_netem` on the router."""
+
+    delay_ns: U64
+    """One-way delay (mean, when there is jitter)."""
+    jitter_ns: U64
+    """Spread of the delay: half width (uniform) or standard deviation (other distributions)."""
+    jitter_correlation: Ratio
+    """Correlation of successive delays, 0 to 1."""
+    distribution: Literal["uniform", "normal", "pareto", "paretonormal"]
+    """Shape of the delay's distribution."""
+    loss: Loss
+    """How packets are lost."""
+    rate_bit_s: U64 | None
+    """Bottleneck rate of Ethernet frames (without preamble and FCS); none is unlimited."""
+    limit_packets: U32
+    """Packets netem holds at most: those in the delay line and those queued for the bottleneck."""
+    reorder: Reorder
+    """Share of packets sent on at once, overtaking the delay line."""
+    duplicate_ratio: Ratio
+    """Share of packets sent twice, 0 to 1."""
+    corrupt_ratio: Ratio
+    """Share of packets with one bit flipped, 0 to 1."""
+    seed: U64
+    """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
+
+
+class NoLoss(Wire):
+    """No packet is lost."""
+
+    kind: Literal["none"]
+    """Always `none`."""
+
+
+class RandomLoss(Wire):
+    """Each packet is lost on its own, with this probability."""
+
+    kind: Literal["random"]
+    """Always `random`."""
+    ratio: Ratio
+    """Probability, 0 to 1."""
+    correlation: Ratio
+    """Correlation of successive draws, 0 to 1."""
+
+
+class GemodelLoss(Wire):
+    """Gilbert-Elliott loss, a two-state Markov chain.
+
+    Gilbert 1960, Elliott 1963; netem's `gemodel`.
+    """
+
+    kind: Literal["gemodel"]
+    """Always `gemodel`."""
+    p: Ratio
+    """Probability of going from good to bad."""
+    r: Ratio
+    """Probability of going from bad to good."""
+    loss_bad: Ratio
+    """Loss probability in the bad state (1 - h)."""
+    loss_good: Ratio
+    """Loss probability in the good state (1 - k)."""
+
+
+Loss = Annotated[NoLoss | RandomLoss | GemodelLoss, Field(discriminator="kind")]
+
+
+class Reorder(Wire):
+    """netem's `reorder`."""
+
+    ratio: Ratio
+    """Share of packets sent on at once; 0 is none."""
+    correlation: Ratio
+    """Correlation of successive draws, 0 to 1."""
+    gap: U32
+    """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""
+
+
+class Transport(Wire):
+    """How bytes travel."""
+
+    kind: TransportKind
+    """Which protocol."""
+    congestion: str
+    """Congestion control by its name in the stack."""
+    buffer_bytes: U64
+    """Socket buffers and flow-control windows, each side, send and receive."""
+    initial_window_packets: U32
+    """First flight, in full-size packets."""
+    mss_bytes: U32 | None
+    """Largest payload of a packet, if smaller than the MTU allows."""
+    nodelay: bool
+    """Send small writes at once (Nagle's algorithm off)."""
+
+
+class Bulk(Wire):
+    """One file, as fast as it goes."""
+
+    kind: Literal["bulk"]
+    """Always `bulk`."""
+    direction: Heading
+    """Which way the content goes."""
+    content: Content
+    """What is sent."""
+    verify: bool
+    """Hash at both ends and compare; otherwise the receiver counts and discards."""
+
+
+class Seeded(Wire):
+    """Incompressible bytes made from a seed."""
+
+    kind: Literal["seeded"]
+    """Always `seeded`."""
+    seed: U64
+    """Same seed, same bytes."""
+    size_bytes: U64
+    """How many."""
+
+
+class FileContent(Wire):
+    """A file readable where the sender runs."""
+
+    kind: Literal["file"]
+    """Always `file`."""
+    path: str
+    """Absolute path."""
+    size_bytes: U64
+    """As the planner saw it; a run on a file that changed since is refused."""
+
+
+Content = Annotated[Seeded | FileContent, Field(discriminator="kind")]
+
+
+class Limits(Wire):
+    """When to give up."""
+
+    virtual_ns: U64
+    """The run has failed when its own clock says more than this."""
+
+
+for _model in (Job, Path, Direction, Bulk):
+    _model.model_rebuild()
+
+
+def job_to_json(job: Job) -> str:
+    """Write a job canonically: sorted keys, one line. Equal jobs give equal text."""
+    return json.dumps(job.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"
+
+
+def job_sha256(job: Job) -> str:
+    """Hash what a run does, not what it is called: equal hashes give equal measurements."""
+    content = job.model_dump(mode="json", exclude={"run"})
+    return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def job_from_json(text: str, source: str = "job") -> Job:
+    """Read a job.
+
+    Raises:
+        RecordError: not a job of this format; the message names ``source``.
+    """
+    try:
+        return Job.model_validate_json(text)
+    except ValidationError as error:
+        raise RecordError(f"{source}: not a job of format {FORMAT}: {first_error(error)}") from None
+
+
+def first_error(error: ValidationError) -> str:
+    """Say what is wrong first, and where in the object."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]

@@ -1,0 +1,227 @@
+"""The records: what the endpoint gives back, one JSON object a line.
+
+The Rust half of this definition is ``endpoint/src/record.rs``; both read the golden files in
+``tests/golden``. Times are integer nanoseconds since the run's epoch (the path is built, nobody has
+sent anything), read from one clock for both sides.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from netwarp.errors import RecordError
+from netwarp.job import FORMAT, U32, U64, Heading, TransportKind, Wire, first_error
+
+Side = Literal["client", "server"]
+
+
+class Start(Wire):
+    """First record: who writes."""
+
+    record: Literal["start"]
+    """Always `start`."""
+    format: Literal[1]
+    """Version of the wire format."""
+    run: str
+    """The job's name."""
+    endpoint: str
+    """Version of the endpoint."""
+    kernel: str
+    """`uname -sr` of the kernel that carried the packets."""
+    clock: Literal["virtual", "real"]
+    """Whether time is the guest's, which jumps when idle, or the wall's."""
+
+
+class Connection(Wire):
+    """One side of one connection, written when it is over."""
+
+    record: Literal["connection"]
+    """Always `connection`."""
+    side: Side
+    """Who speaks: the client dials, the server listens."""
+    connection: U32
+    """0 for the first."""
+    start_ns: U64
+    """Call of `connect` (client), acceptance (server)."""
+    connected_ns: U64
+    """Ready for application data."""
+    settings: Settings
+    """What the stack really used."""
+    stats: Stats
+    """What the stack counted."""
+
+
+class Settings(Wire):
+    """What a stack really used, read back where it can be."""
+
+    transport: TransportKind
+    """Which protocol."""
+    congestion: str
+    """Congestion control by its name in the stack."""
+    initial_window_bytes: U64
+    """First flight in bytes of payload, as configured."""
+    mss_bytes: U32
+    """Largest payload of one packet in use at the end."""
+    send_buffer_bytes: U64
+    """Send buffer or send window limit."""
+    receive_buffer_bytes: U64
+    """Receive buffer or flow-control window limit."""
+    paced: bool
+    """Whether the stack spaces its packets out."""
+
+
+class Stats(Wire):
+    """What a stack counted on one connection; null where it cannot say."""
+
+    retransmitted_packets: U64 | None
+    """TCP: `tcpi_total_retrans`; SCTP: `sas_rtxchunks`; QUIC: packets declared lost."""
+    smoothed_rtt_ns: U64 | None
+    """Smoothed RTT at the end."""
+    min_rtt_ns: U64 | None
+    """Smallest RTT the stack saw."""
+    congestion_window_bytes: U64 | None
+    """Congestion window at the end."""
+    busy_ns: U64 | None
+    """Time with something to send."""
+    receive_window_limited_ns: U64 | None
+    """Of it, held back by the peer's window."""
+    send_buffer_limited_ns: U64 | None
+    """Of it, held back by the send buffer."""
+
+
+class Transfer(Wire):
+    """One content moved over one stream, once for each end."""
+
+    record: Literal["transfer"]
+    """Always `transfer`."""
+    side: Side
+    """Who speaks."""
+    connection: U32
+    """Index of the connection."""
+    stream: U32
+    """Index of the stream on it."""
+    direction: Heading
+    """Which way the content went."""
+    bytes: U64
+    """Content bytes sent or received."""
+    first_byte_ns: U64
+    """Receiver: first content byte at hand. Sender: first byte handed to the transport."""
+    last_byte_ns: U64
+    """Receiver: last content byte at hand. Sender: the receiver's confirmation at hand."""
+    sha256: str | None
+    """Hex SHA-256 of the content as this end saw it, if asked for."""
+
+
+class Calibration(Wire):
+    """What one direction of a path really did, counted on its links before the probes."""
+
+    record: Literal["calibration"]
+    """Always `calibration`."""
+    path: U32
+    """Index of the path."""
+    direction: Heading
+    """Which way."""
+    interval_ns: U64
+    """Counted from the epoch to here."""
+    offered_packets: U64
+    """Wire packets the sender's link carried to the router."""
+    offered_bytes: U64
+    """Their bytes, Ethernet headers included."""
+    delivered_packets: U64
+    """Wire packets the receiver's link carried from the router."""
+    delivered_bytes: U64
+    """Their bytes, Ethernet headers included."""
+    dropped_packets: U64
+    """Packets netem dropped: lost at random, or for a full queue."""
+    left_packets: U64
+    """Packets still in netem when counted."""
+
+
+class Probe(Wire):
+    """Idle-path probes after the workload: UDP packets of a few bytes, echoed."""
+
+    record: Literal["probe"]
+    """Always `probe`."""
+    path: U32
+    """Index of the path."""
+    sent: U32
+    """Probes sent."""
+    received: U32
+    """Probes that came back."""
+    min_rtt_ns: U64 | None
+    """Smallest time there and back, if any came back."""
+    min_delay_down_ns: U64 | None
+    """Smallest one-way time, server to client."""
+    min_delay_up_ns: U64 | None
+    """Smallest one-way time, client to server."""
+
+
+class End(Wire):
+    """Last record: how it went. A run without it did not finish."""
+
+    record: Literal["end"]
+    """Always `end`."""
+    virtual_ns: U64
+    """The run's clock."""
+    failure: Failure | None
+    """Null when all that was asked happened."""
+
+
+class Failure(Wire):
+    """Why a run failed."""
+
+    stage: str
+    """What was being done: `setup`, `server`, `client`, `limit`, `verify`, `teardown`."""
+    message: str
+    """What went wrong, on what."""
+
+
+Record = Annotated[
+    Start | Connection | Transfer | Calibration | Probe | End, Field(discriminator="record")
+]
+for _model in (Connection, End):
+    _model.model_rebuild()
+
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+def record_from_json(line: str, source: str = "record") -> Record:
+    """Read one line of ``records.jsonl``.
+
+    Raises:
+        RecordError: not a record of this format; the message names ``source``.
+    """
+    try:
+        return _RECORD.validate_json(line)
+    except ValidationError as error:
+        raise RecordError(
+            f"{source}: not a record of format {FORMAT}: {first_error(error)}"
+        ) from None
+
+
+def record_to_json(record: Record) -> str:
+    """Write one record as one line, without the newline, as the endpoint would."""
+    return json.dumps(record.model_dump(mode="json"))
+
+
+def read_records(path: Path) -> list[Record]:
+    """Read a run's records.
+
+    Raises:
+        RecordError: unreadable, or a line is not a record; the message names file and line. A last
+            line without newline is a write cut short.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"cannot read the records in {path}: {error}") from None
+    if text and not text.endswith("\n"):
+        raise RecordError(f"{path}: the last line was cut short: the run was stopped while writing")
+    return [
+        record_from_json(line, f"{path}:{number}")
+        for number, line in enumerate(text.splitlines(), start=1)
+    ]

@@ -1,0 +1,218 @@
+"""Reads and writes quantities with units: ``100ms``, ``50mbit``, ``5%``, ``10MB``, ``1bdp``.
+
+Internally everything is a plain number whose unit stands in its name: nanoseconds, bit/s, bytes,
+ratios from 0 to 1. Arithmetic is exact (``decimal``): ``0.1ms`` is 100 000 ns and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+NS_PER_S = 1_000_000_000
+UNLIMITED = "unlimited"
+
+_DURATION_NS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+}
+# Rates are decimal bit/s, as everywhere in networking (and in tc).
+_RATE_BIT_S = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_SIZE_BYTES = {
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+}
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([^\d\s].*)?")
+# The kernel keeps delays, rates and sizes in signed 64-bit numbers.
+_LARGEST = 2**63 - 1
+
+
+class UnitError(ValueError):
+    """A quantity that cannot be read: the reason, and what would be right."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{reason}; {remedy}")
+
+
+@dataclass(frozen=True)
+class QueueLength:
+    """Room for packets that wait for the bottleneck, beyond the delay line."""
+
+    amount: Decimal
+    unit: Literal["bdp", "bytes", "packets"]
+
+    def __str__(self) -> str:
+        if self.unit == "bytes":
+            return format_size(int(self.amount))
+        return f"{_plain(self.amount)}{'bdp' if self.unit == 'bdp' else 'p'}"
+
+
+def parse_duration_ns(text: object) -> int:
+    """Read a duration such as ``100ms`` into nanoseconds.
+
+    Raises:
+        UnitError: not a duration, negative, or finer than a nanosecond.
+    """
+    remedy = 'write a duration such as "100ms", "1.5s" or "250us"'
+    return _whole(_scaled(text, _DURATION_NS, "a duration", remedy), "a nanosecond", remedy)
+
+
+def parse_rate_bit_s(text: object) -> int | None:
+    """Read a rate such as ``50mbit`` into bit/s; ``unlimited`` is None.
+
+    Raises:
+        UnitError: not a rate, or below 8 bit/s (netem counts in whole bytes per second).
+    """
+    remedy = 'write a rate such as "50mbit", "1.5gbit" or "unlimited"'
+    if isinstance(text, str) and text.strip().lower() == UNLIMITED:
+        return None
+    lowered = re.sub(r"(/s|ps)$", "", text.strip().lower()) if isinstance(text, str) else text
+    rate_bit_s = _whole(_scaled(lowered, _RATE_BIT_S, "a rate", remedy), "one bit/s", remedy)
+    if rate_bit_s < 8:
+        raise UnitError("a rate must be at least 8bit", remedy)
+    return rate_bit_s
+
+
+def parse_size_bytes(text: object) -> int:
+    """Read a size such as ``10MB`` (decimal) or ``4MiB`` (binary) into bytes.
+
+    Raises:
+        UnitError: not a size, zero, negative, or not a whole number of bytes.
+    """
+    remedy = 'write a size such as "10MB", "64kB" or "4MiB"'
+    size_bytes = _whole(_scaled(text, _SIZE_BYTES, "a size", remedy), "one byte", remedy)
+    if size_bytes == 0:
+        raise UnitError("a size must be at least 1B", remedy)
+    return size_bytes
+
+
+def parse_ratio(text: object) -> float:
+    """Read a percentage such as ``5%`` into a ratio from 0 to 1.
+
+    A bare number is refused unless it is 0: 0.05 and 5 have both been meant as five percent.
+
+    Raises:
+        UnitError: not a percentage, negative, or above 100 %.
+    """
+    remedy = 'write a percentage from "0%" to "100%"'
+    if text == 0 and not isinstance(text, bool):
+        return 0.0
+    ratio = _scaled(text, {"%": Decimal("0.01")}, "a percentage", remedy)
+    if ratio > 1:
+        raise UnitError("more than 100 %", remedy)
+    return float(ratio)
+
+
+def parse_queue(text: object) -> QueueLength:
+    """Read a queue length: ``1bdp``, ``64kB`` or ``1000p`` (packets).
+
+    Raises:
+        UnitError: not a queue length, or zero: a queue without room passes nothing.
+    """
+    remedy = 'write a queue such as "1bdp", "64kB" or "1000p" (packets)'
+    number, unit = _split(text, "a queue length", remedy)
+    if number <= 0:
+        raise UnitError("a queue must have room for at least one packet", remedy)
+    match unit.lower():
+        case "bdp":
+            return QueueLength(number, "bdp")
+        case "p" | "packet" | "packets":
+            return QueueLength(Decimal(_whole(number, "one packet", remedy)), "packets")
+        case lowered if lowered in _SIZE_BYTES:
+            return QueueLength(Decimal(parse_size_bytes(text)), "bytes")
+    raise UnitError(_unknown_unit(unit, ["bdp", "p", "B", "kB", "MB", "KiB", "MiB"]), remedy)
+
+
+def format_duration(duration_ns: int) -> str:
+    """Write nanoseconds in the largest of s, ms, us and ns that is not larger than the duration."""
+    for unit in ("s", "ms", "us"):
+        if duration_ns >= _DURATION_NS[unit] or duration_ns == 0:
+            return f"{_plain(Decimal(duration_ns) / _DURATION_NS[unit])}{unit}"
+    return f"{duration_ns}ns"
+
+
+def format_rate(rate_bit_s: int | None) -> str:
+    """Write bit/s in the largest fitting decimal unit; None is ``unlimited``."""
+    if rate_bit_s is None:
+        return UNLIMITED
+    for unit in ("gbit", "mbit", "kbit"):
+        if rate_bit_s >= _RATE_BIT_S[unit]:
+            return f"{_plain(Decimal(rate_bit_s) / _RATE_BIT_S[unit])}{unit}"
+    return f"{rate_bit_s}bit"
+
+
+def format_size(size_bytes: int) -> str:
+    """Write bytes in binary units where they divide evenly, else in decimal ones."""
+    for unit in ("GiB", "MiB", "KiB"):
+        scale = _SIZE_BYTES[unit.lower()]
+        if size_bytes and size_bytes % scale == 0:
+            return f"{size_bytes // scale}{unit}"
+    for unit in ("GB", "MB", "kB"):
+        scale = _SIZE_BYTES[unit.lower()]
+        if size_bytes >= scale:
+            return f"{_plain(Decimal(size_bytes) / scale)}{unit}"
+    return f"{size_bytes}B"
+
+
+def format_ratio(ratio: float) -> str:
+    """Write a ratio as a percentage."""
+    return f"{_plain(Decimal(repr(ratio)) * 100)}%"
+
+
+def _scaled(
+    text: object, units: dict[str, int] | dict[str, Decimal], what: str, remedy: str
+) -> Decimal:
+    number, unit = _split(text, what, remedy)
+    # Case matters to nobody here: "10MB", "10mb" and "50Mbit" have one reading each.
+    scale = units.get(unit.lower())
+    if scale is None and number == 0 and not unit:
+        return Decimal(0)
+    if scale is None:
+        raise UnitError(_unknown_unit(unit, list(units)), remedy)
+    if number < 0:
+        raise UnitError(f"{what} cannot be negative", remedy)
+    scaled = number * scale
+    if scaled > _LARGEST:
+        raise UnitError(f"too large for {what}", remedy)
+    return scaled
+
+
+def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        text = str(text)
+    if not isinstance(text, str):
+        raise UnitError(f"not {what}", remedy)
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        raise UnitError(f"not {what}", remedy)
+    return Decimal(match[1]), (match[2] or "").strip()
+
+
+def _unknown_unit(unit: str, known: list[str]) -> str:
+    return f'unknown unit "{unit}" (known: {", ".join(known)})' if unit else "the unit is missing"
+
+
+def _whole(number: Decimal, grain: str, remedy: str) -> int:
+    if number != number.to_integral_value():
+        raise UnitError(f"finer than {grain}", remedy)
+    return int(number)
+
+
+def _plain(number: Decimal) -> str:
+    """Write a decimal without exponent and trailing zeros."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
