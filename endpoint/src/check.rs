@@ -1,0 +1,154 @@
+//! What a job must satisfy beyond its types.
+//!
+//! The planner has refused bad studies with file and line; this guards against a job written by something else, and
+//! against values that the kernel would change in silence.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::job::{Content, Direction, FORMAT, Job, Loss, Workload};
+
+/// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
+const JITTER_MAX_NS: u64 = i32::MAX as u64;
+
+/// Linux keeps twice a socket buffer's size in an `int`.
+const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
+
+/// Reads a job and refuses an unsound one.
+pub fn load(file: &Path) -> Result<Job> {
+    let text = fs::read(file).with_context(|| format!("read the job {}", file.display()))?;
+    let job = serde_json::from_slice(&text).with_context(|| format!("understand the job {}", file.display()))?;
+    let problems = problems(&job);
+    ensure!(problems.is_empty(), "the job {} cannot be run: {}", file.display(), problems.join("; "));
+    Ok(job)
+}
+
+/// Everything that is wrong with a job, as `key: what is wrong`.
+pub fn problems(job: &Job) -> Vec<String> {
+    let mut problems = Problems(Vec::new());
+    problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
+    problems.require(job.paths.len() == 1, "paths", || {
+        format!("has {} entries, this endpoint builds exactly one path", job.paths.len())
+    });
+    for (index, path) in job.paths.iter().enumerate() {
+        let at = format!("paths[{index}]");
+        problems.require((68..=65_535).contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
+            format!("is {}, IPv4 allows 68 to 65535", path.mtu_bytes)
+        });
+        problems.check_direction(&format!("{at}.down"), &path.down);
+        problems.check_direction(&format!("{at}.up"), &path.up);
+    }
+    let transport = &job.transport;
+    problems.require((4096..=BUFFER_MAX_BYTES).contains(&transport.buffer_bytes), "transport.buffer_bytes", || {
+        format!("is {}, sockets take 4096 to {BUFFER_MAX_BYTES}", transport.buffer_bytes)
+    });
+    problems.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
+    problems.require(!transport.congestion.is_empty(), "transport.congestion", || "is empty".to_owned());
+    let Workload::Bulk { content, .. } = &job.workload;
+    if let Content::File { path, .. } = content {
+        problems.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
+    }
+    problems.0
+}
+
+struct Problems(Vec<String>);
+
+impl Problems {
+    fn require(&mut self, holds: bool, key: &str, otherwise: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(format!("{key}: {}", otherwise()));
+        }
+    }
+
+    fn check_share(&mut self, key: String, ratio: f64) {
+        self.require((0.0..=1.0).contains(&ratio), &key, || format!("is {ratio}, must lie between 0 and 1"));
+    }
+
+    fn check_direction(&mut self, at: &str, direction: &Direction) {
+        for (key, ratio) in shares(direction) {
+            self.check_share(format!("{at}.{key}"), ratio);
+        }
+        self.require(i64::try_from(direction.delay_ns).is_ok(), &format!("{at}.delay_ns"), || {
+            format!("is {}, netem takes at most {}", direction.delay_ns, i64::MAX)
+        });
+        self.require(direction.jitter_ns <= JITTER_MAX_NS, &format!("{at}.jitter_ns"), || {
+            format!("is {}, netem takes at most {JITTER_MAX_NS}", direction.jitter_ns)
+        });
+        self.require(direction.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
+        self.require(direction.rate_bit_s.is_none_or(|rate| rate >= 8), &format!("{at}.rate_bit_s"), || {
+            "is below 8, and netem counts whole bytes a second".to_owned()
+        });
+        self.require(direction.reorder.ratio == 0.0 || direction.delay_ns > 0, &format!("{at}.reorder"), || {
+            "needs a delay to overtake".to_owned()
+        });
+    }
+}
+
+fn shares(direction: &Direction) -> Vec<(&'static str, f64)> {
+    let mut shares = vec![
+        ("jitter_correlation", direction.jitter_correlation),
+        ("reorder.ratio", direction.reorder.ratio),
+        ("reorder.correlation", direction.reorder.correlation),
+        ("duplicate_ratio", direction.duplicate_ratio),
+        ("corrupt_ratio", direction.corrupt_ratio),
+    ];
+    match direction.loss {
+        Loss::None {} => {}
+        Loss::Random { ratio, correlation } => {
+            shares.extend([("loss.ratio", ratio), ("loss.correlation", correlation)]);
+        }
+        Loss::Gemodel { p, r, loss_bad, loss_good } => {
+            shares.extend([("loss.p", p), ("loss.r", r), ("loss.loss_bad", loss_bad), ("loss.loss_good", loss_good)])
+        }
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn golden_job() -> Job {
+        serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
+    }
+
+    #[test]
+    fn golden_jobs_are_sound() {
+        assert_eq!(problems(&golden_job()), Vec::<String>::new());
+        let quic = serde_json::from_str(include_str!("../../tests/golden/job-bulk-quic.json")).expect("a job");
+        assert_eq!(problems(&quic), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_problem_names_its_key() {
+        type Spoil = fn(&mut Job);
+        let spoil: [(&str, Spoil); 10] = [
+            ("format", |job| job.format = 2),
+            ("paths", |job| job.paths.push(job.paths[0].clone())),
+            ("paths[0].mtu_bytes", |job| job.paths[0].mtu_bytes = 40),
+            ("paths[0].down.loss.p", |job| {
+                job.paths[0].down.loss = Loss::Gemodel { p: 1.2, r: 0.1, loss_bad: 1.0, loss_good: 0.0 };
+            }),
+            ("paths[0].up.loss.ratio", |job| {
+                job.paths[0].up.loss = Loss::Random { ratio: f64::NAN, correlation: 0.0 };
+            }),
+            ("paths[0].up.jitter_ns", |job| job.paths[0].up.jitter_ns = 3_000_000_000),
+            ("paths[0].up.rate_bit_s", |job| job.paths[0].up.rate_bit_s = Some(0)),
+            ("paths[0].down.reorder", |job| job.paths[0].down.delay_ns = 0),
+            ("transport.buffer_bytes", |job| job.transport.buffer_bytes = u64::MAX),
+            ("workload.content.path", |job| {
+                let Workload::Bulk { content, .. } = &mut job.workload;
+                *content = Content::File { path: "relative".into(), size_bytes: 1 };
+            }),
+        ];
+        for (key, spoil) in spoil {
+            let mut job = golden_job();
+            spoil(&mut job);
+            let found = problems(&job);
+            assert_eq!(found.len(), 1, "{key}: {found:?}");
+            assert!(found[0].starts_with(&format!("{key}: ")), "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The clock both sides of a run share: `CLOCK_MONOTONIC`, and the *held clock* of virtual time.
+//!
+//! In a guest under `time-travel=inf-cpu` computing takes no time: the clock stands still from one blocking call to
+//! the next (`arch/um/kernel/time.c`; a read alone moves it, by 256 ns, so that loops on the clock end). A time read
+//! once is therefore still true until the process blocks, and a QUIC stack that asks eleven times a packet needs to
+//! ask the kernel only once each time it wakes.
+//!
+//! `build.rs` has the linker send every call of `clock_gettime` and `epoll_wait` here, tokio's and quinn's included.
+//!
+//! **Invariant:** the clock is held only where `epoll_wait` is the one call that blocks: a single thread, every
+//! descriptor non-blocking. Any other blocking call would leave the held time behind the guest's.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use libc::{CLOCK_MONOTONIC, c_int, clockid_t, epoll_event, timespec};
+
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Holds [`NONE`] or the nanoseconds last read.
+static HELD_NS: AtomicU64 = AtomicU64::new(NONE);
+static HOLDING: AtomicBool = AtomicBool::new(false);
+const NONE: u64 = u64::MAX;
+
+/// A point of `CLOCK_MONOTONIC`, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(u64);
+
+impl Moment {
+    /// The present.
+    pub fn now() -> Self {
+        let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` outlives the call. CLOCK_MONOTONIC always exists, so the call cannot fail.
+        unsafe { libc::clock_gettime(CLOCK_MONOTONIC, &mut time) };
+        Self(nanoseconds(&time))
+    }
+
+    /// Nanoseconds since the run's epoch; 0 if this was before it.
+    pub fn since(self, epoch_ns: u64) -> u64 {
+        self.0.saturating_sub(epoch_ns)
+    }
+}
+
+/// Whether this process lives in a guest's virtual time, as the guest's PID 1 says (`NETWARP_CLOCK=virtual`).
+pub fn is_virtual() -> bool {
+    std::env::var_os("NETWARP_CLOCK").is_some_and(|value| value == "virtual")
+}
+
+/// From now on, keeps the time read until the next `epoll_wait`. See the invariant above.
+pub fn hold() {
+    HOLDING.store(true, Relaxed);
+}
+
+/// Length of the kernel's tick (1/HZ), in which some of its counters are given.
+pub fn tick_ns() -> u64 {
+    let mut resolution = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `resolution` outlives the call. The coarse clocks, always there, move once a tick (`TICK_NSEC`).
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) };
+    nanoseconds(&resolution)
+}
+
+fn nanoseconds(time: &timespec) -> u64 {
+    time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
+}
+
+unsafe extern "C" {
+    fn __real_clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int;
+    fn __real_epoll_wait(epoll: c_int, events: *mut epoll_event, capacity: c_int, timeout_ms: c_int) -> c_int;
+}
+
+/// `clock_gettime(2)`, answered from the held time when there is one.
+///
+/// # Safety
+/// As for the C function: `time` must be valid for a write.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    let held_ns = HELD_NS.load(Relaxed);
+    if clock == CLOCK_MONOTONIC && held_ns != NONE {
+        let seconds = (held_ns / NANOSECONDS_PER_SECOND) as i64;
+        let rest_ns = (held_ns % NANOSECONDS_PER_SECOND) as i64;
+        // SAFETY: the caller vouches for `time`.
+        unsafe { time.write(timespec { tv_sec: seconds, tv_nsec: rest_ns }) };
+        return 0;
+    }
+    // SAFETY: the arguments are the caller's, unchanged.
+    let result = unsafe { __real_clock_gettime(clock, time) };
+    if result == 0 && clock == CLOCK_MONOTONIC && HOLDING.load(Relaxed) {
+        // SAFETY: the call succeeded, so it filled `time`.
+        HELD_NS.store(nanoseconds(unsafe { &*time }), Relaxed);
+    }
+    result
+}
+
+/// `epoll_wait(2)`. Time may have passed when it returns: the held time is dropped.
+///
+/// # Safety
+/// As for the C function: `events` must be valid for `capacity` writes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    capacity: c_int,
+    timeout_ms: c_int,
+) -> c_int {
+    // SAFETY: the arguments are the caller's, unchanged.
+    let result = unsafe { __real_epoll_wait(epoll, events, capacity, timeout_ms) };
+    // A poll that may not wait takes no virtual time.
+    if timeout_ms != 0 {
+        HELD_NS.store(NONE, Relaxed);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// One test, because holding is global: the rest of the suite must not run on a clock that stands still.
+    /// `cargo test` runs it in a process of its own through [`child`].
+    #[test]
+    #[ignore = "run by held_clock_stands_still_until_epoll_wait, alone in its process"]
+    fn child() {
+        hold();
+        let first = Instant::now();
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(Instant::now(), first, "the clock moved while it was held");
+        // SAFETY: plain system calls on a descriptor made here; one event fits.
+        unsafe {
+            let epoll = libc::epoll_create1(0);
+            let mut event = epoll_event { events: 0, u64: 0 };
+            libc::epoll_wait(epoll, &mut event, 1, 0);
+            assert_eq!(Instant::now(), first, "a poll that cannot wait let go of the clock");
+            libc::epoll_wait(epoll, &mut event, 1, 1);
+            libc::close(epoll);
+        }
+        assert!(Instant::now() - first >= Duration::from_millis(3), "the clock was still held after a wait");
+    }
+
+    #[test]
+    fn held_clock_stands_still_until_epoll_wait() {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "clock::tests::child", "--ignored"])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
+    #[test]
+    fn a_clock_not_held_moves() {
+        let first = Moment::now();
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(Moment::now().since(first.0) >= 1_000_000);
+    }
+}

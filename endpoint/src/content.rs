@@ -1,0 +1,272 @@
+//! What is sent: a file, or bytes made from a seed; and what becomes of it at the receiver.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use ring::digest::{Context as Hasher, SHA256};
+
+use crate::job::Content;
+
+/// Reads a [`Content`] front to back, hashing what passes if asked to.
+pub struct Reader {
+    source: Source,
+    size_bytes: u64,
+    position: u64,
+    hasher: Option<Hasher>,
+}
+
+enum Source {
+    Seeded { seed: u64 },
+    File { file: File, name: String },
+}
+
+impl Reader {
+    /// Opens the content.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, or whose size is no longer the job's.
+    pub fn open(content: &Content, verify: bool) -> Result<Self> {
+        let source = match content {
+            Content::Seeded { seed, .. } => Source::Seeded { seed: *seed },
+            Content::File { path, size_bytes } => open_file(path, *size_bytes)?,
+        };
+        Ok(Self { source, size_bytes: content.size_bytes(), position: 0, hasher: verify.then(new_hasher) })
+    }
+
+    /// Bytes not read yet.
+    pub fn remaining_bytes(&self) -> u64 {
+        self.size_bytes - self.position
+    }
+
+    /// Fills the buffer's front with the next bytes, as many as there are and fit; gives that part.
+    ///
+    /// # Errors
+    /// A file that cannot be read or ends early.
+    pub fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
+        let length = self.remaining_bytes().min(buffer.len() as u64) as usize;
+        let block = &mut buffer[..length];
+        match &self.source {
+            Source::Seeded { seed } => fill_seeded(*seed, self.position, block),
+            Source::File { file, name } => file
+                .read_exact_at(block, self.position)
+                .with_context(|| format!("reading {length} bytes at {} of {name}", self.position))?,
+        }
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(block);
+        }
+        self.position += length as u64;
+        Ok(block)
+    }
+
+    /// The file, when its bytes need not pass through this process: `sendfile(2)` will do.
+    pub fn sendable_file(&self) -> Option<&File> {
+        match &self.source {
+            Source::File { file, .. } if self.hasher.is_none() => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Counts as read what was sent straight from [`Self::sendable_file`].
+    pub fn advance(&mut self, bytes: u64) {
+        self.position += bytes;
+    }
+
+    /// Hex SHA-256 of what was read, if asked for.
+    pub fn into_sha256(self) -> Option<String> {
+        self.hasher.map(hex_digest)
+    }
+}
+
+/// Takes what is received: hashes it if asked to, else only counts.
+pub struct Sink {
+    remaining_bytes: u64,
+    hasher: Option<Hasher>,
+}
+
+impl Sink {
+    /// For content of this many bytes.
+    pub fn new(size_bytes: u64, verify: bool) -> Self {
+        Self { remaining_bytes: size_bytes, hasher: verify.then(new_hasher) }
+    }
+
+    /// Bytes still to come.
+    pub fn remaining_bytes(&self) -> u64 {
+        self.remaining_bytes
+    }
+
+    /// Whether nobody looks at the bytes, so that the kernel may throw them away uncopied ([`Self::skip`]).
+    pub fn discards(&self) -> bool {
+        self.hasher.is_none()
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// More bytes than were announced.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(bytes);
+        }
+        self.skip(bytes.len() as u64)
+    }
+
+    /// Counts bytes that came but were not kept.
+    ///
+    /// # Errors
+    /// More bytes than were announced.
+    pub fn skip(&mut self, bytes: u64) -> Result<()> {
+        ensure!(bytes <= self.remaining_bytes, "the peer sent more content than it was asked for");
+        self.remaining_bytes -= bytes;
+        Ok(())
+    }
+
+    /// Hex SHA-256 of what was taken, if asked for.
+    pub fn into_sha256(self) -> Option<String> {
+        self.hasher.map(hex_digest)
+    }
+}
+
+/// Writes bytes as lower-case hex digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads hex digits.
+///
+/// # Errors
+/// An odd number of digits, or something else than digits.
+pub fn from_hex(text: &str) -> Result<Vec<u8>> {
+    ensure!(text.len() % 2 == 0 && text.is_ascii(), "{} characters are not pairs of hex digits", text.len());
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).with_context(|| format!("hex digits at {at}")))
+        .collect()
+}
+
+fn open_file(path: &Path, size_bytes: u64) -> Result<Source> {
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("opening {name} to send it"))?;
+    let found = file.metadata().with_context(|| format!("reading the size of {name}"))?.len();
+    ensure!(
+        found == size_bytes,
+        "{name} has {found} bytes, but had {size_bytes} when the run was planned: leave it unchanged, or plan again"
+    );
+    Ok(Source::File { file, name })
+}
+
+fn new_hasher() -> Hasher {
+    Hasher::new(&SHA256)
+}
+
+fn hex_digest(hasher: Hasher) -> String {
+    to_hex(hasher.finish().as_ref())
+}
+
+const WORD_BYTES: u64 = size_of::<u64>() as u64;
+
+/// Fills `block` with the seeded content's bytes from `offset` on: word i is splitmix64's i-th output, little endian.
+fn fill_seeded(seed: u64, offset: u64, block: &mut [u8]) {
+    let misaligned = (offset % WORD_BYTES) as usize;
+    let mut index = offset / WORD_BYTES;
+    let mut rest = block;
+    if misaligned != 0 {
+        let word = seeded_word(seed, index).to_le_bytes();
+        let length = rest.len().min(word.len() - misaligned);
+        let (head, tail) = rest.split_at_mut(length);
+        head.copy_from_slice(&word[misaligned..misaligned + length]);
+        (rest, index) = (tail, index + 1);
+    }
+    let mut words = rest.chunks_exact_mut(WORD_BYTES as usize);
+    for word in &mut words {
+        word.copy_from_slice(&seeded_word(seed, index).to_le_bytes());
+        index += 1;
+    }
+    let tail = words.into_remainder();
+    tail.copy_from_slice(&seeded_word(seed, index).to_le_bytes()[..tail.len()]);
+}
+
+/// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), which gives any of
+/// its outputs without those before.
+fn seeded_word(seed: u64, index: u64) -> u64 {
+    let mut word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_in_blocks(content: &Content, block_bytes: usize) -> (Vec<u8>, Option<String>) {
+        let mut reader = Reader::open(content, true).unwrap();
+        let mut buffer = vec![0; block_bytes];
+        let mut all = Vec::new();
+        while reader.remaining_bytes() > 0 {
+            all.extend_from_slice(reader.read(&mut buffer).unwrap());
+        }
+        (all, reader.into_sha256())
+    }
+
+    #[test]
+    fn seeded_words_are_splitmix64() {
+        // First outputs of the reference implementation for seed 1234567 (prng.di.unimi.it/splitmix64.c).
+        let expected = [6_457_827_717_110_365_317_u64, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        let words: Vec<u64> = (0..3).map(|index| seeded_word(1_234_567, index)).collect();
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn seeded_content_does_not_depend_on_the_block_size() {
+        let content = Content::Seeded { seed: 7, size_bytes: 10_001 };
+        let whole = read_in_blocks(&content, 20_000);
+        assert_eq!(whole.0.len(), 10_001);
+        for block_bytes in [1, 7, 8, 9, 4096] {
+            assert_eq!(read_in_blocks(&content, block_bytes), whole, "blocks of {block_bytes}");
+        }
+        assert_ne!(read_in_blocks(&Content::Seeded { seed: 8, size_bytes: 10_001 }, 64), whole);
+    }
+
+    #[test]
+    fn sink_hashes_as_the_reader_does() {
+        let (bytes, sha256) = read_in_blocks(&Content::Seeded { seed: 3, size_bytes: 999 }, 100);
+        let mut sink = Sink::new(999, true);
+        bytes.chunks(33).for_each(|chunk| sink.take(chunk).unwrap());
+        assert_eq!(sink.remaining_bytes(), 0);
+        assert_eq!(sink.into_sha256(), sha256);
+    }
+
+    #[test]
+    fn sha256_is_the_standard_one() {
+        // FIPS 180-2, appendix B.1.
+        let mut sink = Sink::new(3, true);
+        sink.take(b"abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sink.into_sha256().as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn more_than_announced_is_refused() {
+        assert!(Sink::new(2, false).take(b"abc").is_err());
+    }
+
+    #[test]
+    fn a_file_that_changed_is_refused() {
+        let path = std::env::temp_dir().join(format!("netwarp-content-{}", std::process::id()));
+        std::fs::write(&path, b"four").unwrap();
+        let refused = Reader::open(&Content::File { path: path.clone(), size_bytes: 5 }, false).err().unwrap();
+        let right = Content::File { path: path.clone(), size_bytes: 4 };
+        assert_eq!(read_in_blocks(&right, 3).0, b"four");
+        std::fs::remove_file(&path).unwrap();
+        let message = format!("{refused:#}");
+        assert!(message.contains("has 4 bytes, but had 5") && message.contains(path.to_str().unwrap()), "{message}");
+    }
+
+    #[test]
+    fn hex_survives_the_round_trip() {
+        assert_eq!(from_hex(&to_hex(&[0, 1, 0xab, 0xff])).unwrap(), [0, 1, 0xab, 0xff]);
+        assert!(from_hex("abc").is_err() && from_hex("zz").is_err() && from_hex("ää").is_err());
+    }
+}

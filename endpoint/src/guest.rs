@@ -1,0 +1,114 @@
+//! PID 1 of the guest: mounts, limits, one run, power off. Nothing else runs there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use nix::mount::{MsFlags, mount};
+use nix::sys::reboot::{RebootMode, reboot};
+use nix::unistd::sync;
+
+use crate::check;
+use crate::job::{Content, Job, Workload};
+use crate::journal::Journal;
+use crate::netns::write_sysctl;
+use crate::orchestrate::{self, Stage};
+use crate::record::{ClockKind, Failure};
+
+const TMP: &str = "/tmp";
+const RUN_DIRECTORY: &str = "/tmp/run";
+const HOST_TMP: &str = "/tmp/host";
+
+/// Lives and dies as PID 1. `run_directory` is the host's.
+pub fn run(run_directory: &Path) -> ! {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("netwarp-endpoint: {panic}");
+        let failure = Failure { stage: "teardown".to_owned(), message: format!("the orchestrator broke: {panic}") };
+        report(Journal::open(Path::new(RUN_DIRECTORY)).and_then(|journal| journal.end(Some(failure))));
+        power_off();
+    }));
+    report(live(run_directory));
+    power_off()
+}
+
+fn live(run_directory: &Path) -> Result<()> {
+    mount_all(run_directory)?;
+    let mut journal = Journal::open(Path::new(RUN_DIRECTORY))?;
+    let outcome = carry_out(&mut journal);
+    journal.end(outcome.err())
+}
+
+fn carry_out(journal: &mut Journal) -> Result<(), Failure> {
+    let job_file = Path::new(RUN_DIRECTORY).join("job.json");
+    let job = check::load(&job_file).stage("setup")?;
+    raise_limits(&job).stage("setup")?;
+    reveal_content(&job).stage("setup")?;
+    orchestrate::run(&job, &job_file, ClockKind::Virtual, journal)
+}
+
+/// The root is the host's, read-only. The run directory is the only place of the host that is written to.
+fn mount_all(run_directory: &Path) -> Result<()> {
+    mount_one("proc", Path::new("/proc"), MsFlags::empty(), None)?;
+    mount_one("sysfs", Path::new("/sys"), MsFlags::empty(), None)?;
+    mount_one("tmpfs", Path::new(TMP), MsFlags::empty(), None)?;
+    fs::create_dir(RUN_DIRECTORY).with_context(|| format!("create {RUN_DIRECTORY}"))?;
+    mount_one("hostfs", Path::new(RUN_DIRECTORY), MsFlags::empty(), Some(run_directory))
+}
+
+fn mount_one(kind: &str, target: &Path, flags: MsFlags, option: Option<&Path>) -> Result<()> {
+    mount(Some(kind), target, Some(kind), flags, option).with_context(|| {
+        let of = option.map(|option| format!(" of the host's {}", option.display())).unwrap_or_default();
+        format!("mount {kind}{of} on {}", target.display())
+    })
+}
+
+/// Limits that belong to the kernel as a whole, or that only its first network namespace can set.
+fn raise_limits(job: &Job) -> Result<()> {
+    let write = |key: &str, value: &str| {
+        write_sysctl(key, value).with_context(|| format!("write {value:?} to the sysctl {key}"))
+    };
+    // What SO_RCVBUF and SO_SNDBUF may ask for.
+    let buffer_bytes = job.transport.buffer_bytes.to_string();
+    write("net/core/rmem_max", &buffer_bytes)?;
+    write("net/core/wmem_max", &buffer_bytes)?;
+    // Pages that all sockets together may use before the kernel shrinks windows: half the memory, so that a buffer
+    // is as large as the job says whatever else is in flight.
+    let memory = nix::sys::sysinfo::sysinfo().context("ask for the memory's size (sysinfo)")?;
+    let pages = memory.ram_total() / 4096 / 2;
+    let triple = format!("{pages} {pages} {pages}");
+    write("net/ipv4/tcp_mem", &triple)?;
+    write("net/ipv4/udp_mem", &triple)?;
+    if job.transport.kind == crate::job::TransportKind::Sctp {
+        write("net/sctp/sctp_mem", &triple)?;
+    }
+    Ok(())
+}
+
+/// The guest's own `/tmp` hides the host's: a file to be sent from there is put back in its place.
+fn reveal_content(job: &Job) -> Result<()> {
+    let Workload::Bulk { content: Content::File { path, .. }, .. } = &job.workload else { return Ok(()) };
+    let Ok(relative) = path.strip_prefix(TMP) else { return Ok(()) };
+    let attempt = || format!("bring the host's {} into the guest", path.display());
+    fs::create_dir(HOST_TMP).with_context(attempt)?;
+    mount_one("hostfs", Path::new(HOST_TMP), MsFlags::MS_RDONLY, Some(Path::new(TMP)))?;
+    let hidden: PathBuf = Path::new(HOST_TMP).join(relative);
+    ensure!(hidden.is_file(), "{} is not a file", path.display());
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(TMP))).with_context(attempt)?;
+    File::create(path).with_context(attempt)?;
+    mount(Some(&hidden), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(attempt)
+}
+
+/// What cannot be recorded goes to the console, which the host keeps.
+fn report(result: Result<()>) {
+    if let Err(error) = result {
+        eprintln!("netwarp-endpoint: {error:#}");
+    }
+}
+
+fn power_off() -> ! {
+    sync();
+    let Err(errno) = reboot(RebootMode::RB_POWER_OFF);
+    eprintln!("netwarp-endpoint: cannot power off: {errno}");
+    // PID 1's end is the kernel's.
+    std::process::exit(1)
+}

@@ -1,0 +1,110 @@
+//! netwarp-endpoint: builds the path, moves the bytes, writes the records.
+//!
+//! In a guest it is PID 1 (`guest`), which starts itself again as both roles (`server`, `client`).
+
+mod calibration;
+mod check;
+mod clock;
+mod content;
+mod control;
+mod distribution;
+#[cfg(test)]
+mod golden;
+mod guest;
+mod job;
+mod journal;
+mod netem;
+mod netlink;
+mod netns;
+mod network;
+mod orchestrate;
+mod probe;
+mod record;
+mod role;
+mod role_process;
+mod topology;
+mod transport;
+mod verify;
+mod workload;
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Both ends of a netwarp run.
+#[derive(Debug, Parser)]
+#[command(name = "netwarp-endpoint", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Be PID 1 of a guest: carry out RUN_DIR/job.json, write RUN_DIR/records.jsonl, power off.
+    Guest {
+        /// The run directory, as the host names it.
+        run_dir: PathBuf,
+        /// What the kernel appends to its init's arguments of its own accord, such as `root=98:0`.
+        #[arg(hide = true, trailing_var_arg = true)]
+        kernel_options: Vec<String>,
+    },
+    /// Be the server of a job, as its orchestrator says on standard input.
+    Server(Role),
+    /// Be the client of a job, as its orchestrator says on standard input.
+    Client(Role),
+    /// Say what is wrong with a job file, if anything.
+    Check {
+        /// The job file.
+        job: PathBuf,
+    },
+    /// Say which endpoint this is.
+    Version {
+        /// As one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Role {
+    /// The job file.
+    #[arg(long)]
+    job: PathBuf,
+    /// The server's address.
+    #[arg(long)]
+    address: IpAddr,
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Guest { run_dir, .. } => guest::run(&run_dir),
+        Command::Server(Role { job, address }) => role::server(&job, address),
+        Command::Client(Role { job, address }) => role::client(&job, address),
+        Command::Check { job } => check_job(&job),
+        Command::Version { json } => print_version(json),
+    }
+}
+
+/// 2 for an unsound job, as for any other bad input.
+fn check_job(job: &Path) -> ExitCode {
+    match check::load(job) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("netwarp-endpoint: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn print_version(json: bool) -> ExitCode {
+    let endpoint = env!("CARGO_PKG_VERSION");
+    if json {
+        println!("{}", serde_json::json!({"endpoint": endpoint, "format": job::FORMAT}));
+    } else {
+        println!("netwarp-endpoint {endpoint}, wire format {}", job::FORMAT);
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,150 @@
+//! One direction of a path as the options of `sch_netem`. Pure: numbers in, bytes out.
+//!
+//! Structures, numbers and meanings are those of `include/uapi/linux/pkt_sched.h` and `net/sched/sch_netem.c`.
+
+use crate::distribution;
+use crate::job::{Direction, Loss};
+use crate::netlink::message::Attributes;
+
+const TCA_NETEM_CORR: u16 = 1;
+const TCA_NETEM_DELAY_DIST: u16 = 2;
+const TCA_NETEM_REORDER: u16 = 3;
+const TCA_NETEM_CORRUPT: u16 = 4;
+const TCA_NETEM_LOSS: u16 = 5;
+const TCA_NETEM_RATE: u16 = 6;
+const TCA_NETEM_RATE64: u16 = 8;
+const TCA_NETEM_LATENCY64: u16 = 10;
+const TCA_NETEM_JITTER64: u16 = 11;
+const TCA_NETEM_PRNG_SEED: u16 = 14;
+const NETEM_LOSS_GE: u16 = 2;
+
+/// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
+///
+/// What a direction does not do is left out, so that netem draws no random number for it.
+pub fn options(direction: &Direction) -> Attributes {
+    let mut options = Attributes::after(&words(&basics(direction)))
+        .put_u64(TCA_NETEM_LATENCY64, direction.delay_ns)
+        .put_u64(TCA_NETEM_JITTER64, direction.jitter_ns)
+        .put_u64(TCA_NETEM_PRNG_SEED, direction.seed);
+    let loss_correlation = match direction.loss {
+        Loss::Random { correlation, .. } => correlation,
+        Loss::None {} | Loss::Gemodel { .. } => 0.0,
+    };
+    if direction.jitter_correlation > 0.0 || loss_correlation > 0.0 {
+        // struct tc_netem_corr: delay, loss, duplication.
+        let correlations = [share(direction.jitter_correlation), share(loss_correlation), 0];
+        options = options.put(TCA_NETEM_CORR, &words(&correlations));
+    }
+    if let Some(table) = distribution::table(direction.distribution).filter(|_| direction.jitter_ns > 0) {
+        let bytes: Vec<u8> = table.iter().flat_map(|entry| entry.to_ne_bytes()).collect();
+        options = options.put(TCA_NETEM_DELAY_DIST, &bytes);
+    }
+    if direction.reorder.ratio > 0.0 {
+        let reorder = [share(direction.reorder.ratio), share(direction.reorder.correlation)];
+        options = options.put(TCA_NETEM_REORDER, &words(&reorder));
+    }
+    if direction.corrupt_ratio > 0.0 {
+        options = options.put(TCA_NETEM_CORRUPT, &words(&[share(direction.corrupt_ratio), 0]));
+    }
+    if let Loss::Gemodel { p, r, loss_bad, loss_good } = direction.loss {
+        // struct tc_netem_gemodel: p, r, h, 1-k.
+        let model = words(&[share(p), share(r), share(1.0 - loss_bad), share(loss_good)]);
+        options = options.nest(TCA_NETEM_LOSS, Attributes::new().put(NETEM_LOSS_GE, &model));
+    }
+    match direction.rate_bit_s {
+        Some(rate_bit_s) => put_rate(options, rate_bit_s / 8),
+        None => options,
+    }
+}
+
+/// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times travel as 64-bit attributes.
+fn basics(direction: &Direction) -> [u32; 6] {
+    let loss = match direction.loss {
+        Loss::Random { ratio, .. } => share(ratio),
+        Loss::None {} | Loss::Gemodel { .. } => 0,
+    };
+    let gap = if direction.reorder.ratio > 0.0 { direction.reorder.gap.max(1) } else { 0 };
+    [0, direction.limit_packets, loss, gap, share(direction.duplicate_ratio), 0]
+}
+
+/// `struct tc_netem_rate`: rate in bytes a second, no packet overhead, no cells. The kernel takes the larger of the two.
+fn put_rate(options: Attributes, rate_byte_s: u64) -> Attributes {
+    let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
+    let options = options.put(TCA_NETEM_RATE, &words(&[narrow, 0, 0, 0]));
+    if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_NETEM_RATE64, rate_byte_s) } else { options }
+}
+
+/// A probability as netem has it: 0 is never, 2³² − 1 is always.
+fn share(ratio: f64) -> u32 {
+    (ratio * f64::from(u32::MAX)).round() as u32
+}
+
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Distribution, Job, Reorder};
+    use crate::netlink::message::attribute;
+
+    fn plain() -> Direction {
+        Direction {
+            delay_ns: 50_000_000,
+            jitter_ns: 0,
+            jitter_correlation: 0.0,
+            distribution: Distribution::Uniform,
+            loss: Loss::Random { ratio: 0.05, correlation: 0.0 },
+            rate_bit_s: Some(50_000_000),
+            limit_packets: 626,
+            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+            duplicate_ratio: 0.0,
+            corrupt_ratio: 0.0,
+            seed: 0x0102_0304_0506_0708,
+        }
+    }
+
+    /// By hand from the structures of `pkt_sched.h`, little endian.
+    #[test]
+    fn a_lossy_bottleneck_byte_by_byte() {
+        let expected = "00000000 72020000 cdcccc0c 00000000 00000000 00000000 \
+                        0c000a00 80f0fa02 00000000 0c000b00 00000000 00000000 \
+                        0c000e00 08070605 04030201 \
+                        14000600 105e5f00 00000000 00000000 00000000";
+        let hex: String = options(&plain()).bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, expected.replace(' ', ""));
+    }
+
+    #[test]
+    fn every_impairment_of_the_golden_job_reaches_netem() {
+        let text = include_str!("../../tests/golden/job-bulk-tcp-impaired.json");
+        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let built = options(&job.paths[0].down);
+        let attributes = &built.bytes()[24..];
+        let read = |kind| attribute(attributes, kind);
+        assert_eq!(built.bytes()[..24], words(&[0, 100_000, 0, 5, 42_949_673, 0]));
+        assert_eq!(read(TCA_NETEM_JITTER64), Some(&5_000_000_u64.to_ne_bytes()[..]));
+        assert_eq!(read(TCA_NETEM_CORR), Some(&words(&[0x4000_0000, 0, 0])[..]));
+        assert_eq!(read(TCA_NETEM_REORDER), Some(&words(&[0x4000_0000, 0x8000_0000])[..]));
+        assert_eq!(read(TCA_NETEM_CORRUPT), Some(&words(&[4_294_967, 0])[..]));
+        assert_eq!(read(TCA_NETEM_DELAY_DIST).map(<[u8]>::len), Some(8192));
+        assert_eq!(read(TCA_NETEM_RATE), None);
+        let model = read(TCA_NETEM_LOSS).and_then(|nest| attribute(nest, NETEM_LOSS_GE));
+        assert_eq!(model, Some(&words(&[42_949_673, 1_288_490_189, 0, 0])[..]));
+    }
+
+    #[test]
+    fn rates_beyond_32_bits_travel_in_64() {
+        let fast = Direction { rate_bit_s: Some(100_000_000_000), ..plain() };
+        let built = options(&fast);
+        let attributes = &built.bytes()[24..];
+        assert_eq!(attribute(attributes, TCA_NETEM_RATE), Some(&words(&[u32::MAX, 0, 0, 0])[..]));
+        assert_eq!(attribute(attributes, TCA_NETEM_RATE64), Some(&12_500_000_000_u64.to_ne_bytes()[..]));
+    }
+
+    #[test]
+    fn a_share_of_one_is_always() {
+        assert_eq!([share(0.0), share(0.5), share(1.0)], [0, 0x8000_0000, u32::MAX]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Carries out the steps of a topology, and keeps hold of what they made.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+
+use anyhow::{Context, Result};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
+
+use crate::netem;
+use crate::netlink::ethtool::{Ethtool, Offloads};
+use crate::netlink::message::Request;
+use crate::netlink::qdisc::{self, NetemCounters};
+use crate::netlink::route::{self, LinkCounters, VethEnd};
+use crate::netlink::{NetlinkError, Socket};
+use crate::netns::{NetNs, write_sysctl};
+use crate::topology::{Device, Namespace, Step, mac};
+
+/// The loopback device's index, in every namespace.
+const LOOPBACK: u32 = 1;
+
+/// The namespaces of a run.
+pub struct Network {
+    home: NetNs,
+    namespaces: BTreeMap<Namespace, Made>,
+}
+
+/// A namespace and the netlink sockets opened in it.
+struct Made {
+    namespace: NetNs,
+    route: Socket,
+    generic: Socket,
+    /// Requests collected since the last [`Network::flush`].
+    pending: Vec<Request>,
+    offloads: Vec<Offloads>,
+}
+
+impl Network {
+    /// Builds everything; on return the caller is in the namespace it came from.
+    pub fn build(steps: &[Step]) -> Result<Self> {
+        let mut network = Self { home: NetNs::current()?, namespaces: BTreeMap::new() };
+        let built = network.take(steps);
+        network.home.enter()?;
+        built.map(|()| network)
+    }
+
+    /// Runs `work` in a namespace of the run.
+    pub fn within<T>(&self, namespace: Namespace, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.namespaces.get(&namespace).with_context(|| format!("no {namespace:?} was built"))?.namespace.enter()?;
+        let result = work();
+        self.home.enter()?;
+        result
+    }
+
+    /// A UDP socket bound in a namespace of the run, to any port.
+    pub fn udp_socket(&self, namespace: Namespace, address: Ipv4Addr) -> Result<UdpSocket> {
+        self.within(namespace, || {
+            UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
+        })
+    }
+
+    /// What a device has carried.
+    pub fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
+        Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
+    }
+
+    /// What a router's device has dropped and holds.
+    pub fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
+        Ok(NetemCounters::from_answer(&self.ask(device, qdisc::ask_root(device.index))?)?)
+    }
+
+    fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
+        let attempt = request.attempt.clone();
+        let answers = self.made(device.namespace)?.route.transact(&[request])?;
+        Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
+    }
+
+    /// Links first, since they join namespaces; then everything else in one batch for each namespace.
+    fn take(&mut self, steps: &[Step]) -> Result<()> {
+        let mut current = None;
+        for step in steps {
+            match step {
+                Step::Create(namespace) => {
+                    let mut made = Made::create()?;
+                    made.pending.push(route::set_up(LOOPBACK));
+                    self.namespaces.insert(*namespace, made);
+                    current = Some(*namespace);
+                }
+                Step::Sysctl { key, value, optional } => match write_sysctl(key, value) {
+                    Err(error) if *optional && error.kind() == io::ErrorKind::NotFound => {}
+                    written => {
+                        written.with_context(|| format!("write {value:?} to the sysctl {key} of {current:?}"))?;
+                    }
+                },
+                Step::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes)?,
+                Step::Offloads { device, software_segmentation } => {
+                    let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
+                    self.made(device.namespace)?.offloads.push(offloads);
+                }
+                Step::Address(device, address) => self.queue(*device, route::add_address(device.index, *address))?,
+                Step::Up(device) => self.queue(*device, route::set_up(device.index))?,
+                Step::Neighbour { device, address, neighbour } => {
+                    self.queue(*device, route::add_neighbour(device.index, *address, mac(*neighbour)))?;
+                }
+                Step::Route { device, network, gateway, initial_window_packets } => {
+                    self.queue(*device, route::add_route(device.index, *network, *gateway, *initial_window_packets))?
+                }
+                Step::Netem { device, direction } => {
+                    self.queue(*device, qdisc::add_netem(device.index, &netem::options(direction)))?;
+                }
+            }
+        }
+        self.flush()
+    }
+
+    /// From whichever namespace comes first: the ends name their own.
+    fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
+        let [first, second] = ends;
+        let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);
+        self.made(first.0.namespace)?.route.transact(&[request])?;
+        Ok(())
+    }
+
+    fn veth_end<'a>(&mut self, (device, name): &'a (Device, String)) -> Result<VethEnd<'a>> {
+        let namespace = self.made(device.namespace)?.namespace.descriptor();
+        Ok(VethEnd { namespace, name, index: device.index, mac: mac(*device) })
+    }
+
+    fn queue(&mut self, device: Device, request: Request) -> Result<()> {
+        self.made(device.namespace)?.pending.push(request);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut ethtool = None;
+        for (namespace, made) in &mut self.namespaces {
+            let at = || format!("in the {namespace:?} namespace");
+            let ethtool = match &ethtool {
+                Some(known) => known,
+                None => ethtool.insert(Ethtool::learn(&mut made.generic)?),
+            };
+            ethtool.restrict(&mut made.generic, &made.offloads).with_context(at)?;
+            made.route.transact(&made.pending).with_context(at)?;
+            made.pending.clear();
+        }
+        Ok(())
+    }
+
+    fn made(&mut self, namespace: Namespace) -> Result<&mut Made> {
+        self.namespaces.get_mut(&namespace).with_context(|| format!("no {namespace:?} was built"))
+    }
+}
+
+impl Made {
+    fn create() -> Result<Self> {
+        Ok(Self {
+            namespace: NetNs::create()?,
+            route: Socket::open(NETLINK_ROUTE)?,
+            generic: Socket::open(NETLINK_GENERIC)?,
+            pending: Vec::new(),
+            offloads: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! What an idle path's delay is: small UDP packets there and back, after the workload.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::clock::Moment;
+use crate::job::{Direction, Heading, Job};
+use crate::network::Network;
+use crate::record::{ClockKind, Record};
+use crate::topology::{Namespace, bottleneck, client_address, server_address};
+
+/// Probes sent, one after the other.
+const PROBES: u32 = 8;
+
+/// A delay drawn from a table lies within four jitters of the mean (`NETEM_DIST_SCALE`).
+const JITTERS: u64 = 4;
+
+/// What the two kernels may take on top of the path, in real time.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How often a path that is not idle yet is looked at, and for how long on either clock.
+const IDLE_PAUSE: Duration = Duration::from_millis(10);
+const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
+const IDLE_REAL: Duration = Duration::from_secs(5);
+
+/// Ethernet, IP and UDP headers, and the probe's number.
+const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
+
+/// Probes the first path. A path that does not fall idle is not probed: the record says that none was sent.
+pub fn probe(network: &mut Network, job: &Job, clock: ClockKind) -> Result<Record> {
+    let mut fastest = Fastest::default();
+    if falls_idle(network, clock)? {
+        let client = network.udp_socket(Namespace::Client, client_address(0))?;
+        let server = network.udp_socket(Namespace::Server, server_address(0))?;
+        client.connect(server.local_addr()?).context("aim the probes at the server")?;
+        server.connect(client.local_addr()?).context("aim the echoes at the client")?;
+        server.set_read_timeout(Some(patience(&job.paths[0].up))).context("set a receive time-out")?;
+        client.set_read_timeout(Some(patience(&job.paths[0].down))).context("set a receive time-out")?;
+        for number in 0..PROBES {
+            fastest.sent += 1;
+            if let Some((up_ns, down_ns)) = there_and_back(&client, &server, number)? {
+                fastest.note(up_ns, down_ns);
+            }
+        }
+    }
+    Ok(fastest.record())
+}
+
+fn falls_idle(network: &mut Network, clock: ClockKind) -> Result<bool> {
+    let patience = match clock {
+        ClockKind::Virtual => IDLE_VIRTUAL,
+        ClockKind::Real => IDLE_REAL,
+    };
+    let start = Moment::now();
+    loop {
+        let mut queued_packets = 0;
+        for heading in [Heading::Down, Heading::Up] {
+            queued_packets += network.netem_counters(bottleneck(0, heading))?.queued_packets;
+        }
+        if queued_packets == 0 {
+            return Ok(true);
+        }
+        if Duration::from_nanos(Moment::now().since(start.since(0))) > patience {
+            return Ok(false);
+        }
+        sleep(IDLE_PAUSE);
+    }
+}
+
+/// One-way times up and down; none if the probe or its echo was lost.
+fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
+    let sent = Moment::now().since(0);
+    client.send(&number.to_be_bytes()).context("send a probe")?;
+    if !arrives(server, number)? {
+        return Ok(None);
+    }
+    let echoed = Moment::now().since(0);
+    server.send(&number.to_be_bytes()).context("send an echo")?;
+    if !arrives(client, number)? {
+        return Ok(None);
+    }
+    let received = Moment::now().since(0);
+    Ok(Some((echoed - sent, received - echoed)))
+}
+
+/// Waits for this probe; duplicates and late ones of others are passed over.
+fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
+    let mut payload = [0; 4];
+    loop {
+        match socket.recv(&mut payload) {
+            Ok(_) if payload == number.to_be_bytes() => return Ok(true),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(false),
+            Err(error) => return Err(error).context("receive a probe"),
+        }
+    }
+}
+
+/// Longest that a probe can take.
+fn patience(direction: &Direction) -> Duration {
+    let serialisation_ns = direction.rate_bit_s.map_or(0, |rate| WIRE_BYTES * 8 * 1_000_000_000 / rate);
+    let delay_ns = direction.delay_ns.saturating_add(JITTERS * direction.jitter_ns);
+    GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
+}
+
+/// The smallest times seen.
+#[derive(Debug, Default)]
+struct Fastest {
+    sent: u32,
+    received: u32,
+    round_trip_ns: Option<u64>,
+    down_ns: Option<u64>,
+    up_ns: Option<u64>,
+}
+
+impl Fastest {
+    fn note(&mut self, up_ns: u64, down_ns: u64) {
+        let smaller = |old: Option<u64>, new: u64| Some(old.map_or(new, |old| old.min(new)));
+        self.received += 1;
+        self.round_trip_ns = smaller(self.round_trip_ns, up_ns + down_ns);
+        self.up_ns = smaller(self.up_ns, up_ns);
+        self.down_ns = smaller(self.down_ns, down_ns);
+    }
+
+    fn record(&self) -> Record {
+        Record::Probe {
+            path: 0,
+            sent: self.sent,
+            received: self.received,
+            min_rtt_ns: self.round_trip_ns,
+            min_delay_down_ns: self.down_ns,
+            min_delay_up_ns: self.up_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minima_are_of_each_direction_alone() {
+        let mut fastest = Fastest { sent: 3, ..Fastest::default() };
+        fastest.note(50, 70);
+        fastest.note(60, 55);
+        let Record::Probe { received, min_rtt_ns, min_delay_up_ns, min_delay_down_ns, .. } = fastest.record() else {
+            panic!("not a probe");
+        };
+        assert_eq!((received, min_rtt_ns), (2, Some(115)));
+        assert_eq!((min_delay_up_ns, min_delay_down_ns), (Some(50), Some(55)));
+    }
+
+    #[test]
+    fn a_probe_loopback_comes_back() {
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        server.connect(client.local_addr().unwrap()).unwrap();
+        client.send(&7_u32.to_be_bytes()).unwrap();
+        assert!(there_and_back(&client, &server, 8).unwrap().is_some(), "a late probe was taken for a new one");
+    }
+}

@@ -1,0 +1,150 @@
+//! The two role processes: the server and the client of a run, each in its own namespace.
+//!
+//! A role reads [`Order`]s from standard input and answers with [`Message`]s on descriptor 3.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd as _, FromRawFd as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::check;
+use crate::content::{from_hex, to_hex};
+use crate::control::{MESSAGE_FD, Message, Order};
+use crate::job::Job;
+use crate::record::{Failure, Record};
+use crate::transport::{self, PORT};
+use crate::workload::{self, Run};
+
+/// Serves the clients of a job file at `address` until told to finish.
+pub fn server(job: &Path, address: IpAddr) -> ExitCode {
+    run("server", async |link: &mut Link| serve(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
+}
+
+/// Carries a job file's workload out against the server at `address`.
+pub fn client(job: &Path, address: IpAddr) -> ExitCode {
+    run("client", async |link: &mut Link| drive(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
+}
+
+async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
+    let (epoch_ns, _) = link.begin().await?;
+    let mut listener = transport::listen(&job, server)?;
+    link.send(&Message::Ready { certificate: listener.certificate().map(to_hex) })?;
+    let run = Arc::new(Run { job, epoch_ns, server });
+    let (finish, finished) = watch::channel(false);
+    let mut served = JoinSet::new();
+    let mut connections = 0;
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (handshake, run, finished, index) = (accepted?, run.clone(), finished.clone(), connections);
+                served.spawn(async move { workload::serve(&run, handshake.await?, index, finished).await });
+                connections += 1;
+            }
+            Some(records) = served.join_next() => link.write(records.context("serving a client")??)?,
+            order = link.next() => match order? {
+                None | Some(Order::Finish) => break,
+                Some(Order::Begin { .. }) => bail!("a second order to begin"),
+            },
+        }
+    }
+    finish.send_replace(true);
+    while let Some(records) = served.join_next().await {
+        link.write(records.context("serving a client")??)?;
+    }
+    Ok(())
+}
+
+async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
+    let (epoch_ns, certificate) = link.begin().await?;
+    let certificate = certificate.as_deref().map(from_hex).transpose().context("reading the server's certificate")?;
+    let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
+    let run = Run { job, epoch_ns, server };
+    let records = workload::drive(&run, &*dialer).await?;
+    link.write(records)
+}
+
+/// Runs a role on one thread's event loop and tells the orchestrator how it ended.
+fn run(stage: &str, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(stage, &format!("starting the event loop: {error}")),
+    };
+    let code = runtime.block_on(async {
+        let mut link = match Link::open() {
+            Ok(link) => link,
+            Err(error) => return complain(stage, &format!("{error:#}")),
+        };
+        let (last, code) = match role(&mut link).await {
+            Ok(()) => (Message::Done, ExitCode::SUCCESS),
+            Err(error) => {
+                let failure = Failure { stage: stage.to_owned(), message: format!("{error:#}") };
+                (Message::Failed { failure }, ExitCode::FAILURE)
+            }
+        };
+        link.send(&last).map_or_else(|error| complain(stage, &format!("{error:#}")), |()| code)
+    });
+    // A blocking call may still wait for a peer that went away.
+    runtime.shutdown_background();
+    code
+}
+
+/// For errors the orchestrator cannot be told of.
+fn complain(stage: &str, message: &str) -> ExitCode {
+    eprintln!("netwarp-endpoint {stage}: {message}");
+    ExitCode::FAILURE
+}
+
+/// The pipes to and from the orchestrator.
+struct Link {
+    orders: Lines<BufReader<Receiver>>,
+    messages: File,
+}
+
+impl Link {
+    fn open() -> Result<Self> {
+        let orders = std::io::stdin().as_fd().try_clone_to_owned().context("taking standard input")?;
+        let orders = Receiver::from_owned_fd(orders)
+            .context("standard input is not a pipe of orders: roles are started by the orchestrator, not by hand")?;
+        // SAFETY: only asks whether the descriptor is open.
+        if unsafe { libc::fcntl(MESSAGE_FD, libc::F_GETFD) } < 0 {
+            bail!("descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand");
+        }
+        // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
+        let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
+        Ok(Self { orders: BufReader::new(orders).lines(), messages })
+    }
+
+    /// Waits for the order to begin: the epoch, and the server's certificate in hex.
+    async fn begin(&mut self) -> Result<(u64, Option<String>)> {
+        match self.next().await? {
+            Some(Order::Begin { epoch_ns, certificate }) => Ok((epoch_ns, certificate)),
+            Some(Order::Finish) => bail!("told to finish before having begun"),
+            None => bail!("standard input closed before the order to begin"),
+        }
+    }
+
+    /// The next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
+    async fn next(&mut self) -> Result<Option<Order>> {
+        let Some(line) = self.orders.next_line().await.context("reading an order")? else { return Ok(None) };
+        serde_json::from_str(&line).map(Some).with_context(|| format!("reading the order {line:?}"))
+    }
+
+    fn write(&mut self, records: Vec<Record>) -> Result<()> {
+        records.into_iter().try_for_each(|line| self.send(&Message::Write { line }))
+    }
+
+    fn send(&mut self, message: &Message) -> Result<()> {
+        let mut line = serde_json::to_vec(message).context("encoding a message")?;
+        line.push(b'\n');
+        self.messages.write_all(&line).with_context(|| format!("writing a message to descriptor {MESSAGE_FD}"))
+    }
+}

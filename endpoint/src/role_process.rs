@@ -1,0 +1,172 @@
+//! A role as a process in its namespace, seen from the orchestrator.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{Pid, pipe2};
+
+use crate::control::{MESSAGE_FD, Message, Order};
+use crate::record::Side;
+
+/// Most that is read from a role at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// What a role did.
+#[derive(Debug)]
+pub enum Event {
+    /// It said something.
+    Said(Message),
+    /// It is gone: none if by itself and successfully, else how.
+    Gone(Option<String>),
+}
+
+/// A running role. Dropped, it is killed.
+#[derive(Debug)]
+pub struct RoleProcess {
+    /// Which role.
+    pub side: Side,
+    process: Option<Pid>,
+    orders: File,
+    messages: File,
+    /// An incomplete line.
+    unread: Vec<u8>,
+}
+
+impl RoleProcess {
+    /// Starts this program as a role, in the caller's network namespace.
+    pub fn spawn(side: Side, job: &Path, address: Ipv4Addr, virtual_clock: bool) -> Result<Self> {
+        let name = name(side);
+        let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
+        let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
+        let job = CString::new(job.as_os_str().as_bytes()).context("the job's path contains a NUL byte")?;
+        let address = CString::new(address.to_string()).context("an address contains a NUL byte")?;
+        let name_argument = CString::new(name).context("a role's name contains a NUL byte")?;
+        let arguments = [c"netwarp-endpoint", &name_argument, c"--job", &job, c"--address", &address];
+        let environment: &[_] = if virtual_clock { &[c"NETWARP_CLOCK=virtual"] } else { &[] };
+
+        // posix_spawn shares the memory until exec: a plain fork would copy page tables for nothing.
+        let mut actions = nix::spawn::PosixSpawnFileActions::init().context("prepare a process")?;
+        actions.add_dup2(their_orders.as_raw_fd(), libc::STDIN_FILENO).context("prepare a process")?;
+        actions.add_dup2(their_messages.as_raw_fd(), MESSAGE_FD).context("prepare a process")?;
+        let attributes = nix::spawn::PosixSpawnAttr::init().context("prepare a process")?;
+        let program = c"/proc/self/exe";
+        let process = nix::spawn::posix_spawn(program, &actions, &attributes, &arguments, environment)
+            .with_context(|| format!("start the {name}"))?;
+        Ok(Self {
+            side,
+            process: Some(process),
+            orders: our_orders.into(),
+            messages: our_messages.into(),
+            unread: Vec::new(),
+        })
+    }
+
+    /// Whether there is anything more to come from it.
+    pub fn is_running(&self) -> bool {
+        self.process.is_some()
+    }
+
+    /// Gives an order. A role that is gone cannot take it; its end is told by [`Self::receive`].
+    pub fn order(&mut self, order: &Order) -> Result<()> {
+        let mut line = serde_json::to_vec(order).context("encode an order")?;
+        line.push(b'\n');
+        match self.orders.write_all(&line) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.with_context(|| format!("give the {} an order", name(self.side))),
+        }
+    }
+
+    /// Takes what is there, waiting if there is nothing.
+    pub fn receive(&mut self) -> Result<Vec<Event>> {
+        let mut bytes = [0; READ_BYTES];
+        let count = self.messages.read(&mut bytes).with_context(|| format!("read from the {}", name(self.side)))?;
+        self.unread.extend_from_slice(&bytes[..count]);
+        if count == 0 {
+            return Ok(vec![Event::Gone(self.reap()?)]);
+        }
+        let mut events = Vec::new();
+        while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            let message = serde_json::from_slice(&line).with_context(|| {
+                format!("understand the {}'s message {:?}", name(self.side), String::from_utf8_lossy(&line))
+            })?;
+            events.push(Event::Said(message));
+        }
+        Ok(events)
+    }
+
+    /// Waits for the process and says how it ended, unless successfully.
+    fn reap(&mut self) -> Result<Option<String>> {
+        let Some(process) = self.process.take() else { bail!("the {} was waited for twice", name(self.side)) };
+        let status = waitpid(process, None).with_context(|| format!("wait for the {}", name(self.side)))?;
+        Ok(ending(status, self.unread.is_empty()))
+    }
+}
+
+/// How a process ended, unless it was successfully, with its last message complete.
+fn ending(status: WaitStatus, messages_complete: bool) -> Option<String> {
+    match status {
+        WaitStatus::Exited(_, 0) if messages_complete => None,
+        WaitStatus::Exited(_, 0) => Some("stopped in the middle of a message".to_owned()),
+        WaitStatus::Exited(_, status) => Some(format!("exited with status {status}")),
+        WaitStatus::Signaled(_, signal, _) => Some(format!("was killed by {signal}")),
+        other => Some(format!("ended as {other:?}")),
+    }
+}
+
+impl AsFd for RoleProcess {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.messages.as_fd()
+    }
+}
+
+impl Drop for RoleProcess {
+    fn drop(&mut self) {
+        if let Some(process) = self.process {
+            // Both fail only if it is gone already.
+            let _ = kill(process, Signal::SIGKILL);
+            let _ = waitpid(process, None);
+        }
+    }
+}
+
+/// A role's name, which is also its subcommand and its failures' stage.
+pub fn name(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_told_unless_it_is_a_good_one() {
+        let process = Pid::from_raw(1);
+        assert_eq!(ending(WaitStatus::Exited(process, 0), true), None);
+        let told = |status, complete| ending(status, complete).expect("this is no good end");
+        assert_eq!(told(WaitStatus::Exited(process, 0), false), "stopped in the middle of a message");
+        assert_eq!(told(WaitStatus::Exited(process, 101), true), "exited with status 101");
+        assert_eq!(told(WaitStatus::Signaled(process, Signal::SIGSEGV, true), true), "was killed by SIGSEGV");
+    }
+
+    /// `/proc/self/exe` is the test runner here, which does not know a role's arguments.
+    #[test]
+    fn a_process_that_exits_without_a_message_is_gone() {
+        let mut role = RoleProcess::spawn(Side::Server, Path::new("/none"), Ipv4Addr::LOCALHOST, false).unwrap();
+        let events = role.receive().unwrap();
+        assert!(matches!(&events[..], [Event::Gone(Some(how))] if how.starts_with("exited with status")), "{events:?}");
+        assert!(!role.is_running());
+    }
+}

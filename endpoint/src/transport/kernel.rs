@@ -1,0 +1,243 @@
+//! The kernel's stream transports: blocking code on a thread of its own, behind the asynchronous interface.
+//!
+//! A system call is the dearest thing in a guest (7 to 13 µs). A blocking socket needs one for megabytes, where an
+//! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, Result, bail};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::task::spawn_blocking;
+
+use super::socket::{self, Socket};
+use super::{Pending, Received, Report, Sent};
+use crate::clock::Moment;
+use crate::content::{Reader, Sink};
+
+/// One of the kernel's stream transports, configured.
+pub trait Protocol: Send + Sync + 'static {
+    /// A connection's one stream.
+    type Stream: ByteStream;
+
+    /// What messages call it.
+    const NAME: &'static str;
+
+    /// A socket with all options set that must be set before connecting or listening.
+    fn socket(&self, peer: SocketAddr) -> Result<Socket>;
+
+    /// Does what is left to do, such as a TLS handshake, when the kernel has the connection.
+    fn establish(&self, socket: Arc<Socket>) -> Result<Self::Stream>;
+
+    /// DER of the certificate a server presents.
+    fn certificate(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// The one stream of a kernel connection; all calls block.
+pub trait ByteStream: Send + 'static {
+    /// Sends a small message.
+    fn send(&mut self, message: &[u8]) -> Result<()>;
+
+    /// Fills the buffer.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()>;
+
+    /// Sends all of the content.
+    fn send_content(&mut self, content: &mut Reader) -> Result<()>;
+
+    /// Receives all that the sink waits for, more than nothing. Gives the moment the first byte was there.
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment>;
+
+    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The client's part of an orderly end, where closing the socket is not all of it.
+    fn close(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Settings and counters.
+    fn report(&self) -> Result<Report>;
+}
+
+/// A client of a kernel transport.
+pub struct Dialer<P>(Arc<P>);
+
+impl<P: Protocol> Dialer<P> {
+    /// A dialer with the protocol's options.
+    pub fn new(protocol: P) -> Self {
+        Self(Arc::new(protocol))
+    }
+}
+
+impl<P: Protocol> super::Dialer for Dialer<P> {
+    fn dial(&self, server: SocketAddr) -> Pending<'_, Box<dyn super::Connection>> {
+        let protocol = self.0.clone();
+        Box::pin(offload(move || {
+            let socket = protocol.socket(server)?;
+            let start = Moment::now();
+            socket.connect(&server.into()).with_context(|| format!("connecting to {server} over {}", P::NAME))?;
+            established(&*protocol, socket, start)
+        }))
+    }
+}
+
+/// A server of a kernel transport.
+pub struct Listener<P> {
+    protocol: Arc<P>,
+    socket: AsyncFd<Arc<Socket>>,
+}
+
+impl<P: Protocol> Listener<P> {
+    /// Binds the address and listens.
+    ///
+    /// # Errors
+    /// As `bind(2)` and `listen(2)`; options the kernel refuses.
+    pub fn bind(protocol: P, address: SocketAddr) -> Result<Self> {
+        let socket = protocol.socket(address)?;
+        let attempt = || format!("listening on {address} over {}", P::NAME);
+        socket.set_reuse_address(true).with_context(attempt)?;
+        socket.bind(&address.into()).with_context(attempt)?;
+        socket.listen(libc::SOMAXCONN).with_context(attempt)?;
+        // Only the listener: what it accepts blocks, as accept(2) on Linux passes no flags on.
+        socket.set_nonblocking(true).with_context(attempt)?;
+        Ok(Self { protocol: Arc::new(protocol), socket: socket::watch(Arc::new(socket))? })
+    }
+}
+
+impl<P: Protocol> super::Listener for Listener<P> {
+    fn certificate(&self) -> Option<&[u8]> {
+        self.protocol.certificate()
+    }
+
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept()).await;
+            let (socket, _) = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
+            let (protocol, start) = (self.protocol.clone(), Moment::now());
+            let handshake: Pending<'static, _> =
+                Box::pin(offload(move || established(&*protocol, Socket::from(socket), start)));
+            Ok(handshake)
+        })
+    }
+}
+
+fn established<P: Protocol>(protocol: &P, socket: Socket, start: Moment) -> Result<Box<dyn super::Connection>> {
+    let socket = Arc::new(socket);
+    let stream = protocol.establish(socket.clone())?;
+    let connected = Moment::now();
+    let stream = Arc::new(Mutex::new(stream));
+    Ok(Box::new(Connection { name: P::NAME, socket, stream, stream_given: false, start, connected }))
+}
+
+struct Connection<S> {
+    name: &'static str,
+    socket: Arc<Socket>,
+    stream: Arc<Mutex<S>>,
+    stream_given: bool,
+    start: Moment,
+    connected: Moment,
+}
+
+impl<S: ByteStream> super::Connection for Connection<S> {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    fn connected(&self) -> Moment {
+        self.connected
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            if self.stream_given {
+                bail!("a connection over {} carries one stream: open a connection for each", self.name);
+            }
+            self.stream_given = true;
+            Ok(Box::new(Stream(self.stream.clone())) as Box<dyn super::Stream>)
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async {
+            if !self.stream_given {
+                return self.open_stream().await.map(Some);
+            }
+            // Registered for this wait alone: an event loop that watches it all the time wakes up for each packet.
+            let socket = socket::watch(self.socket.clone())?;
+            loop {
+                let mut ready = socket.readable().await.context("waiting for the peer to close")?;
+                if socket.get_ref().drain().context("waiting for the peer to close")? {
+                    return Ok(None);
+                }
+                ready.clear_ready();
+            }
+        })
+    }
+
+    fn report(&self) -> Result<Report> {
+        self.stream.lock().expect("no holder panics").report()
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(offload(move || self.stream.lock().expect("no holder panics").close()))
+    }
+}
+
+struct Stream<S>(Arc<Mutex<S>>);
+
+impl<S: ByteStream> Stream<S> {
+    /// Runs blocking work on the stream, off the event loop.
+    fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Pending<'static, T> {
+        let stream = self.0.clone();
+        Box::pin(offload(move || work(&mut stream.lock().expect("no holder panics"))))
+    }
+}
+
+impl<S: ByteStream> super::Stream for Stream<S> {
+    fn index(&self) -> u32 {
+        0
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        let message = message.to_vec();
+        self.run(move |stream| stream.send(&message))
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        let mut message = vec![0; buffer.len()];
+        Box::pin(async {
+            let message = self.run(move |stream| stream.receive(&mut message).map(|()| message)).await?;
+            buffer.copy_from_slice(&message);
+            Ok(())
+        })
+    }
+
+    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
+        self.run(move |stream| {
+            let first_byte = Moment::now();
+            stream.send_content(&mut content)?;
+            Ok(Sent { first_byte, sha256: content.into_sha256() })
+        })
+    }
+
+    fn receive_content(&mut self, mut sink: Sink) -> Pending<'_, Received> {
+        self.run(move |stream| {
+            let first_byte =
+                if sink.remaining_bytes() > 0 { stream.receive_content(&mut sink)? } else { Moment::now() };
+            Ok(Received { first_byte, last_byte: Moment::now(), sha256: sink.into_sha256() })
+        })
+    }
+
+    fn finish(&mut self) -> Pending<'_, ()> {
+        self.run(S::finish)
+    }
+}
+
+async fn offload<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    spawn_blocking(work).await.context("a blocking call panicked")?
+}

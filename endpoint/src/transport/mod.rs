@@ -1,0 +1,155 @@
+//! One interface that every transport gives: dial or listen, get connections, get streams, move bytes.
+//!
+//! Workloads are written against these traits alone. A transport is one file and its lines in [`dialer`] and
+//! [`listen`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
+
+mod identity;
+mod kernel;
+mod quic;
+mod quic_config;
+mod sctp;
+mod sctp_api;
+mod socket;
+mod tcp;
+mod tcp_info;
+mod tls;
+mod udp;
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+
+use anyhow::{Context as _, Result};
+
+use crate::clock::Moment;
+use crate::content::{Reader, Sink};
+use crate::job::{Job, TransportKind};
+use crate::record::{Settings, Stats};
+
+/// The port every server listens on.
+pub const PORT: u16 = 4433;
+
+/// What an operation that may wait gives back.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// A client's end: opens connections, all with the same options.
+pub trait Dialer: Send + Sync {
+    /// Connects to `server`. Ready when application data may be sent.
+    fn dial(&self, server: SocketAddr) -> Pending<'_, Box<dyn Connection>>;
+}
+
+/// A server's end, bound and listening.
+pub trait Listener: Send {
+    /// DER of the certificate it presents, if the transport has any.
+    fn certificate(&self) -> Option<&[u8]>;
+
+    /// The next connection, as a future of its own so that its handshake holds up nobody else's.
+    /// Dropping this future loses no connection.
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn Connection>>>;
+}
+
+/// An established connection.
+pub trait Connection: Send {
+    /// Client: when `connect` was called. Server: when the connection was accepted.
+    fn start(&self) -> Moment;
+
+    /// When application data could first be sent.
+    fn connected(&self) -> Moment;
+
+    /// Opens a stream to the peer.
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn Stream>>;
+
+    /// The next stream the peer opened, or none when it has closed the connection.
+    /// Dropping this future loses no stream.
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn Stream>>>;
+
+    /// What the stack uses and has counted until now. To be asked while the connection stands.
+    ///
+    /// # Errors
+    /// A stack that does not answer.
+    fn report(&self) -> Result<Report>;
+
+    /// Ends the connection in the protocol's orderly way.
+    fn close(self: Box<Self>) -> Pending<'static, ()>;
+}
+
+/// Bytes in order, both ways.
+pub trait Stream: Send {
+    /// Number of the stream on its connection.
+    fn index(&self) -> u32;
+
+    /// Sends a small message.
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()>;
+
+    /// Receives a small message: fills the buffer.
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()>;
+
+    /// Sends all of the content, the fastest way the transport has.
+    fn send_content(&mut self, content: Reader) -> Pending<'_, Sent>;
+
+    /// Receives all that `sink` waits for, the fastest way the transport has.
+    fn receive_content(&mut self, sink: Sink) -> Pending<'_, Received>;
+
+    /// Says that nothing more will be sent. Ready when what was sent is no longer this process's care: the peer has
+    /// it, or the kernel will see to it.
+    fn finish(&mut self) -> Pending<'_, ()>;
+}
+
+/// Settings and counters of one connection.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What the stack really used.
+    pub settings: Settings,
+    /// What the stack counted.
+    pub stats: Stats,
+}
+
+/// A content handed to the transport.
+#[derive(Debug)]
+pub struct Sent {
+    /// Before the first byte was handed over.
+    pub first_byte: Moment,
+    /// Hex SHA-256, if asked for.
+    pub sha256: Option<String>,
+}
+
+/// A content received.
+#[derive(Debug)]
+pub struct Received {
+    /// First byte at hand; of an empty content, when it was asked for.
+    pub first_byte: Moment,
+    /// Last byte at hand.
+    pub last_byte: Moment,
+    /// Hex SHA-256, if asked for.
+    pub sha256: Option<String>,
+}
+
+/// The client's end of the job's transport.
+///
+/// # Arguments
+/// * `certificate` - DER of the one server certificate to trust; `tls` and `quic` need it.
+///
+/// # Errors
+/// Options the transport does not have.
+pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Box<dyn Dialer>> {
+    let trusted = || certificate.context("the server's certificate is missing from the order to begin");
+    Ok(match job.transport.kind {
+        TransportKind::Tcp => Box::new(kernel::Dialer::new(tcp::Tcp::new(job))),
+        TransportKind::Tls => Box::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?)),
+        TransportKind::Sctp => Box::new(kernel::Dialer::new(sctp::Sctp::new(job)?)),
+        TransportKind::Quic => Box::new(quic::Dialer::new(job, server, trusted()?)?),
+    })
+}
+
+/// The server's end of the job's transport, listening.
+///
+/// # Errors
+/// Options the transport does not have; an address that cannot be bound.
+pub fn listen(job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+    Ok(match job.transport.kind {
+        TransportKind::Tcp => Box::new(kernel::Listener::bind(tcp::Tcp::new(job), address)?),
+        TransportKind::Tls => Box::new(kernel::Listener::bind(tls::Server::new(job)?, address)?),
+        TransportKind::Sctp => Box::new(kernel::Listener::bind(sctp::Sctp::new(job)?, address)?),
+        TransportKind::Quic => Box::new(quic::Listener::bind(job, address)?),
+    })
+}

@@ -1,0 +1,294 @@
+//! `quic`: QUIC v1 (quinn) over the kernel's UDP.
+//!
+//! Everything runs on one thread and waits in `epoll_wait` alone, so in virtual time this transport holds the clock
+//! (see [`crate::clock`]).
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError, TokioRuntime};
+use socket2::{Domain, Type};
+
+use super::identity::{self, Identity, SERVER_NAME};
+use super::quic_config::{self, NO_ERROR};
+use super::udp::Datagrams;
+use super::{Pending, Received, Report, Sent, socket};
+use crate::clock::{self, Moment};
+use crate::content::{Reader, Sink};
+use crate::job::{Job, Transport, TransportKind};
+use crate::record::{Settings, Stats};
+
+/// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
+const SEND_BLOCK_BYTES: usize = 64 << 10;
+
+/// The client's side: one UDP socket for all its connections.
+pub struct Dialer {
+    endpoint: Endpoint,
+    config: ClientConfig,
+    options: Options,
+}
+
+/// The server's side.
+pub struct Listener {
+    endpoint: Endpoint,
+    identity: Identity,
+    options: Options,
+}
+
+/// What a connection needs to know for its report.
+#[derive(Debug, Clone)]
+struct Options {
+    transport: Transport,
+    initial_window_bytes: u64,
+    send_buffer_bytes: u64,
+    receive_buffer_bytes: u64,
+}
+
+impl Dialer {
+    /// Trusts the certificate with this DER and no other. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// Options quinn does not have.
+    pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
+        let any = SocketAddr::new(unspecified(server), 0);
+        let transport = Arc::new(quic_config::transport(job, server)?);
+        let crypto = QuicClientConfig::try_from(identity::client_config(trusted)?).context("choosing QUIC's ciphers")?;
+        let mut config = ClientConfig::new(Arc::new(crypto));
+        config.transport_config(transport);
+        let (endpoint, options) = bind(job, any, None)?;
+        Ok(Self { endpoint, config, options })
+    }
+}
+
+impl super::Dialer for Dialer {
+    fn dial(&self, server: SocketAddr) -> Pending<'_, Box<dyn super::Connection>> {
+        Box::pin(async move {
+            let attempt = || format!("connecting to {server} over quic");
+            let start = Moment::now();
+            let connecting = self.endpoint.connect_with(self.config.clone(), server, SERVER_NAME);
+            let connection = connecting.with_context(attempt)?.await.with_context(attempt)?;
+            let connected = Moment::now();
+            let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+            let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
+            Ok(Box::new(connection) as Box<dyn super::Connection>)
+        })
+    }
+}
+
+impl Listener {
+    /// Binds the address and makes itself a certificate. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As `bind(2)`; options quinn does not have.
+    pub fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
+        let identity = Identity::generate()?;
+        let crypto = QuicServerConfig::try_from(identity.server_config()?).context("choosing QUIC's ciphers")?;
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(Arc::new(quic_config::transport(job, address.ip())?));
+        let (endpoint, options) = bind(job, address, Some(config))?;
+        Ok(Self { endpoint, identity, options })
+    }
+}
+
+impl super::Listener for Listener {
+    fn certificate(&self) -> Option<&[u8]> {
+        Some(self.identity.certificate())
+    }
+
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
+            let start = Moment::now();
+            let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+            let handshake: Pending<'static, _> = Box::pin(async move {
+                let connection = incoming.await.context("QUIC handshake")?;
+                let connected = Moment::now();
+                let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
+                Ok(Box::new(connection) as Box<dyn super::Connection>)
+            });
+            Ok(handshake)
+        })
+    }
+}
+
+fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
+    let attempt = || format!("binding {address} over quic");
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
+    let socket = socket.with_context(attempt)?;
+    socket::set_buffers(&socket, job.transport.buffer_bytes)?;
+    let options = options(job, address.ip(), &socket)?;
+    socket.bind(&address.into()).with_context(attempt)?;
+    let config = quic_config::endpoint(job, address.ip())?;
+    let socket = Arc::new(Datagrams::new(socket.into()).with_context(attempt)?);
+    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(TokioRuntime));
+    if clock::is_virtual() {
+        clock::hold();
+    }
+    Ok((endpoint.with_context(attempt)?, options))
+}
+
+/// A window is of use only as far as the UDP socket's buffer can hold it.
+fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
+    let asked_bytes = job.transport.buffer_bytes;
+    Ok(Options {
+        transport: job.transport.clone(),
+        initial_window_bytes: quic_config::initial_window_bytes(job, address)?,
+        send_buffer_bytes: asked_bytes.min(socket::granted_send_bytes(socket)?),
+        receive_buffer_bytes: asked_bytes.min(socket::granted_receive_bytes(socket)?),
+    })
+}
+
+fn unspecified(like: IpAddr) -> IpAddr {
+    match like {
+        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+struct Connection {
+    connection: quinn::Connection,
+    endpoint: Endpoint,
+    options: Options,
+    streams: u32,
+    start: Moment,
+    connected: Moment,
+}
+
+impl Connection {
+    fn stream(&mut self, (send, receive): (quinn::SendStream, quinn::RecvStream)) -> Box<dyn super::Stream> {
+        let index = self.streams;
+        self.streams += 1;
+        Box::new(Stream { send, receive, index })
+    }
+}
+
+impl super::Connection for Connection {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    fn connected(&self) -> Moment {
+        self.connected
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            let opened = self.connection.open_bi().await.context("opening a QUIC stream")?;
+            Ok(self.stream(opened))
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async {
+            match self.connection.accept_bi().await {
+                Ok(accepted) => Ok(Some(self.stream(accepted))),
+                Err(error) if closed_in_order(&error) => Ok(None),
+                Err(error) => Err(error).context("waiting for a QUIC stream"),
+            }
+        })
+    }
+
+    fn report(&self) -> Result<Report> {
+        let path = self.connection.stats().path;
+        let settings = Settings {
+            transport: TransportKind::Quic,
+            congestion: self.options.transport.congestion.clone(),
+            initial_window_bytes: self.options.initial_window_bytes,
+            mss_bytes: path.current_mtu.into(),
+            send_buffer_bytes: self.options.send_buffer_bytes,
+            receive_buffer_bytes: self.options.receive_buffer_bytes,
+            paced: true,
+        };
+        let stats = Stats {
+            retransmitted_packets: Some(path.lost_packets),
+            smoothed_rtt_ns: Some(path.rtt.as_nanos() as u64),
+            min_rtt_ns: Some(path.min_rtt.as_nanos() as u64),
+            congestion_window_bytes: Some(path.cwnd),
+            ..Stats::default()
+        };
+        Ok(Report { settings, stats })
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(async move {
+            self.connection.close(NO_ERROR, b"");
+            // Nothing retransmits a CONNECTION_CLOSE, but it must leave before the process does.
+            self.endpoint.wait_idle().await;
+            Ok(())
+        })
+    }
+}
+
+fn closed_in_order(error: &ConnectionError) -> bool {
+    matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR)
+}
+
+struct Stream {
+    send: quinn::SendStream,
+    receive: quinn::RecvStream,
+    index: u32,
+}
+
+impl super::Stream for Stream {
+    fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.send.write_all(message).await.context("sending over quic") })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.receive.read_exact(buffer).await.context("receiving over quic") })
+    }
+
+    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
+        Box::pin(async move {
+            let first_byte = Moment::now();
+            let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
+            while content.remaining_bytes() > 0 {
+                let block = content.read(&mut block)?;
+                self.send.write_all(block).await.context("sending the content over quic")?;
+            }
+            Ok(Sent { first_byte, sha256: content.into_sha256() })
+        })
+    }
+
+    fn receive_content(&mut self, mut sink: Sink) -> Pending<'_, Received> {
+        Box::pin(async move {
+            let mut first_byte = None;
+            while let remaining @ 1.. = sink.remaining_bytes() {
+                let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
+                let chunk = self.receive.read_chunk(limit, true).await.context("receiving the content over quic")?;
+                let chunk = chunk.ok_or_else(|| anyhow!("the stream ended when {remaining} bytes were to come"))?;
+                first_byte.get_or_insert_with(Moment::now);
+                sink.take(&chunk.bytes)?;
+            }
+            let last_byte = Moment::now();
+            let first_byte = first_byte.unwrap_or(last_byte);
+            Ok(Received { first_byte, last_byte, sha256: sink.into_sha256() })
+        })
+    }
+
+    /// Waits for the peer's end of the stream too: dropping a stream that has not ended asks the peer to stop sending.
+    fn finish(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
+            self.send.finish().context("finishing a QUIC stream")?;
+            match self.send.stopped().await {
+                Ok(None) => {}
+                Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),
+                // The peer closes only when it has all it wants.
+                Err(StoppedError::ConnectionLost(error)) if closed_in_order(&error) => {}
+                Err(error) => return Err(error).context("finishing a QUIC stream"),
+            }
+            match self.receive.read_chunk(1, true).await {
+                Ok(None) => Ok(()),
+                Ok(Some(_)) => bail!("the peer sent more than it was asked for"),
+                Err(ReadError::ConnectionLost(error)) if closed_in_order(&error) => Ok(()),
+                Err(error) => Err(error).context("waiting for the end of a QUIC stream"),
+            }
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! A blocking stream socket of the kernel, with the few calls the transports make on it.
+
+use std::fs;
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use libc::{c_int, c_void, socklen_t};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use crate::content::Reader;
+
+/// Content handed to the kernel in one call.
+pub const SEND_BLOCK_BYTES: usize = 1 << 20;
+
+/// The most `recv(2)` and `sendfile(2)` move in one call is just under 2 GiB.
+const LONGEST_CALL_BYTES: u64 = 1 << 30;
+
+/// A blocking socket.
+#[derive(Debug)]
+pub struct Socket(socket2::Socket);
+
+impl From<socket2::Socket> for Socket {
+    fn from(socket: socket2::Socket) -> Self {
+        Self(socket)
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl std::ops::Deref for Socket {
+    type Target = socket2::Socket;
+
+    fn deref(&self) -> &socket2::Socket {
+        &self.0
+    }
+}
+
+impl Socket {
+    /// Sends all bytes; one call unless a signal comes.
+    ///
+    /// # Errors
+    /// As `send(2)`.
+    pub fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL)).context("sending")?;
+            bytes = &bytes[sent..];
+        }
+        Ok(())
+    }
+
+    /// `sendmsg(2)`: sends some of the bytes, normally all.
+    ///
+    /// # Errors
+    /// As `sendmsg(2)`.
+    pub fn send_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL))
+    }
+
+    /// Sends the content without looking at it where the kernel can, else block by block.
+    ///
+    /// # Errors
+    /// The content cannot be read, or the peer is gone.
+    pub fn send_content(&self, content: &mut Reader) -> Result<()> {
+        if content.sendable_file().is_some() {
+            return self.send_file(content);
+        }
+        let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
+        while content.remaining_bytes() > 0 {
+            self.send_all(content.read(&mut block)?)?;
+        }
+        Ok(())
+    }
+
+    fn send_file(&self, content: &mut Reader) -> Result<()> {
+        while let (Some(file), length @ 1..) = (content.sendable_file(), content.remaining_bytes()) {
+            let (to, from) = (self.as_raw_fd(), file.as_raw_fd());
+            let length = length.min(LONGEST_CALL_BYTES) as usize;
+            // SAFETY: both descriptors are open for the call; a null offset means the file's own position.
+            let sent = retry(|| size(unsafe { libc::sendfile(to, from, std::ptr::null_mut(), length) }))
+                .context("sending a file")?;
+            if sent == 0 {
+                bail!("the file to send ended {} bytes early: leave it unchanged during a run", length);
+            }
+            content.advance(sent as u64);
+        }
+        Ok(())
+    }
+
+    /// Fills the buffer, waiting for all of it in one call.
+    ///
+    /// # Errors
+    /// As `recv(2)`; the peer closing first.
+    pub fn receive_exact(&self, buffer: &mut [u8]) -> Result<()> {
+        if !self.receive_exact_or_end(buffer)? {
+            bail!("the peer closed the connection when {} bytes were to come", buffer.len());
+        }
+        Ok(())
+    }
+
+    /// Fills the buffer, or gives false when the peer closed before its first byte.
+    ///
+    /// # Errors
+    /// As `recv(2)`; the peer closing inside the buffer.
+    pub fn receive_exact_or_end(&self, buffer: &mut [u8]) -> Result<bool> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.receive(&mut buffer[filled..], libc::MSG_WAITALL).context("receiving")? {
+                0 if filled == 0 => return Ok(false),
+                0 => bail!("the peer closed the connection after {filled} of {} bytes", buffer.len()),
+                received => filled += received,
+            }
+        }
+        Ok(true)
+    }
+
+    /// `recv(2)`; 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// As `recv(2)`.
+    pub fn receive(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
+        let (address, length) = (buffer.as_mut_ptr().cast(), buffer.len());
+        // SAFETY: the buffer is valid for writes of its length.
+        retry(|| size(unsafe { libc::recv(self.as_raw_fd(), address, length, flags) }))
+    }
+
+    /// Waits for the next `length` bytes and throws them away uncopied: TCP's `MSG_TRUNC` (tcp(7)).
+    ///
+    /// # Errors
+    /// As `recv(2)`.
+    pub fn discard(&self, length: u64) -> Result<u64> {
+        let length = length.min(LONGEST_CALL_BYTES) as usize;
+        let flags = libc::MSG_TRUNC | libc::MSG_WAITALL;
+        // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so that none is needed.
+        let call = || size(unsafe { libc::recv(self.as_raw_fd(), std::ptr::null_mut(), length, flags) });
+        Ok(retry(call).context("receiving")? as u64)
+    }
+
+    /// Throws away what has arrived, without waiting; true once the peer has closed.
+    ///
+    /// For the time after the last stream: nothing of worth can come, so a reset is an end like any other.
+    ///
+    /// # Errors
+    /// As `recv(2)`, but for a reset.
+    pub fn drain(&self) -> io::Result<bool> {
+        self.discard_to_end(libc::MSG_DONTWAIT)
+    }
+
+    /// As [`Self::drain`], but waits until the peer has closed.
+    ///
+    /// # Errors
+    /// As `recv(2)`, but for a reset.
+    pub fn wait_for_end(&self) -> Result<()> {
+        self.discard_to_end(0).map(drop).context("waiting for the peer to close")
+    }
+
+    fn discard_to_end(&self, flags: c_int) -> io::Result<bool> {
+        let mut buffer = [0; 4096];
+        loop {
+            match self.receive(&mut buffer, flags) {
+                Ok(0) => return Ok(true),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(true),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// `setsockopt(2)` with a plain C value.
+    ///
+    /// # Errors
+    /// As `setsockopt(2)`; `name` is what the message calls the option.
+    pub fn set<T: Copy>(&self, level: c_int, option: c_int, value: &T, name: &str) -> Result<()> {
+        set_option(self.as_raw_fd(), level, option, value).with_context(|| format!("setting {name}"))
+    }
+
+    /// `getsockopt(2)` into a plain C value, whose fields may name what is asked for. What the kernel does not fill
+    /// keeps its value.
+    ///
+    /// # Errors
+    /// As `getsockopt(2)`; `name` is what the message calls the option.
+    pub fn get<T: Plain>(&self, level: c_int, option: c_int, mut value: T, name: &str) -> Result<T> {
+        let address = std::ptr::from_mut(&mut value).cast::<c_void>();
+        let mut length = size_of::<T>() as socklen_t;
+        // SAFETY: `value` is valid for writes of `length` bytes, and any bytes make a `T`.
+        let result = unsafe { libc::getsockopt(self.as_raw_fd(), level, option, address, &mut length) };
+        size(result as isize).with_context(|| format!("reading {name}"))?;
+        Ok(value)
+    }
+
+    /// Sets the congestion control.
+    ///
+    /// # Errors
+    /// One the kernel does not have; the message names those it has.
+    pub fn set_congestion(&self, congestion: &str) -> Result<()> {
+        self.0.set_tcp_congestion(congestion.as_bytes()).map_err(|error| {
+            let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+            let available = fs::read_to_string(file).unwrap_or_else(|error| format!("unknown ({file}: {error})"));
+            anyhow!("setting TCP congestion control {congestion:?}: {error}; this kernel has: {}", available.trim())
+        })
+    }
+}
+
+/// Has the event loop watch for something to read. Must be called inside the runtime.
+///
+/// # Errors
+/// As `epoll_ctl(2)`.
+pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
+    // SAFETY: a Socket owns its descriptor and never gives it up or changes it.
+    let watched = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
+    watched.map_err(io::Error::from).context("watching a socket")
+}
+
+/// Gives a socket send and receive buffers of this size: past the limits of `net.core` where the process may
+/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), else as far as they allow. What was granted must be read back.
+///
+/// # Errors
+/// As `setsockopt(2)`.
+pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
+    let size = c_int::try_from(bytes).with_context(|| format!("a socket buffer cannot have {bytes} bytes"))?;
+    let options = [
+        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
+        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
+    ];
+    for (forced, allowed, name) in options {
+        let fd = socket.as_raw_fd();
+        if set_option(fd, libc::SOL_SOCKET, forced, &size).is_err() {
+            set_option(fd, libc::SOL_SOCKET, allowed, &size).with_context(|| format!("setting {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the socket was granted to send from: half of what the kernel answers, which doubles what it is asked for to
+/// make up for its own overhead (socket(7)).
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub fn granted_send_bytes(socket: &socket2::Socket) -> Result<u64> {
+    Ok(socket.send_buffer_size().context("reading SO_SNDBUF")? as u64 / 2)
+}
+
+/// As [`granted_send_bytes`], to receive into.
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub fn granted_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
+    Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
+}
+
+fn set_option<T: Copy>(socket: RawFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+    let address = std::ptr::from_ref(value).cast::<c_void>();
+    // SAFETY: `value` is valid for reads of its size.
+    let result = unsafe { libc::setsockopt(socket, level, option, address, size_of::<T>() as socklen_t) };
+    size(result as isize).map(drop)
+}
+
+/// A C value of which any bytes are valid.
+///
+/// # Safety
+/// Only for `repr(C)` types of integers and arrays of them.
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: an integer.
+unsafe impl Plain for c_int {}
+
+fn size(result: isize) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

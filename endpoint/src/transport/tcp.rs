@@ -1,0 +1,133 @@
+//! `tcp`: the kernel's.
+//!
+//! Buffers are the kernel's to tune: the orchestrator bounds them per namespace (`tcp_rmem`, `tcp_wmem`), as it sets
+//! the initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use libc::c_int;
+use socket2::{Domain, Type};
+
+use super::Report;
+use super::kernel::{ByteStream, Protocol};
+use super::socket::Socket;
+use super::tcp_info::TcpInfo;
+use crate::clock::Moment;
+use crate::content::{Reader, Sink};
+use crate::job::{Job, Transport, TransportKind};
+use crate::record::Settings;
+
+/// Bytes hashed at once.
+const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
+
+/// TCP with a job's options.
+#[derive(Debug, Clone)]
+pub struct Tcp {
+    options: Transport,
+}
+
+impl Tcp {
+    /// Takes the options from the job.
+    pub fn new(job: &Job) -> Self {
+        Self { options: job.transport.clone() }
+    }
+}
+
+impl Protocol for Tcp {
+    type Stream = TcpStream;
+
+    const NAME: &'static str = "tcp";
+
+    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
+        let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(socket2::Protocol::TCP));
+        let socket = Socket::from(socket.context("creating a TCP socket")?);
+        socket.set_congestion(&self.options.congestion)?;
+        if let Some(mss_bytes) = self.options.mss_bytes {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_MAXSEG, &(mss_bytes as c_int), "TCP_MAXSEG")?;
+        }
+        socket.set_tcp_nodelay(self.options.nodelay).context("setting TCP_NODELAY")?;
+        Ok(socket)
+    }
+
+    fn establish(&self, socket: Arc<Socket>) -> Result<TcpStream> {
+        Ok(TcpStream { socket, options: self.options.clone() })
+    }
+}
+
+/// A TCP connection.
+#[derive(Debug)]
+pub struct TcpStream {
+    socket: Arc<Socket>,
+    options: Transport,
+}
+
+impl ByteStream for TcpStream {
+    fn send(&mut self, message: &[u8]) -> Result<()> {
+        self.socket.send_all(message)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+        self.socket.receive_exact(buffer)
+    }
+
+    fn send_content(&mut self, content: &mut Reader) -> Result<()> {
+        self.socket.send_content(content)
+    }
+
+    /// `MSG_WAITALL` and not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
+        let mut first = [0];
+        self.socket.receive_exact(&mut first)?;
+        let first_byte = Moment::now();
+        sink.take(&first)?;
+        let mut block = match sink.discards() {
+            true => Vec::new(),
+            false => vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize],
+        };
+        while let remaining @ 1.. = sink.remaining_bytes() {
+            if sink.discards() {
+                match self.socket.discard(remaining)? {
+                    0 => bail!("the peer closed the connection when {remaining} bytes were to come"),
+                    discarded => sink.skip(discarded)?,
+                }
+            } else {
+                let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
+                self.socket.receive_exact(&mut block[..length])?;
+                sink.take(&block[..length])?;
+            }
+        }
+        Ok(first_byte)
+    }
+
+    fn report(&self) -> Result<Report> {
+        report(TransportKind::Tcp, &self.socket, &self.options)
+    }
+}
+
+/// Reads back what TCP uses and has counted.
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
+    let info = TcpInfo::read(socket)?;
+    let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
+    let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
+    let settings = Settings {
+        transport: kind,
+        initial_window_bytes: u64::from(options.initial_window_packets) * u64::from(info.snd_mss),
+        mss_bytes: info.snd_mss,
+        send_buffer_bytes: socket.send_buffer_size().context("reading SO_SNDBUF")? as u64,
+        receive_buffer_bytes: socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64,
+        paced: asks_for_pacing(&congestion),
+        congestion,
+    };
+    Ok(Report { settings, stats: info.stats() })
+}
+
+/// Without `SO_MAX_PACING_RATE` or the `fq` qdisc, TCP paces when its congestion control asks for it
+/// (`SK_PACING_NEEDED` in `net/ipv4/tcp_bbr.c`; no other in the kernel does).
+fn asks_for_pacing(congestion: &str) -> bool {
+    congestion == "bbr"
+}

@@ -1,0 +1,167 @@
+//! Runs the endpoint's roles as the orchestrator does, over loopback.
+
+#![allow(dead_code, reason = "not every test file uses all of it")]
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Longer than anything here takes; a role silent for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The descriptor roles write their messages to.
+const MESSAGE_FD: i32 = 3;
+
+/// An address of loopback that nobody else uses, as every server has the same port.
+pub fn fresh_address() -> IpAddr {
+    static NEXT: AtomicU8 = AtomicU8::new(1);
+    let process = std::process::id() % 0x7fff;
+    let (high, low) = ((process >> 8) as u8 + 1, process as u8);
+    Ipv4Addr::new(127, high, low, NEXT.fetch_add(1, Ordering::Relaxed)).into()
+}
+
+/// The golden job over this transport, with this workload.
+pub fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
+    let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
+    job["transport"]["kind"] = json!(transport);
+    job["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify});
+    job["limits"]["virtual_ns"] = json!(PATIENCE.as_nanos() as u64);
+    job
+}
+
+pub fn seeded(size_bytes: u64) -> Value {
+    json!({"kind": "seeded", "seed": 17_909_611_376_780_542_444_u64, "size_bytes": size_bytes})
+}
+
+/// A path of its own for a file of this test.
+pub fn scratch(name: &str) -> PathBuf {
+    static NEXT: AtomicU8 = AtomicU8::new(0);
+    let unique = format!("{}-{}-{name}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(unique)
+}
+
+/// A running server or client.
+pub struct Role {
+    child: Child,
+    orders: Option<ChildStdin>,
+    messages: Receiver<Value>,
+}
+
+impl Role {
+    pub fn start(role: &str, job: &Value, address: IpAddr) -> Self {
+        let file = scratch("job.json");
+        fs::write(&file, job.to_string()).unwrap();
+        let (ours, theirs) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_netwarp-endpoint"));
+        command.arg(role).arg("--job").arg(&file).arg("--address").arg(address.to_string()).stdin(Stdio::piped());
+        let descriptor = theirs.as_raw_fd();
+        // SAFETY: dup2 and fcntl are async-signal-safe, and nothing else is called.
+        unsafe {
+            command.pre_exec(move || {
+                let duplicated = match descriptor {
+                    // dup2 onto itself would keep close-on-exec.
+                    MESSAGE_FD => libc::fcntl(MESSAGE_FD, libc::F_SETFD, 0),
+                    _ => libc::dup2(descriptor, MESSAGE_FD),
+                };
+                if duplicated < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+            });
+        }
+        let mut child = command.spawn().unwrap();
+        drop(theirs);
+        Self { orders: child.stdin.take(), child, messages: read_lines(ours) }
+    }
+
+    pub fn begin(&mut self, certificate: &Value) {
+        self.order(&json!({"order": "begin", "epoch_ns": 0, "certificate": certificate}));
+    }
+
+    pub fn order(&mut self, order: &Value) {
+        writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
+    }
+
+    pub fn close_orders(&mut self) {
+        self.orders = None;
+    }
+
+    /// The next message.
+    pub fn message(&self) -> Value {
+        self.messages.recv_timeout(PATIENCE).expect("the role neither spoke nor ended")
+    }
+
+    /// Reads to the last message: the records before it, and itself. Checks that the exit status agrees.
+    pub fn finish(mut self) -> (Vec<Value>, Value) {
+        let mut records = Vec::new();
+        loop {
+            let message = self.message();
+            if message["message"] == "write" {
+                records.push(message["line"].clone());
+                continue;
+            }
+            assert_eq!(self.child.wait().unwrap().success(), message["message"] == "done", "{message}");
+            return (records, message);
+        }
+    }
+}
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        // Fails only if it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_lines(pipe: OwnedFd) -> Receiver<Value> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(File::from(pipe)).lines() {
+            // The test may have seen enough.
+            let _ = sender.send(serde_json::from_str(&line.unwrap()).unwrap());
+        }
+    });
+    receiver
+}
+
+/// Starts a server and waits until it listens. Gives its certificate, in hex or null, too.
+pub fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
+    let mut server = Role::start("server", job, address);
+    server.begin(&Value::Null);
+    let ready = server.message();
+    assert_eq!(ready["message"], "ready", "{ready}");
+    (server, ready["certificate"].clone())
+}
+
+/// Starts a client and has it begin.
+pub fn start_client(job: &Value, address: IpAddr, certificate: &Value) -> Role {
+    let mut client = Role::start("client", job, address);
+    client.begin(certificate);
+    client
+}
+
+/// Carries a job out that must succeed. Gives the client's and the server's records.
+pub fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
+    let address = fresh_address();
+    let (mut server, certificate) = start_server(job, address);
+    let (client_records, last) = start_client(job, address, &certificate).finish();
+    assert_eq!(last["message"], "done", "{last} of {job}");
+    server.order(&json!({"order": "finish"}));
+    let (server_records, last) = server.finish();
+    assert_eq!(last["message"], "done", "{last} of {job}");
+    (client_records, server_records)
+}
+
+/// Why a role failed.
+pub fn failure(role: Role, stage: &str) -> String {
+    let (_, last) = role.finish();
+    assert_eq!((&last["message"], &last["failure"]["stage"]), (&json!("failed"), &json!(stage)), "{last}");
+    last["failure"]["message"].as_str().unwrap().to_owned()
+}
