@@ -1,0 +1,26 @@
+# Everything starts with the set-up, which is quick when there is nothing to do.
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench docs setup clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup ## race four transports over a lossy path and write a report (set-up included)
+	.venv/bin/netwarp demo
+
+test: setup ## run every test lane (set-up included)
+	scripts/test.sh
+
+bench: setup ## measure what runs cost
+	.venv/bin/python scripts/bench.py
+
+docs: ## regenerate the key reference from the models
+	scripts/setup.sh python
+	.venv/bin/python scripts/generate_docs.py
+
+setup: ## install packages, make .venv, build the endpoint and the guest kernel
+	scripts/setup.sh all
+
+clean: ## remove what was made in this directory (built kernels stay in the user's cache)
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

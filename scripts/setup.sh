@@ -1,0 +1,285 @@
+#!/usr/bin/env bash
+# Sets everything up on a fresh Debian or Ubuntu machine: system packages, Python, Rust endpoint, guest kernel.
+#
+# Each stage first looks whether its work is done, by what it would leave behind, and then needs neither the network
+# nor any privilege; so every make target can start with it.
+set -euo pipefail
+export LC_ALL=C
+
+# shellcheck source=scripts/toolchain.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/toolchain.sh"
+
+# What each stage leaves: the hash of what it was made from.
+readonly PYTHON_STAMP="$VENV/netwarp-python.stamp"
+readonly ENDPOINT_STAMP="$VENV/netwarp-endpoint.stamp"
+readonly ENDPOINT="$VENV/libexec/netwarp-endpoint"
+
+main() {
+    local stage=${1:-all}
+    case $stage in
+    packages | python | rust | kernel)
+        take_lock
+        "set_up_$stage"
+        ;;
+    all)
+        take_lock
+        set_up_packages
+        set_up_python
+        set_up_rust
+        set_up_kernel
+        ;;
+    help | --help | -h) usage ;;
+    *)
+        usage >&2
+        die "unknown stage '$stage'"
+        ;;
+    esac
+}
+
+usage() {
+    cat <<EOF
+Usage: scripts/setup.sh [packages|python|rust|kernel|all]
+
+  packages   system packages, with apt (as root, or through sudo)
+  python     the virtual environment in .venv, with netwarp in it
+  rust       the endpoint program, into .venv/libexec
+  kernel     the guest kernel, into $CACHE/kernel (guest/build.sh)
+  all        all of these in this order (the default)
+EOF
+}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+die() {
+    printf 'setup: error: %s\n' "$*" >&2
+    exit 1
+}
+
+# All checkouts of a user share the Rust target directory, and two calls in one checkout share .venv.
+take_lock() {
+    mkdir -p -- "$CACHE" || die "cannot create $CACHE; set XDG_CACHE_HOME to a directory you can write to"
+    exec {LOCK}>"$CACHE/setup.lock"
+    flock --nonblock "$LOCK" || {
+        say "another set-up is under way; waiting for it"
+        flock "$LOCK"
+    }
+}
+
+# Runs a command in the background, its output in a file, with a sign of life: a live line on a terminal, a line every
+# 15 s in a log. When it fails, the end of its output is shown.
+run_shown() {
+    local what=$1 log started=$SECONDS next=15 elapsed pid status=0
+    shift
+    log="$CACHE/setup-${what//[^a-z]/-}.log"
+    # The lock is closed for it: a server it may leave running (a compiler cache, say) must not keep the lock.
+    "$@" >"$log" 2>&1 </dev/null {LOCK}>&- &
+    pid=$!
+    trap 'kill "$pid" 2>/dev/null || true; exit 130' INT TERM
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 0.2
+        elapsed=$((SECONDS - started))
+        if [[ -t 2 ]]; then
+            printf '\r\033[K%.79s' "setup: $what, $elapsed s: $(tail -n 1 -- "$log" | tr -dc '[:print:]')" >&2
+        elif ((elapsed >= next)); then
+            say "$what, $elapsed s"
+            next=$((elapsed + 15))
+        fi
+    done
+    trap - INT TERM
+    wait "$pid" || status=$?
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    ((status == 0)) || {
+        tail -n 25 -- "$log" >&2
+        say "$what failed with status $status; its whole output is in $log"
+        return 1
+    }
+}
+
+# --- System packages ----------------------------------------------------------------------------------------
+
+# What must be there, a program or a file, and the package that brings it. A machine that has the thing from elsewhere
+# needs no package.
+readonly NEEDS="
+gcc gcc
+make make
+ld binutils
+/usr/include/stdio.h libc6-dev
+flex flex
+bison bison
+bc bc
+patch patch
+xz xz-utils
+/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
+/etc/ssl/certs/ca-certificates.crt ca-certificates
+flock util-linux
+setpriv util-linux
+setarch util-linux
+taskset util-linux
+tshark tshark
+shellcheck shellcheck
+"
+
+set_up_packages() {
+    local packages=() thing package
+    while read -r thing package; do
+        [[ -n $thing ]] || continue
+        [[ -e $thing ]] || command -v "$thing" >/dev/null || packages+=("$package")
+    done <<<"$NEEDS"
+    if ! is_good_python "$VENV/bin/python" && ! can_make_venv; then packages+=("python"); fi
+    if ! is_current "$ENDPOINT_STAMP" "$(hash_endpoint)" && ! find_rust; then packages+=("rust"); fi
+    if ((${#packages[@]} == 0)); then
+        say "packages: nothing is missing"
+        return
+    fi
+    install_packages "${packages[@]}"
+}
+
+# $@: package names; "python" and "rust" stand for whatever this distribution calls a version that is new enough.
+install_packages() {
+    local name names=() as_root=()
+    command -v apt-get >/dev/null || die "missing: $*; there is no apt-get here, so install them by hand"
+    if (($(id -u) != 0)); then
+        as_root=(sudo)
+        # Without a terminal nobody can type a password.
+        [[ -t 0 ]] || as_root=(sudo -n)
+        if ! command -v sudo >/dev/null || ! "${as_root[@]}" true; then
+            die "these packages are missing and only root can install them; run: $(root_command "$@")"
+        fi
+    fi
+    as_root+=(env DEBIAN_FRONTEND=noninteractive)
+
+    # A broken third-party source must not stop what the others can give.
+    run_shown "refreshing the package lists" "${as_root[@]}" apt-get update ||
+        say "some package lists could not be refreshed; going on with what there is"
+    mapfile -t names < <(for name in "$@"; do package_names "$name"; done | sort -u)
+    ((${#names[@]} > 0)) || return 0
+    say "packages: installing ${names[*]}"
+    run_shown "installing packages" "${as_root[@]}" apt-get install -y --no-install-recommends "${names[@]}" ||
+        die "apt could not install ${names[*]}; see the message above"
+}
+
+# What to tell somebody who is not root. The lists may be too old to name the packages: then the usual ones.
+root_command() {
+    local name
+    printf 'apt-get update && apt-get install --no-install-recommends'
+    for name in "$@"; do package_names "$name"; done | sort -u | tr '\n' ' ' | sed 's/^/ /; s/ $//'
+}
+
+package_names() {
+    case $1 in
+    python) python_packages ;;
+    rust) rust_packages ;;
+    *) echo "$1" ;;
+    esac
+}
+
+candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: \([^(]*\)$/\1/p'; }
+
+# True when apt offers package $1 in a version that is at least $2.
+offers() {
+    local version
+    version=$(candidate "$1")
+    [[ -n $version ]] && at_least "${version#*:}" "$2"
+}
+
+can_make_venv() {
+    local python
+    # Debian splits ensurepip, which fills a virtual environment, from its Python.
+    python=$(find_python) && "$python" -c 'import ensurepip' 2>/dev/null
+}
+
+python_packages() {
+    local minor
+    if offers python3 "$OLDEST_PYTHON"; then
+        printf '%s\n' python3 python3-venv
+        return
+    fi
+    for minor in 14 13 12 11; do
+        if offers "python3.$minor" "$OLDEST_PYTHON"; then
+            printf '%s\n' "python3.$minor" "python3.$minor-venv"
+            return
+        fi
+    done
+    printf '%s\n' "python$OLDEST_PYTHON" "python$OLDEST_PYTHON-venv"
+}
+
+# In this order: the distribution's default; Debian's newer one for web browsers; Ubuntu's versioned ones.
+rust_packages() {
+    local suffix
+    if offers rustc "$OLDEST_RUST" && offers cargo "$OLDEST_RUST"; then
+        printf '%s\n' rustc cargo rustfmt rust-clippy
+        return
+    fi
+    if offers rustc-web "$OLDEST_RUST"; then
+        printf '%s\n' rustc-web cargo-web rustfmt-web
+        return
+    fi
+    suffix=$(apt-cache search --names-only '^cargo-1\.[0-9]*$' | sed 's/^cargo\(-[0-9.]*\) .*/\1/' |
+        sort -V | tail -n 1)
+    if [[ -n $suffix ]] && at_least "${suffix#-}" "$OLDEST_RUST"; then
+        printf '%s\n' "cargo$suffix" "rustc$suffix"
+        return
+    fi
+    # Not to be had: the Rust stage says what to do.
+}
+
+# --- Python -------------------------------------------------------------------------------------------------
+
+is_current() { [[ -f $1 && $(<"$1") == "$2" ]]; }
+
+set_up_python() {
+    local python hash
+    hash=$(sha256sum <"$REPO/pyproject.toml")
+    if is_good_python "$VENV/bin/python" && is_current "$PYTHON_STAMP" "$hash"; then
+        say "python: .venv is up to date"
+        return
+    fi
+    python=$(find_python) || die "no Python $OLDEST_PYTHON or later; install one with: scripts/setup.sh packages"
+    if ! is_good_python "$VENV/bin/python"; then
+        run_shown "making a virtual environment in .venv" "$python" -m venv --clear "$VENV" ||
+            die "$python cannot make a virtual environment in $VENV"
+    fi
+    run_shown "installing netwarp and its Python packages" \
+        "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --editable "${REPO}[dev]" ||
+        die "pip could not install netwarp into $VENV; check the network, then run: scripts/setup.sh python"
+    echo "$hash" >"$PYTHON_STAMP"
+    say "python: .venv is ready ($("$VENV/bin/python" --version))"
+}
+
+# --- Rust ---------------------------------------------------------------------------------------------------
+
+hash_endpoint() {
+    (
+        cd -- "$REPO/endpoint"
+        find . -path ./target -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum
+    )
+}
+
+set_up_rust() {
+    local hash
+    hash=$(hash_endpoint)
+    if [[ -x $ENDPOINT ]] && is_current "$ENDPOINT_STAMP" "$hash"; then
+        say "rust: the endpoint is up to date"
+        return
+    fi
+    find_rust ||
+        die "no Rust $OLDEST_RUST or later in PATH, in ~/.cargo/bin or as /usr/bin/cargo-1.N; get the distribution's
+  with 'scripts/setup.sh packages' (if it has one), or rustup's stable toolchain; then run: scripts/setup.sh rust"
+    say "rust: building the endpoint with $("$RUSTC" --version)"
+    # From its own directory: cargo looks for .cargo/config.toml, which makes the binary static, from where it is run.
+    (cd -- "$REPO/endpoint" && run_shown "building the endpoint" "$CARGO" build --release --locked) ||
+        die "the endpoint does not build; if crates could not be fetched, check the network and run: scripts/setup.sh rust"
+    # The target directory is shared with other checkouts, so this one keeps its own copy. By a rename, because a
+    # guest may be running the old one.
+    mkdir -p -- "${ENDPOINT%/*}"
+    cp -- "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/netwarp-endpoint" "$ENDPOINT.new"
+    mv -f -- "$ENDPOINT.new" "$ENDPOINT"
+    echo "$hash" >"$ENDPOINT_STAMP"
+    say "rust: the endpoint is ready"
+}
+
+# --- Guest kernel -------------------------------------------------------------------------------------------
+
+set_up_kernel() { "$REPO/guest/build.sh"; }
+
+main "$@"

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Runs every test lane, also after one has failed, and ends with one line: N passed, N failed, N skipped.
+#
+# A lane that fails without a failed test (a linter, a crash, a lane that ran no test) counts as one failure, so that
+# the last line and the exit status always agree.
+set -uo pipefail
+
+# shellcheck source=scripts/toolchain.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/toolchain.sh"
+cd -- "$REPO" || exit 1
+
+PASSED=0
+FAILED=0
+SKIPPED=0
+FAILED_LANES=()
+WORK=$(mktemp -d)
+trap 'rm -rf -- "$WORK"' EXIT
+
+main() {
+    lint_lane "ruff check" .venv/bin/ruff check .
+    lint_lane "ruff format" .venv/bin/ruff format --check .
+    lint_lane "mypy" .venv/bin/mypy --strict
+    lint_lane "shellcheck" shellcheck -x guest/build.sh scripts/*.sh .ci/run
+    find_rust || {
+        printf 'test: no Rust %s or later; run: scripts/setup.sh packages\n' "$OLDEST_RUST" >&2
+        CARGO=cargo
+    }
+    cargo_lint_lane fmt --check
+    cargo_lint_lane clippy --locked --all-targets -- -D warnings
+    cargo_test_lane
+    pytest_lane fast "not cli and not guest"
+    pytest_lane cli cli
+    pytest_lane guest guest
+    report
+}
+
+announce() { printf '\n== %s\n' "$1"; }
+
+fail_lane() {
+    FAILED_LANES+=("$1")
+    printf '== %s: FAILED\n' "$1"
+}
+
+lint_lane() {
+    local name=$1
+    shift
+    announce "$name"
+    "$@" || {
+        FAILED=$((FAILED + 1))
+        fail_lane "$name"
+    }
+}
+
+# Some distributions ship a Rust that is new enough without its linters; then a lint is skipped, and said to be.
+cargo_lint_lane() {
+    local name="cargo $1"
+    if ! "$CARGO" "$1" --version >/dev/null 2>&1; then
+        announce "$name"
+        printf '== %s: skipped, %s has no %s\n' "$name" "$CARGO" "$1"
+        SKIPPED=$((SKIPPED + 1))
+        return
+    fi
+    # From the crate's own directory, where its .cargo/config.toml applies.
+    lint_lane "$name" env -C endpoint "$CARGO" "$@"
+}
+
+# count STATUS LANE PASSED FAILED SKIPPED
+count() {
+    local status=$1 lane=$2 passed=$3 failed=$4 skipped=$5
+    if ((passed + failed + skipped == 0)); then printf '== %s: ran no test\n' "$lane"; fi
+    if ((failed == 0)) && { ((status != 0)) || ((passed + skipped == 0)); }; then failed=1; fi
+    PASSED=$((PASSED + passed))
+    FAILED=$((FAILED + failed))
+    SKIPPED=$((SKIPPED + skipped))
+    ((failed == 0)) || fail_lane "$lane"
+}
+
+cargo_test_lane() {
+    local log="$WORK/cargo-test.log" status=0 passed failed ignored
+    announce "cargo test"
+    env -C endpoint "$CARGO" test --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+    # One line for each test binary.
+    read -r passed failed ignored < <(awk '
+        /^test result: / {
+            for (i = 2; i <= NF; i++) {
+                if ($i ~ /^passed/) passed += $(i - 1)
+                if ($i ~ /^failed/) failed += $(i - 1)
+                if ($i ~ /^ignored/) ignored += $(i - 1)
+            }
+        }
+        END { print passed + 0, failed + 0, ignored + 0 }' "$log")
+    count "$status" "cargo test" "$passed" "$failed" "$ignored"
+}
+
+pytest_lane() {
+    local lane="pytest, $1 lane" markers=$2 xml="$WORK/$1.xml" status=0 passed failed skipped
+    announce "$lane"
+    .venv/bin/python -m pytest -q -m "$markers" --junit-xml="$xml" || status=$?
+    read -r passed failed skipped < <(junit_counts "$xml")
+    count "$status" "$lane" "$passed" "$failed" "$skipped"
+}
+
+# A file that is missing, because pytest did not get that far, counts nothing.
+junit_counts() {
+    .venv/bin/python - "$1" <<'EOF'
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+path = Path(sys.argv[1])
+suites = list(ElementTree.parse(path).iter("testsuite")) if path.exists() else []
+total, failures, errors, skipped = (
+    sum(int(suite.get(name, 0)) for suite in suites)
+    for name in ("tests", "failures", "errors", "skipped")
+)
+print(total - failures - errors - skipped, failures + errors, skipped)
+EOF
+}
+
+report() {
+    local lane
+    echo
+    for lane in "${FAILED_LANES[@]}"; do printf 'failed: %s\n' "$lane"; done
+    if ((SKIPPED > 0)); then
+        printf '%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
+    else
+        printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
+    fi
+    ((FAILED == 0))
+}
+
+main
