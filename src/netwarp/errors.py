@@ -1,12 +1,12 @@
 """The exceptions netwarp raises, as a tree.
 
-    NetwarpError            exit status 1
-    ├── InputError          exit status 2: the user can mend it, nothing was run
-    │   └── StudyError      a study file or option that cannot be run
-    ├── BackendError        a place to run that is not ready, or cannot do what a job asks
-    ├── RecordError         a job or record file that is not in the wire format
-    ├── RunDirectoryError   a run directory that cannot be written, or is in use
-    └── ResultError         a table of results that cannot be read or written
+    NetwarpError                exit status 1
+    ├── InputError              exit status 2: the user can mend it, nothing was run
+    │   ├── StudyError          a study file or option that cannot be run
+    │   ├── BackendError        a place to run that is not ready, or cannot do what a job asks
+    │   └── RunDirectoryError   a run directory that cannot be written, or is in use
+    ├── RecordError             a job or record file that is not in the wire format
+    └── ResultError             a table of results that cannot be read or written
 
 The command line prints the message of any of them as one line and exits with its status.
 """
@@ -63,7 +63,7 @@ class StudyError(InputError):
         return f"{where}: {self.reason}{remedy}"
 
 
-class BackendError(NetwarpError):
+class BackendError(InputError):
     """A backend is not ready, or cannot do what a job asks for."""
 
 
@@ -71,7 +71,7 @@ class RecordError(NetwarpError):
     """A job or record file is not in the wire format."""
 
 
-class RunDirectoryError(NetwarpError):
+class RunDirectoryError(InputError):
     """A run directory cannot be written, or is in use."""
 
 

@@ -80,8 +80,9 @@ def parse_rate_bit_s(text: object) -> int | None:
     remedy = 'write a rate such as "50mbit", "1.5gbit" or "unlimited"'
     if isinstance(text, str) and text.strip().lower() == UNLIMITED:
         return None
-    lowered = re.sub(r"(/s|ps)$", "", text.strip().lower()) if isinstance(text, str) else text
-    rate_bit_s = _whole(_scaled(lowered, _RATE_BIT_S, "a rate", remedy), "one bit/s", remedy)
+    # Not "bps": tc reads it as bytes per second, everybody else as bits.
+    plain = text.strip().removesuffix("/s") if isinstance(text, str) else text
+    rate_bit_s = _whole(_scaled(plain, _RATE_BIT_S, "a rate", remedy), "one bit/s", remedy)
     if rate_bit_s < 8:
         raise UnitError("a rate must be at least 8bit", remedy)
     return rate_bit_s

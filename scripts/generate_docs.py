@@ -1,0 +1,187 @@
+"""Writes docs/study-format.md and docs/run-format.md from the models' own field descriptions.
+
+With --check it writes nothing and fails when a file is not what it would write.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from netwarp import job, record
+from netwarp.conditions import LimitsSection, WorkloadSection
+from netwarp.diagnose import describe_type
+from netwarp.metrics import METRICS
+from netwarp.path import PathSection
+from netwarp.study import Claim, Figure, StudyFile
+from netwarp.transport import TransportSection
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstrings instead. -->"
+
+STUDY_TABLES: Mapping[str, type[BaseModel]] = {
+    "Top level": StudyFile,
+    "`[path]`": PathSection,
+    "`[transport]`": TransportSection,
+    "`[workload]`": WorkloadSection,
+    "`[limits]`": LimitsSection,
+    "`[[figure]]`": Figure,
+    "`[[claim]]`": Claim,
+}
+STUDY_INTRO = """\
+A study is one TOML file: a path, a workload, and the factors that are varied. Line one is a comment
+that states its question. Unknown keys are refused, and every cell is built completely before
+anything runs.
+
+Quantities carry their unit: durations `ns`, `us`, `ms`, `s`, `min`, `h`; rates in bit/s, decimal:
+`bit`, `kbit`, `mbit`, `gbit`; sizes in bytes, `B`, decimal `kB`, `MB`, `GB` or binary `KiB`, `MiB`,
+`GiB`; ratios in `%`.
+
+`[factors]` lists the levels of what is varied, by key: `transport`, or any key of `[path]`,
+`[transport]` and `[workload]` with its section, such as `"path.loss"`. A factor's levels take the
+place of the key in its section.
+"""
+RUN_INTRO = """\
+Each run has a directory of its own in the run directory's `runs/`, named after cell and replicate,
+such as `c003-r01`. `job.json` is what the endpoint was asked to do, `records.jsonl` what it gave
+back: one JSON object a line, `start` first, `end` last. Times are integer nanoseconds since the
+run's epoch, when the path is built and nobody has sent anything. Unknown keys are refused on both
+sides; `format` changes with the meaning of any of them.
+"""
+JOB_MODELS: tuple[type[BaseModel], ...] = (
+    job.Job,
+    job.Path,
+    job.Direction,
+    job.NoLoss,
+    job.RandomLoss,
+    job.GemodelLoss,
+    job.Reorder,
+    job.Transport,
+    job.Bulk,
+    job.Seeded,
+    job.FileContent,
+    job.Limits,
+)
+RECORD_MODELS: tuple[type[BaseModel], ...] = (
+    record.Start,
+    record.Connection,
+    record.Settings,
+    record.Stats,
+    record.Transfer,
+    record.Calibration,
+    record.Probe,
+    record.End,
+    record.Failure,
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the documents, or check them; give the exit status."""
+    stale = 0
+    for name, text in documents().items():
+        path = DOCS / name
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"docs/{name} is out of date: run `python scripts/generate_docs.py`")
+            stale = 1
+    return stale
+
+
+def documents() -> dict[str, str]:
+    """Make the text of each document, by file name."""
+    return {
+        "study-format.md": "\n".join(_study_format()),
+        "run-format.md": "\n".join(_run_format()),
+    }
+
+
+def _study_format() -> Iterator[str]:
+    yield from ("# The study file", "", GENERATED, "", STUDY_INTRO)
+    for heading, model in STUDY_TABLES.items():
+        yield from (f"## {heading}", "")
+        if model is not StudyFile:
+            yield from (_prose(model), "")
+        yield from _table(("key", "value", "default", "meaning"), _study_rows(model))
+
+
+def _run_format() -> Iterator[str]:
+    yield from ("# Jobs, records and metrics", "", GENERATED, "", RUN_INTRO)
+    for title, models in (("`job.json`", JOB_MODELS), ("`records.jsonl`", RECORD_MODELS)):
+        yield from (f"## {title}", "")
+        for model in models:
+            yield from (f"### {model.__name__}", "", _prose(model), "")
+            yield from _table(("key", "value", "meaning"), _wire_rows(model))
+    yield from ("## Metrics", "", "What is computed from a run's records.", "")
+    rows = ((f"`{m.name}`", m.unit, m.better, m.description) for m in METRICS.values())
+    yield from _table(("metric", "unit", "better", "meaning"), rows)
+
+
+def _study_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
+    for name, field in model.model_fields.items():
+        words = describe_type(field.annotation, field.metadata)
+        yield (
+            f"`{field.alias or name}`",
+            words,
+            _default(field.get_default()) if not field.is_required() else "required",
+            _line(field.description),
+        )
+
+
+def _wire_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
+    for name, field in model.model_fields.items():
+        yield f"`{name}`", _wire_type(field.annotation), _line(field.description)
+
+
+def _wire_type(annotation: Any) -> str:
+    text = str(annotation)
+    if text.startswith("typing.Literal"):
+        choices = text.removeprefix("typing.Literal[").removesuffix("]").split(", ")
+        return " or ".join(f"`{choice.replace(chr(39), chr(34))}`" for choice in choices)
+    nullable = " or null" if "None" in text else ""
+    for name, words in (
+        ("tuple", "list"),
+        ("bool", "boolean"),
+        ("str", "string"),
+        ("float", "number"),
+        ("int", "integer"),
+    ):
+        if name in text.replace("Constraints", ""):
+            return words + nullable
+    return f"object{nullable}"
+
+
+def _default(value: Any) -> str:
+    if value in (None, PydanticUndefined, [], {}):
+        return "–"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, float):
+        return f'`"{value:.0%}"`'
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
+
+
+def _prose(model: type[BaseModel]) -> str:
+    lines = (model.__doc__ or "").strip().splitlines()
+    return "\n".join(line.strip() for line in lines)
+
+
+def _line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

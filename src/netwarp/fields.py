@@ -1,0 +1,173 @@
+"""Types of the values in a study file: read from text with a unit, held as a plain number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from netwarp.units import (
+    QueueLength,
+    UnitError,
+    parse_duration_ns,
+    parse_queue,
+    parse_rate_bit_s,
+    parse_ratio,
+    parse_size_bytes,
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value looks like, in words, for the generated key reference."""
+
+    words: str
+
+
+class Section(BaseModel):
+    """A table of a study file. Unknown keys are refused; attribute names end in their unit."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, arbitrary_types_allowed=True
+    )
+
+
+class KeyValueError(ValueError):
+    """A value that does not fit others: names the key it stands at, relative to its section."""
+
+    def __init__(self, key: str, value: Any, reason: str, remedy: str | None = None) -> None:
+        self.key = key
+        self.value = value
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class LossRate:
+    """Each packet is lost with this probability."""
+
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Gemodel:
+    """Gilbert-Elliott loss in netem's words; all are probabilities from 0 to 1."""
+
+    p: float
+    r: float
+    loss_bad: float
+    loss_good: float
+
+
+LossModel = LossRate | Gemodel
+
+
+@dataclass(frozen=True)
+class ReorderModel:
+    """netem's ``reorder``."""
+
+    ratio: float
+    correlation: float = 0.0
+    gap: int = 0
+
+
+_GEMODEL_REMEDY = (
+    'write "gemodel p r 1-h 1-k" in percentages, such as "gemodel 1% 30% 100% 0%", or a table'
+    ' { p = "1%", r = "30%", loss_bad = "100%", loss_good = "0%" }'
+)
+_REORDER_REMEDY = (
+    'write a percentage, or a table { ratio = "25%", correlation = "50%", gap = 5 } in which the'
+    " last two may be left out"
+)
+
+
+def parse_loss(value: object) -> LossModel:
+    """Read ``"5%"``, ``"gemodel 1% 30% 100% 0%"`` or a table of Gilbert-Elliott's parameters.
+
+    In the string the last one or two may be left out: loss is then 100 % in the bad state and 0 %
+    in the good one (the simple Gilbert model).
+
+    Raises:
+        UnitError: neither, or a parameter is not a percentage.
+    """
+    if isinstance(value, dict):
+        unknown = set(value) - {"p", "r", "loss_bad", "loss_good"}
+        if unknown or not {"p", "r"} <= set(value):
+            raise UnitError("not a Gilbert-Elliott model", _GEMODEL_REMEDY)
+        return _gemodel(
+            [value["p"], value["r"], value.get("loss_bad", "100%"), value.get("loss_good", "0%")]
+        )
+    if isinstance(value, str) and value.strip().lower().startswith("gemodel"):
+        words = value.split()[1:]
+        if not 2 <= len(words) <= 4:
+            raise UnitError("gemodel takes two to four percentages", _GEMODEL_REMEDY)
+        return _gemodel([*words, *["100%", "0%"][len(words) - 2 :]])
+    return LossRate(parse_ratio(value))
+
+
+def _gemodel(parameters: list[Any]) -> Gemodel:
+    ratios = []
+    for name, value in zip(("p", "r", "1-h", "1-k"), parameters, strict=True):
+        try:
+            ratios.append(parse_ratio(value))
+        except UnitError as error:
+            raise UnitError(f"gemodel's {name}: {error.reason}", _GEMODEL_REMEDY) from None
+    p, r, loss_bad, loss_good = ratios
+    if p > 0 and r == 0:
+        raise UnitError("gemodel's r is 0: the bad state would never end", _GEMODEL_REMEDY)
+    return Gemodel(p, r, loss_bad, loss_good)
+
+
+def parse_reorder(value: object) -> ReorderModel:
+    """Read ``"25%"`` or a table of ratio, correlation and gap.
+
+    Raises:
+        UnitError: neither.
+    """
+    if not isinstance(value, dict):
+        return ReorderModel(parse_ratio(value))
+    gap = value.get("gap", 0)
+    whole = isinstance(gap, int) and not isinstance(gap, bool) and 0 <= gap < 2**32
+    if set(value) - {"ratio", "correlation", "gap"} or "ratio" not in value or not whole:
+        raise UnitError("not a reordering model", _REORDER_REMEDY)
+    return ReorderModel(
+        parse_ratio(value["ratio"]), parse_ratio(value.get("correlation", "0%")), gap
+    )
+
+
+DurationNs = Annotated[
+    int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
+]
+# netem holds the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
+LARGEST_JITTER_NS = 2**31 - 1
+SizeBytes = Annotated[
+    int, BeforeValidator(parse_size_bytes), Kind('a size such as `"10MB"` or `"4MiB"`')
+]
+RateBitS = Annotated[
+    int | None,
+    BeforeValidator(parse_rate_bit_s),
+    Kind('a rate such as `"50mbit"`, or `"unlimited"`'),
+]
+RatioField = Annotated[
+    float, BeforeValidator(parse_ratio), Kind('a percentage from `"0%"` to `"100%"`')
+]
+Queue = Annotated[
+    QueueLength,
+    BeforeValidator(parse_queue),
+    Kind('`"1bdp"`, a size such as `"64kB"`, or packets such as `"1000p"`'),
+]
+LossField = Annotated[
+    LossModel,
+    BeforeValidator(parse_loss),
+    Kind(
+        'a percentage, `"gemodel p r 1-h 1-k"` in percentages, or a table of `p`, `r`, `loss_bad`,'
+        " `loss_good`"
+    ),
+]
+ReorderField = Annotated[
+    ReorderModel,
+    BeforeValidator(parse_reorder),
+    Kind("a percentage, or a table of `ratio`, `correlation`, `gap`"),
+]

@@ -1,0 +1,101 @@
+"""What the command line changes in a study: ``--set``, ``--replicates`` and ``--seed``."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netwarp.errors import StudyError
+
+
+def apply_overrides(
+    raw: Mapping[str, Any],
+    overrides: Sequence[str],
+    *,
+    replicates: int | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Change keys of a study file's tables; the result is validated like any study.
+
+    ``KEY=VALUE`` sets a dotted key: ``path.rtt=50ms``, ``replicates=3``, ``transport.mss=1200``, or
+    a factor's levels: ``factors.path.loss=["0%", "1%"]``. VALUE is read as TOML if it is TOML, and
+    as text otherwise, so that ``50ms`` needs no quotes.
+
+    Args:
+        raw: as `tomllib` reads a study file; it is left alone.
+        overrides: ``KEY=VALUE`` each, later ones win.
+        replicates: for ``--replicates``.
+        seed: for ``--seed``.
+
+    Raises:
+        StudyError: not KEY=VALUE, a key inside something that is not a table, or a key whose values
+            a factor sets: its value would have no effect.
+    """
+    tables = copy.deepcopy(dict(raw))
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        key = key.strip().replace('"', "")
+        if not equals or not key:
+            raise StudyError(
+                "not KEY=VALUE",
+                file="command line",
+                key="--set",
+                value=override,
+                remedy="such as --set path.rtt=50ms",
+            )
+        _set(tables, key, _value(text.strip()))
+    if replicates is not None:
+        tables["replicates"] = replicates
+    if seed is not None:
+        tables["seed"] = seed
+    return tables
+
+
+def _set(tables: dict[str, Any], key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    if parents[:1] == ["factors"]:
+        parents, last = ["factors"], key.removeprefix("factors.")
+    elif _is_factor(tables, key):
+        raise StudyError(
+            "the study varies it",
+            file="command line",
+            key=f"--set {key}",
+            value=value,
+            remedy=f"pick a level with --filter {key}=LEVEL, or --set 'factors.{key}=[…]'",
+        )
+    table: Any = tables
+    for part in parents:
+        if isinstance(table, dict) and isinstance(table.get(part), str) and part == "transport":
+            table[part] = {"kind": table[part]}
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise StudyError(
+                f"{part} is not a table",
+                file="command line",
+                key=f"--set {key}",
+                value=value,
+                remedy="write the key as the study file does",
+            )
+    table[last] = value
+
+
+def _is_factor(tables: Mapping[str, Any], key: str) -> bool:
+    factors = tables.get("factors", {})
+    if not isinstance(factors, Mapping):
+        return False
+    section, _, name = key.partition(".")
+    nested = factors.get(section)
+    return (
+        key in factors
+        or (key == "transport.kind" and "transport" in factors)
+        or (isinstance(nested, Mapping) and name in nested)
+    )
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return text

@@ -1,0 +1,35 @@
+"""The generated key reference is what the models say today."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+GENERATOR = runpy.run_path(str(REPOSITORY / "scripts" / "generate_docs.py"))
+
+
+@pytest.mark.parametrize("name", ["study-format.md", "run-format.md"])
+def test_the_documents_are_fresh(name: str) -> None:
+    written = (REPOSITORY / "docs" / name).read_text(encoding="utf-8")
+    assert written == GENERATOR["documents"]()[name]
+
+
+def test_every_key_has_a_meaning() -> None:
+    for name, text in GENERATOR["documents"]().items():
+        rows = [line for line in text.splitlines() if line.startswith("| `")]
+        assert len(rows) > 40, name
+        assert not [row for row in rows if row.rstrip(" |").endswith("|")], name
+
+
+def test_check_notices_a_stale_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = GENERATOR["main"]
+    monkeypatch.setitem(main.__globals__, "DOCS", tmp_path)
+    assert main(["--check"]) == 1
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+    (tmp_path / "run-format.md").write_text("stale")
+    assert main(["--check"]) == 1
+    assert "docs/run-format.md is out of date" in capsys.readouterr().out
