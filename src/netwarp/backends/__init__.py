@@ -1,0 +1,28 @@
+"""Where runs happen: one interface, one module for each place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netwarp.backends.base import Backend, Status
+from netwarp.backends.replay import ReplayBackend
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.backends.watch import Bounds
+from netwarp.errors import InputError
+
+__all__ = ["Backend", "Bounds", "Status", "open_backend"]
+
+
+def open_backend(name: str, bounds: Bounds) -> Backend:
+    """Open a backend by the name the command line has for it.
+
+    Raises:
+        InputError: no such backend.
+        BackendError: it lacks something.
+    """
+    kind, _, argument = name.partition(":")
+    if kind == "virtual" and not argument:
+        return VirtualBackend(bounds)
+    if kind == "replay" and argument:
+        return ReplayBackend(Path(argument))
+    raise InputError(f"--backend {name}: no such backend; there are `virtual` and `replay:DIR`")

@@ -1,0 +1,72 @@
+"""What every backend gives: carry out one job in one directory and say how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from netwarp.job import Job
+
+JOB_FILE = "job.json"
+RECORDS_FILE = "records.jsonl"
+CONSOLE_FILE = "console.log"
+
+Outcome = Literal["ok", "failed"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run went on the host.
+
+    This is what differs from one execution to the next; what must not differ is in the records.
+    """
+
+    outcome: Outcome
+    reason: str | None
+    wall_s: float
+    cpu_s: float
+    peak_rss_bytes: int
+    virtual_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields by name, for ``status.json``."""
+        return asdict(self)
+
+
+class Backend(Protocol):
+    """A place where runs happen."""
+
+    name: str
+
+    def check(self) -> None:
+        """Make sure that a run could start here.
+
+        Raises:
+            BackendError: something is missing; the message names it and the remedy.
+        """
+
+    def refuse(self, job: Job) -> str | None:
+        """Say why this backend cannot carry out the job, or None when it can."""
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        """Carry out one job.
+
+        Args:
+            job: already written to ``directory/job.json``.
+            directory: the run's own; receives ``records.jsonl`` and ``console.log``.
+            slot: which of the parallel places this is, counted from 0.
+            on_progress: called now and then with the run's clock in seconds.
+
+        Returns:
+            The status. A run that goes wrong is a failed status, not an exception.
+        """
+
+    def stop(self) -> None:
+        """End all runs under way at once; they become failed ones. From any thread."""
+
+    def provenance(self) -> dict[str, Any]:
+        """What the numbers depend on: versions and hashes of kernel and endpoint."""

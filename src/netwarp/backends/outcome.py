@@ -1,0 +1,50 @@
+"""Reads off a finished process whether its run succeeded, and if not, why."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+from netwarp.backends.watch import Ending
+
+PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
+TAIL_LINES = 3
+
+
+def failure_reason(records: Path, console: Path, ending: Ending) -> tuple[str | None, float]:
+    """Say why a run failed, or None when it did not, and where its clock stood in seconds."""
+    end = _end_record(records)
+    if end is not None:
+        virtual_s = end["virtual_ns"] / 1e9
+        failure = end["failure"]
+        if failure is None:
+            return None, virtual_s
+        return f"{failure['stage']}: {failure['message']}", virtual_s
+    return _without_end(console, ending), ending.virtual_s
+
+
+def _without_end(console: Path, ending: Ending) -> str:
+    if ending.given_up:
+        return ending.given_up
+    text = console.read_text(errors="replace")
+    panic = PANIC.search(text)
+    if panic:
+        return f"the guest kernel panicked: {panic[1]}"
+    if ending.exit_code < 0:
+        how = f"was killed by {signal.Signals(-ending.exit_code).name}"
+    else:
+        how = f"ended with status {ending.exit_code}"
+    tail = " / ".join(text.strip().splitlines()[-TAIL_LINES:]) or "nothing on its console"
+    return f"the guest {how} before the run was over: {tail}"
+
+
+def _end_record(records: Path) -> dict[str, Any] | None:
+    try:
+        last = records.read_text().rstrip("\n").rpartition("\n")[2]
+        record = json.loads(last)
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) and record.get("record") == "end" else None

@@ -1,0 +1,67 @@
+"""The replay backend: gives again what another run directory recorded, without a guest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from netwarp.backends.base import JOB_FILE, Status
+from netwarp.errors import BackendError
+from netwarp.job import Job, job_sha256
+from netwarp.run_directory import RunDirectory
+
+
+class ReplayBackend:
+    """Looks runs up by the hash of their job, so that a study's files and names may differ."""
+
+    name = "replay"
+
+    def __init__(self, recorded: Path) -> None:
+        self.directory = RunDirectory(recorded)
+        self._runs = {line["job_sha256"]: line["run"] for line in self.directory.plan_lines()}
+
+    def check(self) -> None:
+        """See that there is something recorded."""
+        if not self._runs:
+            raise BackendError(
+                f"{self.directory.path} is not a run directory (no plan.jsonl with runs in it):"
+                " name one with --backend replay:DIR"
+            )
+
+    def refuse(self, job: Job) -> str | None:
+        """Only what was recorded can be replayed."""
+        run = self._runs.get(job_sha256(job))
+        if run is None:
+            return f"{self.directory.path} has no run of the same job"
+        if self.directory.status(run) is None:
+            return f"{run} in {self.directory.path} never finished"
+        return None
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        """Copy records, console and status; see :class:`netwarp.backends.base.Backend`."""
+        del slot
+        run = self._runs[job_sha256(job)]
+        status = self.directory.status(run)
+        if status is None:
+            raise BackendError(f"{run} in {self.directory.path} went away while it was replayed")
+        for path in self.directory.run_path(run).iterdir():
+            if path.name != JOB_FILE:
+                shutil.copy2(path, directory / path.name)
+        on_progress(status.virtual_s)
+        return status
+
+    def stop(self) -> None:
+        """Nothing outlives a copy."""
+
+    def provenance(self) -> dict[str, Any]:
+        """What the recording's own provenance says, and where it is."""
+        recorded = json.loads(self.directory.provenance_file.read_text())
+        return {
+            "replayed_from": str(self.directory.path),
+            **{key: recorded[key] for key in ("kernel", "endpoint") if key in recorded},
+        }

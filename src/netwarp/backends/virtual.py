@@ -1,0 +1,178 @@
+"""The virtual backend: User-Mode Linux in time-travel mode, one guest a run, one CPU a guest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Status
+from netwarp.backends.outcome import failure_reason
+from netwarp.backends.watch import Bounds, kill_group, watch
+from netwarp.errors import BackendError
+from netwarp.guest_files import endpoint_version, find_endpoint, find_kernel
+from netwarp.job import Job
+
+# TLS certificates need a date; the run must not depend on today's. 2026-01-01T00:00:00Z.
+EPOCH_NS = 1_767_225_600_000_000_000
+MEMORY = "1G"
+# What a guest of a 10 MB transfer touches of its memory, rounded up.
+MEMORY_TOUCHED_BYTES = 400 << 20
+ENDPOINT_LINK = "endpoint"
+
+
+class VirtualBackend:
+    """Runs jobs in guests whose clock jumps when idle."""
+
+    name = "virtual"
+
+    def __init__(
+        self, bounds: Bounds | None = None, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self.bounds = bounds or Bounds()
+        self.kernel = find_kernel(environ)
+        self.endpoint = find_endpoint(environ)
+        self.scratch = Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
+        self.cpus = sorted(os.sched_getaffinity(0))
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def check(self) -> None:
+        """See that a guest's memory has a place and that the tools exist."""
+        check_scratch(self.scratch, guests=1)
+        for program in ("setpriv", "setarch", "taskset"):
+            if shutil.which(program) is None:
+                raise BackendError(f"{program} is missing: `apt-get install util-linux`")
+
+    def refuse(self, job: Job) -> str | None:
+        """Nothing that a valid job can ask for is beyond the guest."""
+        del job
+        return None
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
+        (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
+        with self._lock:
+            if self._stopped:
+                raise BackendError("the backend was stopped")
+            process = self._start(job.seed, directory, self.cpus[slot % len(self.cpus)])
+            self._running.add(process)
+        try:
+            ending = watch(process, directory / CONSOLE_FILE, self.bounds, on_progress)
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            (directory / ENDPOINT_LINK).unlink()
+            shutil.rmtree(directory / ".uml", ignore_errors=True)
+        reason, virtual_s = failure_reason(
+            directory / RECORDS_FILE, directory / CONSOLE_FILE, ending
+        )
+        return Status(
+            outcome="ok" if reason is None else "failed",
+            reason=reason,
+            wall_s=ending.wall_s,
+            cpu_s=ending.cpu_s,
+            peak_rss_bytes=ending.peak_rss_bytes,
+            virtual_s=virtual_s,
+        )
+
+    def stop(self) -> None:
+        """Kill all guests."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                kill_group(process)
+
+    def provenance(self) -> dict[str, Any]:
+        """Kernel and endpoint."""
+        return {
+            "kernel": dict(self.kernel.info),
+            "kernel_command_line": " ".join(
+                guest_command(self.kernel.linux, self.kernel.has_seccomp)[1:]
+            ),
+            "endpoint": endpoint_version(self.endpoint),
+        }
+
+    def _start(self, seed: int, directory: Path, cpu: int) -> subprocess.Popen[bytes]:
+        # setpriv: the guest dies with us, even of kill -9. taskset: a guest system call costs
+        # a quarter when pinned. setarch: no address randomisation on the host, for repeatability.
+        prefix = ["setpriv", "--pdeathsig", "KILL", "setarch", "-R", "taskset", "-c", str(cpu)]
+        return subprocess.Popen(
+            [*prefix, *guest_command(self.kernel.linux, self.kernel.has_seccomp)],
+            cwd=directory,
+            env=guest_environment(self.kernel.shim, self.scratch, seed),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def guest_command(linux: Path, seccomp: bool) -> list[str]:
+    """Build the guest kernel's command line.
+
+    It is the same for every run, user and machine: the kernel mixes its command line into its
+    random pool (drivers/char/random.c, random_init_early), so a path in it would change the
+    records. The run directory is therefore named through /proc/self/cwd, which the host resolves.
+    """
+    return [
+        str(linux),
+        f"mem={MEMORY}",
+        "time-travel=inf-cpu",
+        f"time-travel-start={EPOCH_NS}",
+        *(["seccomp=on"] if seccomp else []),
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        f"init=/proc/self/cwd/{ENDPOINT_LINK}",
+        "con=null",
+        "con0=fd:0,fd:1",
+        "norandmaps",
+        "quiet",
+        "--",
+        "guest",
+        "/proc/self/cwd",
+    ]
+
+
+def guest_environment(shim: Path, scratch: Path, seed: int) -> dict[str, str]:
+    """Build the environment of the guest kernel: nothing of the user's own."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": ".",  # for ~/.uml, where UML notes its process number
+        "TMPDIR": str(scratch),  # for the guest's memory, a file that is unlinked at once
+        "LD_PRELOAD": str(shim),
+        "NETWARP_SEED": str(seed),
+    }
+
+
+def check_scratch(scratch: Path, guests: int) -> None:
+    """See that the guests' memory can live in a directory.
+
+    Raises:
+        BackendError: it is missing, read-only, mounted noexec or too full.
+    """
+    other = "or name another directory with NETWARP_SCRATCH=DIR (best on a tmpfs)"
+    if not (scratch.is_dir() and os.access(scratch, os.W_OK | os.X_OK)):
+        raise BackendError(
+            f"guest memory needs a writable {scratch}, and there is none:"
+            f" `mount -t tmpfs tmpfs {scratch}`, {other}"
+        )
+    if os.statvfs(scratch).f_flag & os.ST_NOEXEC:
+        raise BackendError(
+            f"guest memory is executable, and {scratch} is mounted noexec:"
+            f" `mount -o remount,exec {scratch}`, {other}"
+        )
+    free_bytes = shutil.disk_usage(scratch).free
+    if free_bytes < guests * MEMORY_TOUCHED_BYTES:
+        raise BackendError(
+            f"{scratch} has {free_bytes >> 20} MiB free and {guests} guests may need"
+            f" {guests * MEMORY_TOUCHED_BYTES >> 20} MiB: make room, run with --jobs 1, {other}"
+        )

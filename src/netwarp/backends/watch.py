@@ -1,0 +1,178 @@
+"""Watches one guest process: its console, its clock, its CPU time. Knows nothing of jobs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+PROGRESS = re.compile(rb"netwarp-progress (\d+(?:\.\d+)?)\s*")
+LOOK_EVERY_S = 0.5
+CONSOLE_LIMIT_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """When a guest is given up.
+
+    A guest program that spins stops the virtual clock for ever: CPU time without progress finds it.
+    A guest that waits for the host takes no CPU time: wall time without progress finds that one.
+    """
+
+    stall_cpu_s: float = 120.0
+    stall_wall_s: float = 900.0
+    cpu_s: float = 3600.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a watched process ended."""
+
+    exit_code: int
+    """Exit status, or minus the signal's number."""
+    given_up: str | None
+    """Why it was killed, if it was."""
+    wall_s: float
+    cpu_s: float
+    peak_rss_bytes: int
+    virtual_s: float
+
+
+def watch(
+    process: subprocess.Popen[bytes],
+    console: Path,
+    bounds: Bounds,
+    on_progress: Callable[[float], None],
+) -> Ending:
+    """Follow a process to its end, killing its whole group if it stalls.
+
+    Args:
+        process: started in a session of its own, with standard output a pipe.
+        console: what it prints goes here, but for the progress lines.
+        bounds: when to give up.
+        on_progress: called with the guest's clock in seconds.
+    """
+    watcher = _Watcher(process, bounds, on_progress)
+    try:
+        with console.open("wb") as log:
+            watcher.follow(log)
+    finally:
+        kill_group(process)
+        if process.stdout is not None:
+            process.stdout.close()
+    # wait4 and not Popen.wait: the usage of just this process and those it waited for.
+    _, wait_status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(wait_status)
+    return Ending(
+        exit_code=process.returncode,
+        given_up=watcher.given_up,
+        wall_s=time.monotonic() - watcher.started,
+        cpu_s=max(usage.ru_utime + usage.ru_stime, watcher.cpu_s),
+        peak_rss_bytes=usage.ru_maxrss * 1024,
+        virtual_s=watcher.virtual_s,
+    )
+
+
+class _Watcher:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        bounds: Bounds,
+        on_progress: Callable[[float], None],
+    ) -> None:
+        self.process = process
+        self.bounds = bounds
+        self.on_progress = on_progress
+        self.started = time.monotonic()
+        self.given_up: str | None = None
+        self.virtual_s = 0.0
+        self.cpu_s = 0.0
+        self._moved_wall = self.started
+        self._moved_cpu_s = 0.0
+        self._logged_bytes = 0
+
+    def follow(self, log: IO[bytes]) -> None:
+        stdout = self.process.stdout
+        if stdout is None:
+            raise ValueError("the process to watch needs standard output to be a pipe")
+        pending = b""
+        looked = self.started
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            while True:
+                if selector.select(LOOK_EVERY_S):
+                    data = os.read(stdout.fileno(), 65536)
+                    if not data:
+                        break
+                    *lines, pending = (pending + data).split(b"\n")
+                    for line in lines:
+                        self._take(line, log)
+                now = time.monotonic()
+                if now - looked >= LOOK_EVERY_S:
+                    looked = now
+                    self._look(now)
+                    if self.given_up:
+                        break
+        if pending:
+            self._take(pending, log)
+
+    def _take(self, line: bytes, log: IO[bytes]) -> None:
+        match = PROGRESS.fullmatch(line)
+        if match is None:
+            self._logged_bytes += len(line) + 1
+            if self._logged_bytes <= CONSOLE_LIMIT_BYTES:
+                log.write(line + b"\n")
+                log.flush()
+            return
+        virtual_s = float(match[1])
+        if virtual_s > self.virtual_s:
+            self.virtual_s = virtual_s
+            self._moved_wall = time.monotonic()
+            self._moved_cpu_s = self.cpu_s
+        self.on_progress(self.virtual_s)
+
+    def _look(self, now: float) -> None:
+        self.cpu_s = max(self.cpu_s, tree_cpu_s(self.process.pid))
+        at = f"its clock stood at {self.virtual_s:g} s"
+        if self.cpu_s - self._moved_cpu_s > self.bounds.stall_cpu_s:
+            self.given_up = (
+                f"the guest spins: {at} for {self.cpu_s - self._moved_cpu_s:.0f} s of CPU time"
+                " (limits.stall_cpu_s)"
+            )
+        elif now - self._moved_wall > self.bounds.stall_wall_s:
+            self.given_up = f"the guest hangs: {at} for {now - self._moved_wall:.0f} s"
+        elif self.cpu_s > self.bounds.cpu_s:
+            self.given_up = (
+                f"the run took more than {self.bounds.cpu_s:.0f} s of CPU time (limits.cpu_s)"
+            )
+
+
+def tree_cpu_s(pid: int) -> float:
+    """CPU time of a process, its living descendants and those it has waited for, in seconds."""
+    ticks = 0
+    pending = [pid]
+    while pending:
+        current = pending.pop()
+        try:
+            stat = Path(f"/proc/{current}/stat").read_text()
+            children = Path(f"/proc/{current}/task/{current}/children").read_text()
+        except OSError:
+            continue  # it ended between two looks
+        fields = stat.rpartition(")")[2].split()
+        ticks += sum(int(field) for field in fields[11:15])
+        pending += [int(child) for child in children.split()]
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads its own session, with all that it forked."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,83 @@
+"""The command line's options, said once and used by every command that has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+STUDY = "The study"
+PATH = "The path: every option takes a list, such as 0%,1%,5%; lists are factors"
+RUNNING = "How to run"
+
+
+def path_option(help_text: str, metavar: str) -> typer.models.OptionInfo:
+    """Declare one option of the path."""
+    option: typer.models.OptionInfo = typer.Option(
+        help=help_text, metavar=metavar, rich_help_panel=PATH
+    )
+    return option
+
+
+Backend = Annotated[
+    str,
+    typer.Option(
+        help="Where to run: virtual (a guest in virtual time), or replay:DIR (what DIR recorded).",
+        metavar="virtual|replay:DIR",
+        rich_help_panel=RUNNING,
+    ),
+]
+Out = Annotated[
+    Optional[Path],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option(
+        help="Run directory; the same one resumes. Default: netwarp-out/NAME-HASH.",
+        metavar="DIR",
+        rich_help_panel=RUNNING,
+    ),
+]
+Jobs = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        min=1, help="Runs at a time. Default: one per CPU.", metavar="N", rich_help_panel=RUNNING
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object instead of tables.")
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        help="Everything random follows from it. Default: the study's.",
+        metavar="N",
+        rich_help_panel=RUNNING,
+    ),
+]
+Replicates = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        help="Runs of each cell. Default: the study's.", metavar="N", rich_help_panel=RUNNING
+    ),
+]
+Set = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        help="Change a key of the study: path.rtt=50ms. Repeatable.",
+        metavar="KEY=VALUE",
+        rich_help_panel=RUNNING,
+    ),
+]
+Filter = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        help="Run only these cells: transport=quic or path.loss=0%,1%. Repeatable.",
+        metavar="FACTOR=LEVEL",
+        rich_help_panel=RUNNING,
+    ),
+]
+Listed = Optional[str]  # noqa: UP045
+
+
+def levels(text: str | None) -> list[str]:
+    """Split an option's list; nothing given is an empty one."""
+    return [level.strip() for level in text.split(",")] if text else []

@@ -1,0 +1,182 @@
+"""The whole of netwarp as one flow: study → cells → jobs → backend → records → results → report."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from netwarp.backends.base import RECORDS_FILE, Backend
+from netwarp.errors import RunDirectoryError
+from netwarp.job import job_from_json
+from netwarp.metrics import metrics_from_records
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.progress import ProgressBar
+from netwarp.provenance import provenance
+from netwarp.record import read_records
+from netwarp.report import write_report
+from netwarp.results import RESULTS_FILE, Results, from_plan, write_results
+from netwarp.run import execute
+from netwarp.run_directory import RunDirectory, write_json
+from netwarp.study import Study
+from netwarp.summary import summarise
+
+SUMMARY_FILE = "summary.json"
+DEFAULT_PARENT = Path("netwarp-out")
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a study is to be carried out."""
+
+    backend: Backend
+    out: Path | None
+    jobs: int
+    filters: Sequence[str]
+    command_line: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came of a study."""
+
+    directory: RunDirectory
+    results: Results
+    summary: dict[str, Any]
+
+
+def carry_out(study: Study, request: Request, console: Console) -> Finished:
+    """Plan a study, run what has not run yet, and evaluate it.
+
+    Raises:
+        StudyError: before anything runs.
+        BackendError: before anything runs.
+        RunDirectoryError: before anything runs, or when the disk gives out.
+        Interrupted: on Ctrl-C; what had finished is kept.
+    """
+    plan = plan_study(study, filters=request.filters)
+    directory = RunDirectory(request.out or default_directory(study, plan))
+    with directory.locked():
+        refuse_another_study(plan, directory)
+        describe(study, plan, request, directory)
+        started_s = time.monotonic()
+        with ProgressBar(len(plan), console) as observer:
+            execute(plan, request.backend, directory, jobs=request.jobs, observer=observer)
+        note_times(directory, observer.clocks.virtual_s, time.monotonic() - started_s)
+        with console.status("evaluating: results, figures, report"):
+            return evaluate(directory)
+
+
+def evaluate(directory: RunDirectory) -> Finished:
+    """Make results, figures, summary and report from what a run directory holds."""
+    results = collect(directory)
+    write_results(results, directory.path / RESULTS_FILE)
+    summary = summarise(directory.path)
+    write_json(directory.path / SUMMARY_FILE, summary)
+    write_report(directory.path)
+    return Finished(directory, results, summary)
+
+
+def collect(directory: RunDirectory) -> Results:
+    """Read all finished runs: records → metrics, joined with the plan.
+
+    Raises:
+        RunDirectoryError: no study was planned here.
+    """
+    lines = directory.plan_lines()
+    if not lines:
+        raise RunDirectoryError(
+            f"{directory.path} is not a run directory (no plan.jsonl): name one that `netwarp run` made"
+        )
+    outcomes = {}
+    metrics = {}
+    for line in lines:
+        status = directory.status(line["run"])
+        if status is None:
+            continue
+        outcomes[line["run"]] = (status.outcome, status.reason)
+        if status.outcome == "ok":
+            metrics[line["run"]] = _metrics(directory.run_path(line["run"]))
+    return from_plan(lines, outcomes, metrics)
+
+
+def _metrics(path: Path) -> dict[str, float]:
+    job = job_from_json((path / "job.json").read_text(), str(path / "job.json"))
+    return metrics_from_records(job, read_records(path / RECORDS_FILE))
+
+
+def describe(
+    study: Study, plan: Sequence[PlannedRun], request: Request, directory: RunDirectory
+) -> None:
+    """Write down what is going to be run, before it is."""
+    source = Path(study.file)
+    if source.is_file():
+        directory.study_toml.write_bytes(source.read_bytes())
+    write_json(directory.study_json, study.raw)
+    directory.write_plan(run.to_json() for run in plan)
+    earlier = _read(directory.provenance_file)
+    now = provenance(study, request.backend, request.command_line, request.jobs)
+    # Resumed: what is measured already keeps the programs that measured it, so they must agree.
+    for part in ("kernel", "endpoint"):
+        if earlier and earlier.get(part) != now.get(part) and any(directory.runs.iterdir()):
+            raise RunDirectoryError(
+                f"{directory.path} was begun with another {part} than today's, and one result must"
+                " come from one: start afresh with --out DIR, or remove it"
+            )
+    now["virtual_s"] = earlier.get("virtual_s", 0.0)
+    now["wall_s"] = earlier.get("wall_s", 0.0)
+    write_json(directory.provenance_file, now)
+
+
+def note_times(directory: RunDirectory, virtual_s: float, wall_s: float) -> None:
+    """Add what this execution took to what earlier ones of the same directory took."""
+    noted = _read(directory.provenance_file)
+    noted["virtual_s"] += virtual_s
+    noted["wall_s"] += wall_s
+    write_json(directory.provenance_file, noted)
+
+
+def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) -> None:
+    """See that a directory holds nothing but runs of this plan; more replicates of it are welcome.
+
+    Raises:
+        RunDirectoryError: a run of the same name did something else.
+    """
+    before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
+    planned = {run.run: run.job_sha256 for run in plan}
+    kept = {path.name for path in directory.runs.iterdir() if not path.name.startswith(".")}
+    differs = {run for run in kept if before.get(run) != planned.get(run)}
+    if differs:
+        raise RunDirectoryError(
+            f"{directory.path} holds runs of another study ({min(differs)} for one):"
+            " choose another place with --out DIR, or remove it"
+        )
+
+
+def default_directory(study: Study, plan: Sequence[PlannedRun]) -> Path:
+    """Name a directory after what is run, so that the same command finds its own again."""
+    # More replicates of the same study go to the same place.
+    raw = {key: value for key, value in study.raw.items() if key != "replicates"}
+    what = json.dumps([raw, sorted({run.cell.index for run in plan})], sort_keys=True)
+    stem = Path(study.file).stem
+    return DEFAULT_PARENT / f"{stem}-{sha256(what.encode()).hexdigest()[:8]}"
+
+
+def default_jobs() -> int:
+    """One run per CPU this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    return content

@@ -1,0 +1,60 @@
+"""What the textbooks say a transfer takes, to hold the guest against."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+
+ETHERNET_BYTES = 14
+MTU_BYTES = 1500
+# Bytes of content in a full packet. TCP: IP, TCP, timestamps. TLS: a 16 KiB record adds 22 bytes
+# (RFC 8446, 5.2). SCTP: IP, common header, DATA header, over messages of 16 KB. QUIC (RFC 9000, 17.3):
+# IP, UDP, short header with an 8-byte connection id and packet number, STREAM header, AEAD tag.
+PAYLOAD_BYTES = {
+    "tcp": 1448.0,
+    "tls": 1448.0 * 16384 / (16384 + 22),
+    "sctp": 1452.0,
+    "quic": 1472.0 - 33,
+}
+CONNECT_RTTS = {"tcp": 1, "tls": 2, "sctp": 2, "quic": 1}
+INITIAL_WINDOW_PACKETS = {"tcp": 10, "tls": 10, "sctp": 3, "quic": 10}
+# Slow start doubles the window in a round trip when every packet that arrives opens it by one;
+# the kernel's SCTP opens it by one for every SACK, and sends one for two packets.
+GROWTH = {"tcp": 2.0, "tls": 2.0, "sctp": 1.5, "quic": 2.0}
+
+
+def lossless_completion_s(
+    transport: str, *, size_bytes: int, rate_bit_s: float, rtt_s: float
+) -> float:
+    """Time from dialling to the last byte: set-up, request, slow start, and the rest at full rate.
+
+    While a window lasts less than a round trip, the bottleneck idles for the difference; after
+    that it is never idle (Cardwell, Savage, Anderson, "Modeling TCP latency", 2000, without loss).
+    """
+    packets = ceil(size_bytes / PAYLOAD_BYTES[transport])
+    packet_s = (MTU_BYTES + ETHERNET_BYTES) * 8 / rate_bit_s
+    idle_s = 0.0
+    window = float(INITIAL_WINDOW_PACKETS[transport])
+    sent = 0.0
+    while window * packet_s < rtt_s and sent + window < packets:
+        idle_s += rtt_s - window * packet_s
+        sent += window
+        window *= GROWTH[transport]
+    return (CONNECT_RTTS[transport] + 1) * rtt_s + packets * packet_s + idle_s
+
+
+def pftk_goodput_bit_s(
+    *, loss: float, rtt_s: float, mss_bytes: int, rto_s: float = 0.3, acked: int = 1
+) -> float:
+    """Steady-state rate of Reno, Padhye, Firoiu, Towsley, Kurose 1998, equation 32.
+
+    Args:
+        loss: probability that a packet is lost.
+        rtt_s: round-trip time.
+        mss_bytes: content of a packet.
+        rto_s: retransmission time-out; Linux: RTT plus at least 200 ms.
+        acked: packets a cumulative ACK covers; the formula's b. Linux opens its window by what is
+            acknowledged (RFC 3465), as if it were 1.
+    """
+    sharp = rtt_s * sqrt(2 * acked * loss / 3)
+    time_outs = rto_s * min(1, 3 * sqrt(3 * acked * loss / 8)) * loss * (1 + 32 * loss**2)
+    return mss_bytes * 8 / (sharp + time_outs)

@@ -1,0 +1,16 @@
+"""Runs studies in the guest, once for all tests that look at the same one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+GUEST_DIRECTORY = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this directory boots the guest."""
+    for item in items:
+        if GUEST_DIRECTORY in item.path.parents:
+            item.add_marker(pytest.mark.guest)

@@ -1,0 +1,138 @@
+"""Are the numbers right? Against closed forms and independent counts, for all transports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scipy.stats import binom
+
+from guest.closed_form import lossless_completion_s, pftk_goodput_bit_s
+from guest.lab import ALL, Measured, race
+
+ETHERNET_BYTES = 14
+
+
+@pytest.fixture(scope="module")
+def lossless(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": "2bdp"}
+    return race(tmp_path_factory.mktemp("lossless"), path, size="20MB")
+
+
+@pytest.fixture(scope="module")
+def lossy_both_ways(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
+    path = {"rtt": "20ms", "loss_down": "3%", "loss_up": "2%"}
+    return race(tmp_path_factory.mktemp("lossy"), path, size="5MB", replicates=2)
+
+
+def test_connection_times_are_whole_round_trips(lossless: list[Measured]) -> None:
+    round_trips = {"tcp": 1, "quic": 1, "tls": 2, "sctp": 2}
+    for run in lossless:
+        excess_s = run.metrics["connect_time_s"] - round_trips[run.transport] * 0.1
+        assert 0 <= excess_s < 1e-3, f"{run.transport}: {excess_s * 1e3:.3f} ms too much"
+
+
+def test_lossless_completion_is_slow_start_and_bandwidth(lossless: list[Measured]) -> None:
+    for run in lossless:
+        expected_s = lossless_completion_s(
+            run.transport, size_bytes=20_000_000, rate_bit_s=50e6, rtt_s=0.1
+        )
+        assert run.metrics["completion_time_s"] == pytest.approx(expected_s, rel=0.01), run.transport
+
+
+def test_nothing_is_lost_where_no_loss_was_asked_for(lossless: list[Measured]) -> None:
+    for run in lossless:
+        for direction in ("down", "up"):
+            counted = run.calibration(direction)
+            assert counted.dropped_packets == 0, f"{run.transport} {direction}"
+            assert counted.offered_packets == counted.delivered_packets
+
+
+def test_the_smallest_round_trip_is_the_one_asked_for(lossless: list[Measured]) -> None:
+    for run in lossless:
+        assert run.metrics["path_min_rtt_s"] == pytest.approx(0.1, abs=1e-4), run.transport
+
+
+def test_the_bottleneck_is_used_and_not_exceeded(lossless: list[Measured]) -> None:
+    for run in lossless:
+        counted = run.calibration("down")
+        rate_bit_s = counted.delivered_bytes * 8 / (counted.interval_ns / 1e9)
+        assert 0.7 * 50e6 < rate_bit_s <= 50e6, run.transport
+
+
+def test_drops_are_what_was_asked_for_in_each_direction(lossy_both_ways: list[Measured]) -> None:
+    for run in lossy_both_ways:
+        for direction, ratio in (("down", 0.03), ("up", 0.02)):
+            counted = run.calibration(direction)
+            low, high = binom.interval(0.9999, counted.offered_packets, ratio)
+            assert low <= counted.dropped_packets <= high, (
+                f"{run.transport} {direction}: {counted.dropped_packets} of"
+                f" {counted.offered_packets} dropped, expected {low:.0f} to {high:.0f}"
+            )
+
+
+def test_one_drop_is_one_packet(lossy_both_ways: list[Measured]) -> None:
+    """No segmentation offload reaches the router: what it drops and counts fits the MTU."""
+    for run in lossy_both_ways:
+        for direction in ("down", "up"):
+            counted = run.calibration(direction)
+            mean_bytes = counted.offered_bytes / counted.offered_packets
+            assert mean_bytes <= 1500 + ETHERNET_BYTES, f"{run.transport} {direction}"
+        # 5 MB in packets of at most 1500 bytes cannot be fewer; super-packets would be.
+        assert run.calibration("down").offered_packets >= 5_000_000 / 1500
+
+
+def test_every_packet_is_accounted_for(lossy_both_ways: list[Measured]) -> None:
+    for run in lossy_both_ways:
+        for direction in ("down", "up"):
+            counted = run.calibration(direction)
+            accounted = (
+                counted.delivered_packets + counted.dropped_packets + counted.left_packets
+            )
+            assert counted.offered_packets == accounted, f"{run.transport} {direction}"
+
+
+def test_all_transports_meet_the_same_path(lossy_both_ways: list[Measured]) -> None:
+    seeds = {
+        (run.planned.replicate, run.planned.job.paths[0].down.seed) for run in lossy_both_ways
+    }
+    assert len(seeds) == 2
+
+
+def test_content_arrives_whole_in_both_directions(tmp_path: Path) -> None:
+    for direction in ("down", "up"):
+        for run in race(tmp_path / direction, {"rtt": "20ms", "loss": "5%"}, direction=direction):
+            assert run.metrics["completion_time_s"] > 0
+            hashes = {record.sha256 for record in run.records if record.record == "transfer"}
+            assert len(hashes) == 1
+            assert None not in hashes
+
+
+def test_a_real_file_is_sent(tmp_path: Path) -> None:
+    file = tmp_path / "content.bin"
+    file.write_bytes(b"netwarp" * 12345)
+    for run in race(tmp_path / "runs", {"rtt": "10ms"}, size=None, file=str(file)):
+        sent = [record for record in run.records if record.record == "transfer"]
+        assert {record.bytes for record in sent} == {7 * 12345}, run.transport
+
+
+def test_lossy_throughput_is_in_line_with_pftk(tmp_path: Path) -> None:
+    """Padhye et al. 1998, for the algorithm the formula describes: Reno, one ACK a packet or two."""
+    path = {"rtt": "100ms", "loss": "2%"}
+    transports = [{"kind": "tcp", "congestion": "reno", "label": "reno"}]
+    runs = race(
+        tmp_path, path, transports=transports, replicates=6, size="10MB", verify=False
+    )
+    mean_s = sum(run.metrics["completion_time_s"] for run in runs) / len(runs)
+    expected = pftk_goodput_bit_s(loss=0.02, rtt_s=0.1, mss_bytes=1448)
+    assert 10e6 * 8 / mean_s == pytest.approx(expected, rel=0.35)
+
+
+@pytest.mark.parametrize("transport", ALL)
+def test_asked_for_one_way_delays_are_one_way(tmp_path: Path, transport: str) -> None:
+    (run,) = race(
+        tmp_path, {"delay_down": "70ms", "delay_up": "30ms"}, transports=[transport], size="1kB"
+    )
+    (probe,) = (record for record in run.records if record.record == "probe")
+    assert probe.min_delay_down_ns == pytest.approx(70e6, abs=1e5)
+    assert probe.min_delay_up_ns == pytest.approx(30e6, abs=1e5)
