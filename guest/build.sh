@@ -227,7 +227,7 @@ clean_up() {
 
 require_tools() {
     local tool missing=()
-    for tool in gcc make ld flex bison bc patch tar xz flock; do
+    for tool in gcc make ld flex bison bc patch tar xz flock setpriv; do
         command -v "$tool" >/dev/null || missing+=("$tool")
     done
     ((${#missing[@]} == 0)) ||
@@ -391,11 +391,12 @@ apply_patches() {
 
 # An empty environment but for this: the caller's may hold make flags (this script is run by a makefile) or a kernel
 # developer's settings. User, host and time are fixed because the kernel's version line shows them to every guest.
+# It takes the place of the subshell that calls it, $(…) or &, so that make is our own child and ends when we are killed.
 kernel_make() {
-    env -i PATH="$PATH" HOME="$HOME" TMPDIR="${TMPDIR:-/tmp}" LC_ALL=C \
+    exec env -i PATH="$PATH" HOME="$HOME" TMPDIR="${TMPDIR:-/tmp}" LC_ALL=C \
         KBUILD_BUILD_USER=netwarp KBUILD_BUILD_HOST=netwarp KBUILD_BUILD_VERSION=1 \
         KBUILD_BUILD_TIMESTAMP="$(date -u -d "@$TARBALL_TIME")" \
-        make -C "$TREE" --no-print-directory ARCH=um "$@"
+        setpriv --pdeathsig TERM make -C "$TREE" --no-print-directory ARCH=um "$@"
 }
 
 configure() {

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netwarp.plan import PlannedRun, plan_study
-from netwarp.study import study_from_mapping
-
 from netwarp.backends.base import Status
 from netwarp.backends.virtual import VirtualBackend
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.study import study_from_mapping
 
 
 @dataclass(frozen=True)

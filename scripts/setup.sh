@@ -16,6 +16,9 @@ readonly ENDPOINT="$VENV/libexec/netwarp-endpoint"
 
 main() {
     local stage=${1:-all}
+    CHILD=
+    trap 'stop 130' INT
+    trap 'stop 143' TERM HUP
     case $stage in
     packages | python | rust | kernel)
         take_lock
@@ -55,6 +58,12 @@ die() {
     exit 1
 }
 
+# A background job of a script ignores Ctrl-C, so it has to be told.
+stop() {
+    [[ -z $CHILD ]] || kill "$CHILD" 2>/dev/null || true
+    exit "$1"
+}
+
 # All checkouts of a user share the Rust target directory, and two calls in one checkout share .venv.
 take_lock() {
     mkdir -p -- "$CACHE" || die "cannot create $CACHE; set XDG_CACHE_HOME to a directory you can write to"
@@ -68,14 +77,13 @@ take_lock() {
 # Runs a command in the background, its output in a file, with a sign of life: a live line on a terminal, a line every
 # 15 s in a log. When it fails, the end of its output is shown.
 run_shown() {
-    local what=$1 log started=$SECONDS next=15 elapsed pid status=0
+    local what=$1 log started=$SECONDS next=15 elapsed status=0
     shift
     log="$CACHE/setup-${what//[^a-z]/-}.log"
     # The lock is closed for it: a server it may leave running (a compiler cache, say) must not keep the lock.
     "$@" >"$log" 2>&1 </dev/null {LOCK}>&- &
-    pid=$!
-    trap 'kill "$pid" 2>/dev/null || true; exit 130' INT TERM
-    while kill -0 "$pid" 2>/dev/null; do
+    CHILD=$!
+    while [[ -d /proc/$CHILD ]]; do
         sleep 0.2
         elapsed=$((SECONDS - started))
         if [[ -t 2 ]]; then
@@ -85,8 +93,8 @@ run_shown() {
             next=$((elapsed + 15))
         fi
     done
-    trap - INT TERM
-    wait "$pid" || status=$?
+    wait "$CHILD" || status=$?
+    CHILD=
     [[ ! -t 2 ]] || printf '\r\033[K' >&2
     ((status == 0)) || {
         tail -n 25 -- "$log" >&2
@@ -126,7 +134,7 @@ set_up_packages() {
         [[ -e $thing ]] || command -v "$thing" >/dev/null || packages+=("$package")
     done <<<"$NEEDS"
     if ! is_good_python "$VENV/bin/python" && ! can_make_venv; then packages+=("python"); fi
-    if ! is_current "$ENDPOINT_STAMP" "$(hash_endpoint)" && ! find_rust; then packages+=("rust"); fi
+    if ! find_rust; then packages+=("rust"); fi
     if ((${#packages[@]} == 0)); then
         say "packages: nothing is missing"
         return
@@ -256,26 +264,44 @@ hash_endpoint() {
 }
 
 set_up_rust() {
-    local hash
+    local hash built
     hash=$(hash_endpoint)
     if [[ -x $ENDPOINT ]] && is_current "$ENDPOINT_STAMP" "$hash"; then
         say "rust: the endpoint is up to date"
         return
     fi
+    # A build from the same sources in any checkout serves: linking alone takes half a minute.
+    built="$CACHE/endpoint/${hash%% *}"
+    if [[ ! -x $built ]]; then build_endpoint "$built"; fi
+    install_file "$built" "$ENDPOINT"
+    echo "$hash" >"$ENDPOINT_STAMP"
+    say "rust: the endpoint is ready"
+}
+
+build_endpoint() {
+    local built=$1 old
     find_rust ||
         die "no Rust $OLDEST_RUST or later in PATH, in ~/.cargo/bin or as /usr/bin/cargo-1.N; get the distribution's
   with 'scripts/setup.sh packages' (if it has one), or rustup's stable toolchain; then run: scripts/setup.sh rust"
     say "rust: building the endpoint with $("$RUSTC" --version)"
     # From its own directory: cargo looks for .cargo/config.toml, which makes the binary static, from where it is run.
-    (cd -- "$REPO/endpoint" && run_shown "building the endpoint" "$CARGO" build --release --locked) ||
-        die "the endpoint does not build; if crates could not be fetched, check the network and run: scripts/setup.sh rust"
-    # The target directory is shared with other checkouts, so this one keeps its own copy. By a rename, because a
-    # guest may be running the old one.
-    mkdir -p -- "${ENDPOINT%/*}"
-    cp -- "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/netwarp-endpoint" "$ENDPOINT.new"
-    mv -f -- "$ENDPOINT.new" "$ENDPOINT"
-    echo "$hash" >"$ENDPOINT_STAMP"
-    say "rust: the endpoint is ready"
+    # And the crate itself afresh: cargo tells by time stamps whether a file changed, a checkout may bring old ones, and
+    # here the content counts. Its dependencies stay.
+    env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release --package netwarp-endpoint &&
+        run_shown "building the endpoint" env -C "$REPO/endpoint" "$CARGO" build --release --locked ||
+        die "the endpoint does not build; if crates could not be fetched, check the network;
+  then run: scripts/setup.sh rust"
+    install_file "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/netwarp-endpoint" "$built"
+    # Somebody at work on the endpoint makes many of these, of 20 MB each.
+    find "${built%/*}" -type f -printf '%T@ %p\n' | sort -rn | tail -n +6 | cut -d ' ' -f 2- |
+        while read -r old; do rm -f -- "$old"; done
+}
+
+# By a rename, because a guest may be running the file that is there.
+install_file() {
+    mkdir -p -- "${2%/*}"
+    cp -- "$1" "$2.new"
+    mv -f -- "$2.new" "$2"
 }
 
 # --- Guest kernel -------------------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
+use nix::time::{ClockId, clock_getres};
 use nix::unistd::sync;
 
 use crate::check;
@@ -33,6 +35,7 @@ pub fn run(run_directory: &Path) -> ! {
 
 fn live(run_directory: &Path) -> Result<()> {
     mount_all(run_directory)?;
+    await_fine_timers()?;
     let mut journal = Journal::open(Path::new(RUN_DIRECTORY))?;
     let outcome = carry_out(&mut journal);
     journal.end(outcome.err())
@@ -60,6 +63,22 @@ fn mount_one(kind: &str, target: &Path, flags: MsFlags, option: Option<&Path>) -
         let of = option.map(|option| format!(" of the host's {}", option.display())).unwrap_or_default();
         format!("mount {kind}{of} on {}", target.display())
     })
+}
+
+/// Waits, in virtual time, until timers are finer than the kernel's tick.
+///
+/// The kernel switches to high-resolution timers at its first tick (`kernel/time/tick-oneshot.c`), and a guest is here
+/// before it: until then netem would hold packets to the next tick, up to 10 ms, and short paths would be too long.
+fn await_fine_timers() -> Result<()> {
+    const TICKS_AT_MOST: u32 = 100;
+    for _ in 0..TICKS_AT_MOST {
+        let resolution = clock_getres(ClockId::CLOCK_MONOTONIC).context("ask for the timers' resolution")?;
+        if resolution.tv_sec() == 0 && resolution.tv_nsec() == 1 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    bail!("timers stay as coarse as the kernel's tick: build the guest kernel with CONFIG_HIGH_RES_TIMERS")
 }
 
 /// Limits that belong to the kernel as a whole, or that only its first network namespace can set.

@@ -217,7 +217,7 @@ fn shared_sysctls() -> [Step; 3] {
 }
 
 /// For hosts. All else keeps the kernel's default: timestamps, window scaling, SACK, RACK, ECN.
-fn host_sysctls(buffer_bytes: u64) -> [Step; 3] {
+fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
     // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
     let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
     [
@@ -225,6 +225,10 @@ fn host_sysctls(buffer_bytes: u64) -> [Step; 3] {
         Step::Sysctl { key: "net/ipv4/tcp_wmem", value: triple(16_384), optional: false },
         // A second connection of a run must not start from what the first one learned.
         sysctl("net/ipv4/tcp_no_metrics_save", "1"),
+        // SCTP cookies are signed with a key of the listening endpoint, and accept(2) moves an association to a new
+        // one (net/sctp/socket.c, sctp_sock_migrate). A COOKIE ECHO repeated because its answer was lost then fails
+        // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
+        Step::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
     ]
 }
 

@@ -49,11 +49,8 @@ fn check_file(transport: &str, direction: &str) {
     let path = scratch("content");
     let bytes: Vec<u8> = (0..3_000_000_u32).map(|position| (position ^ (position >> 7)) as u8).collect();
     fs::write(&path, &bytes).unwrap();
-    let sha256: String = ring::digest::digest(&ring::digest::SHA256, &bytes)
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let sha256: String =
+        ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     let content = json!({"kind": "file", "path": path, "size_bytes": bytes.len()});
     check(&job(transport, direction, content.clone(), true), Some(&sha256));
     check(&job(transport, direction, content, false), None);
@@ -74,7 +71,12 @@ fn check(job: &Value, sha256: Option<&str>) {
         if let Some(sha256) = sha256 {
             assert_eq!(transfer["sha256"], sha256, "{side} of {job}");
         }
-        let times = [&connection["start_ns"], &connection["connected_ns"], &transfer["first_byte_ns"], &transfer["last_byte_ns"]];
+        let times = [
+            &connection["start_ns"],
+            &connection["connected_ns"],
+            &transfer["first_byte_ns"],
+            &transfer["last_byte_ns"],
+        ];
         assert!(times.map(|time| time.as_u64().unwrap()).is_sorted(), "{connection} {transfer}");
     }
     assert_eq!(client[1]["sha256"], server[1]["sha256"], "{job}");

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Optional
@@ -42,7 +38,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `netwarp demo`; `netwarp COMMAND --help` explains a command.",
 )
-kernel_app = typer.Typer(help="The guest kernel: build it, or say what is built.", no_args_is_help=True)
+kernel_app = typer.Typer(
+    help="The guest kernel: build it, or say what is built.", no_args_is_help=True
+)
 app.add_typer(kernel_app, name="kernel")
 
 
@@ -100,8 +98,8 @@ def run(
     jobs: options.Jobs = None,
     seed: options.Seed = None,
     replicates: options.Replicates = None,
-    set_: Annotated[options.Set, typer.Option("--set", metavar="KEY=VALUE")] = None,
-    filter_: Annotated[options.Filter, typer.Option("--filter", metavar="FACTOR=LEVEL")] = None,
+    set_: options.Set = None,
+    filter_: options.Filter = None,
     as_json: options.Json = False,
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
@@ -149,9 +147,7 @@ def compare(
         bool,
         typer.Option(help="Hash the content at both ends.", rich_help_panel=options.STUDY),
     ] = True,
-    rtt: Annotated[
-        options.Listed, path_option("Round-trip time, split evenly.", "LIST")
-    ] = None,
+    rtt: Annotated[options.Listed, path_option("Round-trip time, split evenly.", "LIST")] = None,
     delay: Annotated[options.Listed, path_option("One-way delay, both directions.", "LIST")] = None,
     delay_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
     delay_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
@@ -168,7 +164,9 @@ def compare(
     ] = None,
     loss_down: Annotated[options.Listed, path_option("The same, said explicitly.", "LIST")] = None,
     loss_up: Annotated[options.Listed, path_option("… client to server.", "LIST")] = None,
-    rate: Annotated[options.Listed, path_option("Bottleneck, both directions: 50mbit.", "LIST")] = None,
+    rate: Annotated[
+        options.Listed, path_option("Bottleneck, both directions: 50mbit.", "LIST")
+    ] = None,
     rate_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
     rate_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
     queue: Annotated[
@@ -177,16 +175,20 @@ def compare(
     queue_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
     queue_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
     mtu: Annotated[options.Listed, path_option("Largest IP packet in bytes.", "LIST")] = None,
-    reorder: Annotated[options.Listed, path_option("Share of packets that overtake.", "LIST")] = None,
-    duplicate: Annotated[options.Listed, path_option("Share of packets sent twice.", "LIST")] = None,
+    reorder: Annotated[
+        options.Listed, path_option("Share of packets that overtake.", "LIST")
+    ] = None,
+    duplicate: Annotated[
+        options.Listed, path_option("Share of packets sent twice.", "LIST")
+    ] = None,
     corrupt: Annotated[options.Listed, path_option("Share with a bit flipped.", "LIST")] = None,
     backend: options.Backend = "virtual",
     out: options.Out = None,
     jobs: options.Jobs = None,
     seed: options.Seed = None,
     replicates: options.Replicates = None,
-    set_: Annotated[options.Set, typer.Option("--set", metavar="KEY=VALUE")] = None,
-    filter_: Annotated[options.Filter, typer.Option("--filter", metavar="FACTOR=LEVEL")] = None,
+    set_: options.Set = None,
+    filter_: options.Filter = None,
     as_json: options.Json = False,
 ) -> None:
     """Race transports over paths given right here; every list is a factor.

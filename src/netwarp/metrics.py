@@ -52,12 +52,14 @@ def _path_metrics(heading: Heading) -> Iterator[Metric]:
     frames = f"Their bytes, Ethernet headers included, {way}."
     dropped = f"Packets the path dropped, at random or for a full queue, {way}."
     lost = f"Packets lost at random, the loss asked for, of those offered, {way}."
-    delivered = f"Delivered bits per second over the whole run, {way}."
+    delivered = f"Delivered frames' bits per second, from connect until the last byte, {way}."
     yield Metric(f"wire_packets_{heading}", "packets", "lower", sent)
     yield Metric(f"wire_bytes_{heading}", "B", "lower", frames)
     yield Metric(f"path_packets_{heading}", "packets", "neither", f"Offered to the path, {way}.")
     yield Metric(f"path_dropped_{heading}", "packets", "neither", dropped)
-    yield Metric(f"path_overflow_{heading}", "packets", "neither", f"Of them, for a full queue, {way}.")
+    yield Metric(
+        f"path_overflow_{heading}", "packets", "neither", f"Of them, for a full queue, {way}."
+    )
     yield Metric(f"path_loss_{heading}", "ratio", "neither", lost)
     yield Metric(f"path_rate_{heading}_bit_s", "bit/s", "neither", delivered)
 
@@ -129,18 +131,18 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     found = {
         **_times(job, records),
         **_sender_counters(job, records),
-        **_path_counters(records),
+        **_path_counters(job, records),
     }
     return {name: float(found[name]) for name in METRICS if name in found}
 
 
 def _times(job: Job, records: Sequence[Record]) -> dict[str, float]:
     clients = list(_connections(records, "client"))
-    start_ns = min(connection.start_ns for connection in clients)
+    start_ns, end_ns = _span_ns(job, records)
     connected_ns = max(connection.connected_ns for connection in clients)
     received = [transfer for transfer in _transfers(records) if transfer.side == _receiver(job)]
     first_byte_ns = min(transfer.first_byte_ns for transfer in received) - start_ns
-    completion_ns = max(transfer.last_byte_ns for transfer in received) - start_ns
+    completion_ns = end_ns - start_ns
     content_bits = 8 * sum(transfer.bytes for transfer in received)
     return {
         "connect_time_s": (connected_ns - start_ns) / NS_PER_S,
@@ -148,6 +150,13 @@ def _times(job: Job, records: Sequence[Record]) -> dict[str, float]:
         "completion_time_s": completion_ns / NS_PER_S,
         "goodput_bit_s": content_bits * NS_PER_S / completion_ns,
     }
+
+
+def _span_ns(job: Job, records: Sequence[Record]) -> tuple[int, int]:
+    """From the client's first connect to the receiver's last byte: closing is not counted."""
+    start_ns = min(connection.start_ns for connection in _connections(records, "client"))
+    received = (each for each in _transfers(records) if each.side == _receiver(job))
+    return start_ns, max(transfer.last_byte_ns for transfer in received)
 
 
 def _sender_counters(job: Job, records: Sequence[Record]) -> dict[str, float]:
@@ -162,7 +171,8 @@ def _sender_counters(job: Job, records: Sequence[Record]) -> dict[str, float]:
     return {name: value for name, value in counters.items() if value is not None}
 
 
-def _path_counters(records: Sequence[Record]) -> dict[str, float]:
+def _path_counters(job: Job, records: Sequence[Record]) -> dict[str, float]:
+    start_ns, end_ns = _span_ns(job, records)
     found: dict[str, float] = {}
     headings: tuple[Heading, ...] = ("down", "up")
     for heading in headings:
@@ -172,7 +182,7 @@ def _path_counters(records: Sequence[Record]) -> dict[str, float]:
             if isinstance(record, Calibration) and record.direction == heading
         ]
         if counted:
-            found |= _direction_counters(heading, counted)
+            found |= _direction_counters(heading, counted, end_ns - start_ns)
     rtts_ns = [
         record.min_rtt_ns
         for record in records
@@ -183,12 +193,13 @@ def _path_counters(records: Sequence[Record]) -> dict[str, float]:
     return found
 
 
-def _direction_counters(heading: Heading, counted: Sequence[Calibration]) -> dict[str, float]:
+def _direction_counters(
+    heading: Heading, counted: Sequence[Calibration], span_ns: int
+) -> dict[str, float]:
     offered_packets = sum(each.offered_packets for each in counted)
     dropped_packets = sum(each.dropped_packets for each in counted)
     lost_packets = _sum(each.lost_packets for each in counted)
     delivered_bits = 8 * sum(each.delivered_bytes for each in counted)
-    interval_ns = max(each.interval_ns for each in counted)
     found: dict[str, float] = {
         f"wire_packets_{heading}": offered_packets,
         f"wire_bytes_{heading}": sum(each.offered_bytes for each in counted),
@@ -199,8 +210,8 @@ def _direction_counters(heading: Heading, counted: Sequence[Calibration]) -> dic
         found[f"path_overflow_{heading}"] = dropped_packets - lost_packets
         if offered_packets:
             found[f"path_loss_{heading}"] = lost_packets / offered_packets
-    if interval_ns:
-        found[f"path_rate_{heading}_bit_s"] = delivered_bits * NS_PER_S / interval_ns
+    if span_ns:
+        found[f"path_rate_{heading}_bit_s"] = delivered_bits * NS_PER_S / span_ns
     return found
 
 

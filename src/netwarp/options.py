@@ -42,9 +42,7 @@ Jobs = Annotated[
         min=1, help="Runs at a time. Default: one per CPU.", metavar="N", rich_help_panel=RUNNING
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of tables.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
@@ -62,6 +60,7 @@ Replicates = Annotated[
 Set = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option(
+        "--set",
         help="Change a key of the study: path.rtt=50ms. Repeatable.",
         metavar="KEY=VALUE",
         rich_help_panel=RUNNING,
@@ -70,6 +69,7 @@ Set = Annotated[
 Filter = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option(
+        "--filter",
         help="Run only these cells: transport=quic or path.loss=0%,1%. Repeatable.",
         metavar="FACTOR=LEVEL",
         rich_help_panel=RUNNING,

@@ -138,8 +138,6 @@ class Calibration(Wire):
     dropped_packets: U64
     """Packets netem dropped: lost at random, or for a full queue."""
     lost_packets: U64 | None
-    """Of them, those lost at random; none where the kernel does not tell."""
-    lost_packets: U64 | None
     """Of them, those lost at random; null where the kernel does not tell."""
     left_packets: U64
     """Packets still in netem when counted."""

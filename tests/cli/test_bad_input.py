@@ -101,7 +101,7 @@ def test_what_is_no_run_directory_is_refused(
 ) -> None:
     answer = netwarp(command, tmp_path)
     assert answer.returncode == 2
-    assert "not a run directory" in answer.stderr
+    assert "netwarp run" in answer.stderr
 
 
 @pytest.mark.parametrize("command", ["", "demo", "run", "compare", "show", "report", "doctor"])

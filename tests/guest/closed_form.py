@@ -7,7 +7,8 @@ from math import ceil, sqrt
 ETHERNET_BYTES = 14
 MTU_BYTES = 1500
 # Bytes of content in a full packet. TCP: IP, TCP, timestamps. TLS: a 16 KiB record adds 22 bytes
-# (RFC 8446, 5.2). SCTP: IP, common header, DATA header, over messages of 16 KB. QUIC (RFC 9000, 17.3):
+# (RFC 8446, 5.2). SCTP: IP, common header, DATA header; 16 KiB messages are cut up one by one, and
+# the short last packet of each costs a little more. QUIC (RFC 9000, 17.3):
 # IP, UDP, short header with an 8-byte connection id and packet number, STREAM header, AEAD tag.
 PAYLOAD_BYTES = {
     "tcp": 1448.0,
@@ -16,7 +17,8 @@ PAYLOAD_BYTES = {
     "quic": 1472.0 - 33,
 }
 CONNECT_RTTS = {"tcp": 1, "tls": 2, "sctp": 2, "quic": 1}
-INITIAL_WINDOW_PACKETS = {"tcp": 10, "tls": 10, "sctp": 3, "quic": 10}
+# SCTP: a packet may be sent while less than the window, here 4380 bytes, is in flight (RFC 9260, 6.1, rule B).
+INITIAL_WINDOW_PACKETS = {"tcp": 10, "tls": 10, "sctp": 4, "quic": 10}
 # Slow start doubles the window in a round trip when every packet that arrives opens it by one;
 # the kernel's SCTP opens it by one for every SACK, and sends one for two packets.
 GROWTH = {"tcp": 2.0, "tls": 2.0, "sctp": 1.5, "quic": 2.0}

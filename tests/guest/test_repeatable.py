@@ -78,7 +78,7 @@ def test_another_user_gets_the_same(first: dict[str, bytes]) -> None:
     """As nobody, with kernel and endpoint in another place: no privilege and no path matters."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
-    home = Path("/var/tmp") / f"netwarp-nobody-{os.getpid()}"  # noqa: S108 - must be nobody's too
+    home = Path("/var/tmp") / f"netwarp-nobody-{os.getpid()}"
     kernel = find_kernel()
     as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     pinned = ["setarch", "-R", "taskset", "-c", "0"]

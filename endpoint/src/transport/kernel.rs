@@ -3,7 +3,7 @@
 //! A system call is the dearest thing in a guest (7 to 13 µs). A blocking socket needs one for megabytes, where an
 //! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
 
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, bail};
@@ -52,11 +52,6 @@ pub trait ByteStream: Send + 'static {
 
     /// Says that nothing more will be sent, where the protocol has a word for it above the kernel.
     fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    /// The client's part of an orderly end, where closing the socket is not all of it.
-    fn close(&mut self) -> Result<()> {
         Ok(())
     }
 
@@ -116,11 +111,10 @@ impl<P: Protocol> super::Listener for Listener<P> {
 
     fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
         Box::pin(async {
-            let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept()).await;
-            let (socket, _) = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
+            let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
+            let socket = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
             let (protocol, start) = (self.protocol.clone(), Moment::now());
-            let handshake: Pending<'static, _> =
-                Box::pin(offload(move || established(&*protocol, Socket::from(socket), start)));
+            let handshake: Pending<'static, _> = Box::pin(offload(move || established(&*protocol, socket, start)));
             Ok(handshake)
         })
     }
@@ -184,7 +178,12 @@ impl<S: ByteStream> super::Connection for Connection<S> {
     }
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {
-        Box::pin(offload(move || self.stream.lock().expect("no holder panics").close()))
+        // Waits for the peer's end: so the server has had its turn, and its last words meet no closed socket, which
+        // would send a reset over the path.
+        Box::pin(offload(move || {
+            self.socket.shutdown(Shutdown::Write).context("closing the sending side")?;
+            self.socket.wait_for_end()
+        }))
     }
 }
 

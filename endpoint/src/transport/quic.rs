@@ -54,7 +54,8 @@ impl Dialer {
     pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let any = SocketAddr::new(unspecified(server), 0);
         let transport = Arc::new(quic_config::transport(job, server)?);
-        let crypto = QuicClientConfig::try_from(identity::client_config(trusted)?).context("choosing QUIC's ciphers")?;
+        let crypto =
+            QuicClientConfig::try_from(identity::client_config(trusted)?).context("choosing QUIC's ciphers")?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         config.transport_config(transport);
         let (endpoint, options) = bind(job, any, None)?;

@@ -142,12 +142,28 @@ impl Socket {
         Ok(retry(call).context("receiving")? as u64)
     }
 
-    /// Throws away what has arrived, without waiting; true once the peer has closed.
+    /// Accepts a connection, without waiting.
     ///
-    /// For the time after the last stream: nothing of worth can come, so a reset is an end like any other.
+    /// Asks first whether there is one: SCTP's `accept(2)` sleeps until the next tick even if it is not to block
+    /// (`sctp_wait_for_accept` calls `schedule_timeout(0)`), and a guest's tick is 10 ms.
     ///
     /// # Errors
-    /// As `recv(2)`, but for a reset.
+    /// As `accept(2)`; `WouldBlock` when there is none.
+    pub fn accept_now(&self) -> io::Result<Self> {
+        let mut listener = libc::pollfd { fd: self.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd; a time-out of 0 never waits.
+        match retry(|| size(unsafe { libc::poll(&mut listener, 1, 0) } as isize))? {
+            0 => Err(ErrorKind::WouldBlock.into()),
+            _ => self.0.accept().map(|(socket, _)| Self(socket)),
+        }
+    }
+
+    /// Throws away what has arrived, without waiting; true once the peer has closed.
+    ///
+    /// For the time after the last stream, when nothing of worth can come.
+    ///
+    /// # Errors
+    /// As `recv(2)`, but for those that are an end like any other.
     pub fn drain(&self) -> io::Result<bool> {
         self.discard_to_end(libc::MSG_DONTWAIT)
     }
@@ -155,7 +171,7 @@ impl Socket {
     /// As [`Self::drain`], but waits until the peer has closed.
     ///
     /// # Errors
-    /// As `recv(2)`, but for a reset.
+    /// As [`Self::drain`].
     pub fn wait_for_end(&self) -> Result<()> {
         self.discard_to_end(0).map(drop).context("waiting for the peer to close")
     }
@@ -166,7 +182,7 @@ impl Socket {
             match self.receive(&mut buffer, flags) {
                 Ok(0) => return Ok(true),
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(true),
+                Err(error) if is_end(error.kind()) => return Ok(true),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
@@ -225,10 +241,8 @@ pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
 /// As `setsockopt(2)`.
 pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     let size = c_int::try_from(bytes).with_context(|| format!("a socket buffer cannot have {bytes} bytes"))?;
-    let options = [
-        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
-        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
-    ];
+    let options =
+        [(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"), (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF")];
     for (forced, allowed, name) in options {
         let fd = socket.as_raw_fd();
         if set_option(fd, libc::SOL_SOCKET, forced, &size).is_err() {
@@ -270,6 +284,11 @@ pub unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
 unsafe impl Plain for c_int {}
+
+/// A reset, and what is left of an SCTP association once both sides have shut it down.
+fn is_end(error: ErrorKind) -> bool {
+    matches!(error, ErrorKind::ConnectionReset | ErrorKind::NotConnected)
+}
 
 fn size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())

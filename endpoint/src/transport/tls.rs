@@ -190,13 +190,6 @@ impl ByteStream for TlsStream {
         flush(&mut self.session, &mut self.records)
     }
 
-    /// Waits for the server's close_notify: it would meet a closed socket, and a reset go over the path.
-    fn close(&mut self) -> Result<()> {
-        let socket = &self.records.socket;
-        socket.shutdown(std::net::Shutdown::Write).context("closing the sending side")?;
-        socket.wait_for_end()
-    }
-
     fn report(&self) -> Result<Report> {
         tcp::report(TransportKind::Tls, &self.records.socket, &self.options)
     }

@@ -1,0 +1,172 @@
+"""Figures of a study: which ones, and each as interactive chart, SVG and PNG."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import vl_convert
+
+from netwarp.chart_data import Layout, layout
+from netwarp.charts import OVER_FACTOR, scatter, titled
+from netwarp.levels import condition_text, factor_name, factor_title, level_text
+from netwarp.run_directory import write_bytes, write_text
+from netwarp.study import Figure
+from netwarp.wording import less_is_better, mean_text, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from netwarp.results import CellResult, Results
+
+PNG_SCALE = 2  # sharp on dense screens and at a README's width
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure, drawn."""
+
+    name: str
+    """Of its files, without ending."""
+    title: str
+    alt: str
+    """What it shows, in words, for readers who do not see it."""
+    spec: dict[str, Any]
+    """Vega-Lite, with its data."""
+
+    def svg(self) -> str:
+        """Draw as SVG."""
+        return vl_convert.vegalite_to_svg(self.spec, allowed_base_urls=[])
+
+    def png(self) -> bytes:
+        """Draw as PNG."""
+        return vl_convert.vegalite_to_png(self.spec, scale=PNG_SCALE, allowed_base_urls=[])
+
+
+def draw_all(figures: Sequence[Figure], results: Results) -> list[Chart]:
+    """Draw a study's figures; without any, those that `default_figures` derives.
+
+    A figure of a metric that no run has is left out: the report says that nothing succeeded.
+    """
+    wanted = list(figures) or default_figures(results)
+    charts: list[Chart] = []
+    for figure in wanted:
+        if figure.y in results.metrics:
+            taken = {chart.name for chart in charts}
+            charts.append(draw(figure, results, _free_name(figure, taken)))
+    return charts
+
+
+def default_figures(results: Results) -> list[Figure]:
+    """Derive figures from the factors: the metrics of interest over each numeric condition."""
+    contender = results.contender_factor
+    if contender is None:
+        return []
+    conditions = [f for f, levels in results.factors.items() if len(levels) > 1 and f != contender]
+    if not conditions:
+        return [Figure(kind="bar", x=contender, y="completion_time_s", series=contender)]
+    return [
+        Figure(kind="line", x=factor, y="completion_time_s", series=contender)
+        for factor in conditions
+    ]
+
+
+def draw(figure: Figure, results: Results, name: str) -> Chart:
+    """Draw one figure."""
+    x = None if figure.kind in ("cdf", "scatter") else figure.x
+    plan = layout(
+        results, figure.y, x, figure.series,
+        x_log=_log(figure.x_scale), y_log=_log(figure.y_scale),
+    )  # fmt: skip
+    if figure.kind == "scatter":
+        if figure.x is None:
+            raise ValueError("a scatter chart has a metric along x")
+        chart = scatter(plan, figure.x)
+    else:
+        chart = OVER_FACTOR[figure.kind](plan)
+    title = figure.title or _title(figure)
+    alt = _alt_text(figure, plan, title)
+    return Chart(name, title, alt, titled(chart, title, _subtitle(figure, results), alt))
+
+
+def write_charts(charts: Sequence[Chart], folder: Path) -> None:
+    """Write NAME.svg, NAME.png and NAME.json (Vega-Lite with data) for each figure."""
+    folder.mkdir(exist_ok=True)
+    for chart in charts:
+        write_text(folder / f"{chart.name}.json", json.dumps(chart.spec, indent=1) + "\n")
+        write_text(folder / f"{chart.name}.svg", chart.svg())
+        write_bytes(folder / f"{chart.name}.png", chart.png())
+
+
+def _log(scale: str | None) -> bool | None:
+    return None if scale is None else scale == "log"
+
+
+def _title(figure: Figure) -> str:
+    metric = quantity(figure.y, 1).title
+    if figure.kind == "cdf":
+        return f"Distribution of {metric.lower()}"
+    if figure.kind == "scatter" and figure.x is not None:
+        return f"{metric} against {quantity(figure.x, 1).title.lower()}"
+    if figure.x is None:
+        return metric
+    over = factor_title(figure.x)
+    return f"{metric} over {over if over.isupper() else over[:1].lower() + over[1:]}"
+
+
+_SHOWN = {
+    "line": "Means with 95 % confidence intervals (Student’s t)",
+    "bar": "Means with 95 % confidence intervals (Student’s t)",
+    "heatmap": "Means",
+    "box": "Median, quartiles, whiskers to 1.5 IQR, and every run",
+    "cdf": "Empirical distribution",
+    "scatter": "Every run",
+}
+
+
+def _subtitle(figure: Figure, results: Results) -> str:
+    counts = {len(cell.runs) for cell in results.cells}
+    runs = f"{counts.pop()} runs a cell" if len(counts) == 1 else "unequal numbers of runs"
+    failed = len(results.failed)
+    left_out = f"; {failed} failed run{'s' if failed > 1 else ''} left out" if failed else ""
+    better = "lower" if less_is_better(figure.y) else "higher"
+    return f"{_SHOWN[figure.kind]}, {runs}{left_out}. {better.capitalize()} is better."
+
+
+def _alt_text(figure: Figure, plan: Layout, title: str) -> str:
+    """Describe the chart: what is drawn over what, and the means where they are most apart."""
+    parts = [f"{figure.kind.capitalize()} chart: {title} ({plan.shown.unit or 'count'})."]
+    if plan.series is not None:
+        names = ", ".join(level_text(plan.series, label) for label in plan.series_labels)
+        parts.append(f"One series for each {factor_name(plan.series)}: {names}.")
+    if len(plan.panels) > 1:
+        parts.append(f"Panels: {'; '.join(plan.panels)}.")
+    last = plan.results.cells[-1]
+    shared = {f: level for f, level in last.factors.items() if f != plan.series}
+    means = [_mean_of(cell, plan) for cell in plan.results.select(shared)]
+    if plan.series is not None and any(means):
+        where = f"With {condition_text(shared)}" if shared else "Means"
+        parts.append(f"{where}: {', '.join(filter(None, means))}.")
+    return " ".join(parts)
+
+
+def _mean_of(cell: CellResult, plan: Layout) -> str:
+    estimate = cell.estimate(plan.metric)
+    if estimate is None or plan.series is None:
+        return ""
+    name = level_text(plan.series, cell.factors[plan.series])
+    return f"{name} {mean_text(estimate, plan.shown)} {plan.shown.unit}".rstrip()
+
+
+def _free_name(figure: Figure, taken: set[str]) -> str:
+    """Name a figure's files after what it shows: `completion-time-over-loss`."""
+    metric = re.sub(r"_(bit_)?s$", "", figure.y).replace("_", "-")
+    over = f"-over-{figure.x.rsplit('.', 1)[-1].replace('_', '-')}" if figure.x else ""
+    stem = f"{metric}{over}" if figure.kind == "line" else f"{metric}{over}-{figure.kind}"
+    name, number = stem, 2
+    while name in taken:
+        name, number = f"{stem}-{number}", number + 1
+    return name

@@ -1,0 +1,134 @@
+"""The table that `compare`, `run` and `show` print: a block per condition, a line per contender."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netwarp.levels import condition_text, level_text, sentence_case
+from netwarp.race import Entry, Race, race
+from netwarp.wording import Quantity, favourable, mean_text, number, quantity, verdict_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console, JustifyMethod
+
+    from netwarp.results import Results
+
+WIDTH = 100
+HEADS = {
+    "completion_time_s": "completion",
+    "goodput_bit_s": "goodput",
+    "retransmitted_packets": "retransm.",
+    "connect_time_s": "connect",
+}
+
+
+def print_results(results: Results, console: Console) -> None:
+    """Print completion time ± 95 % interval, goodput, retransmissions, connection time, verdict."""
+    if not results.runs:
+        console.print("no run has finished yet")
+        return
+    compared = race(results)
+    width = min(console.width, WIDTH)
+    for block in blocks(results, compared):
+        console.print(block, width=width)
+    for note in notes(results, compared):
+        console.print(Text(note, style="dim"), width=width)
+
+
+def blocks(results: Results, compared: Race) -> list[Table | Text]:
+    """Lay the results out: a table for each condition, with common columns, and their headings."""
+    metrics = [compared.metric, *(m for m in HEADS if m != compared.metric)]
+    shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
+    heads = _heads(compared, shown)
+    lines = [[_line(entry, compared, shown) for entry in heat.entries] for heat in compared.heats]
+    widths = [
+        max(_longest(head), *(line[i].cell_len for heat in lines for line in heat))
+        for i, head in enumerate(heads[:-1])
+    ]
+    laid_out: list[Table | Text] = [_grid(heads, widths, [], show_header=True)]
+    for heat, entries in zip(compared.heats, lines, strict=True):
+        if heat.condition:
+            laid_out.append(Text(sentence_case(condition_text(heat.condition)), style="bold"))
+        laid_out += [_grid(heads, widths, entries, show_header=False), Text("")]
+    return laid_out
+
+
+def _grid(
+    heads: Sequence[Text], widths: Sequence[int], lines: Sequence[list[Text]], *, show_header: bool
+) -> Table:
+    """Make a table of fixed columns; the last takes what is left."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=show_header)
+    for i, head in enumerate(heads[:-1]):
+        justify: JustifyMethod = "left" if i == 0 else "right"
+        table.add_column(head, justify=justify, width=widths[i], no_wrap=True)
+    table.add_column(heads[-1])
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def _heads(compared: Race, shown: Mapping[str, Quantity]) -> list[Text]:
+    named = [
+        Text(f"{HEADS.get(metric, unit.title.lower())}\n{unit.unit or 'packets'}")
+        for metric, unit in shown.items()
+    ]
+    first = level_text(compared.factor, compared.first)
+    return [Text(""), *named, Text(f"{HEADS.get(compared.metric, 'value')}\nagainst {first}")]
+
+
+def _longest(text: Text) -> int:
+    return max(map(len, text.plain.splitlines()), default=0)
+
+
+def notes(results: Results, compared: Race) -> list[str]:
+    """Say how the numbers came about, and which runs failed."""
+    text = "± is half the 95 % confidence interval of the mean (Student's t)"
+    if any(not c.paired for c in compared.comparisons):
+        text += "; verdicts by Welch's t-test"
+    elif compared.comparisons:
+        text += "; verdicts by paired t-tests on shared loss seeds"
+    if compared.tested > 1:
+        text += f", Holm-adjusted for {compared.tested} comparisons"
+    lines = [text + "."]
+    if any(c.exact for c in compared.comparisons):
+        lines.append("exact: nothing random happened, all replicates are equal.")
+    lines += [f"failed: {run.run} ({run.reason})" for run in results.failed[:5]]
+    if len(results.failed) > 5:
+        lines.append(f"… and {len(results.failed) - 5} more failed runs: see the report")
+    return lines
+
+
+def _shown(results: Results, metric: str) -> Quantity:
+    means = [e.mean for cell in results.cells if (e := cell.estimate(metric)) is not None]
+    return quantity(metric, max(means))
+
+
+def _line(entry: Entry, compared: Race, shown: dict[str, Quantity]) -> list[Text]:
+    cell = entry.cell
+    texts = [Text(level_text(compared.factor, entry.label))]
+    for metric, unit in shown.items():
+        estimate = cell.estimate(metric)
+        if estimate is None:
+            texts.append(Text("–"))
+        elif metric == compared.metric:
+            texts.append(Text(mean_text(estimate, unit)))
+        else:
+            texts.append(Text(number(estimate.mean * unit.scale)))
+    verdict = _verdict(entry, compared)
+    if cell.failed:
+        verdict.append(f" · {len(cell.failed)} of {len(cell.runs)} failed", style="red")
+    return [*texts, verdict]
+
+
+def _verdict(entry: Entry, compared: Race) -> Text:
+    if entry.comparison is None:
+        return Text("")
+    better = favourable(entry.comparison, compared.metric)
+    style = {True: "green", False: "yellow", None: "dim"}[better]
+    return Text(verdict_text(entry.comparison, compared.metric), style=style)
