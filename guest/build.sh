@@ -174,6 +174,9 @@ use_entry() {
     point_link "$CACHE/current" "$key"
     say "ready: Linux $(json_field "$1/kernel.json" version) from" \
         "$(json_field "$1/kernel.json" source_package) in $CACHE/$key"
+    if [[ $(json_field "$1/kernel.json" seccomp) == false ]]; then
+        say "its guest programs run under ptrace; Linux 6.16 and later do without: guest/build.sh --refresh looks again"
+    fi
 }
 
 take_lock() {
@@ -284,7 +287,8 @@ write_isolated_apt() {
     : >"$dir/status"
     printf 'deb [signed-by=%s] %s %s main\n' "$KEYRING" "${mirror%/}" "$BACKPORTS" >"$dir/sources.list"
     {
-        apt-config dump | grep '^Acquire::'
+        # Not which further indices to fetch, as apt-file and software centres ask for.
+        apt-config dump | grep '^Acquire::' | grep -vE '^Acquire::(IndexTargets|Languages)'
         cat <<EOF
 Dir::Etc::main "/dev/null";
 Dir::Etc::parts "/dev/null";
@@ -297,6 +301,9 @@ Dir::State::lists "$dir/lists";
 Dir::State::status "$dir/status";
 Dir::Cache "$dir/cache";
 APT::Update::Error-Mode "any";
+Acquire::Languages "none";
+// A mirror that is just being updated gives a mismatch for a moment.
+Acquire::Retries "3";
 // The machine may allow these for its own sources; a kernel is never taken unsigned.
 Acquire::AllowInsecureRepositories "false";
 Acquire::AllowWeakRepositories "false";
@@ -470,7 +477,7 @@ json_string() {
     printf '"%s"' "${text//\"/\\\"}"
 }
 
-json_field() { sed -n "s/^  \"$2\": \"\\(.*\\)\",\\{0,1\\}\$/\\1/p" -- "$1"; }
+json_field() { sed -n "s/^  \"$2\": \"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\},\$/\\1/p" -- "$1"; }
 
 describe() {
     local seconds=$1 seccomp=false patch_names=() patch

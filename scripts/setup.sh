@@ -287,10 +287,11 @@ build_endpoint() {
     # From its own directory: cargo looks for .cargo/config.toml, which makes the binary static, from where it is run.
     # And the crate itself afresh: cargo tells by time stamps whether a file changed, a checkout may bring old ones, and
     # here the content counts. Its dependencies stay.
-    env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release --package netwarp-endpoint &&
-        run_shown "building the endpoint" env -C "$REPO/endpoint" "$CARGO" build --release --locked ||
+    if ! env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release --package netwarp-endpoint ||
+        ! run_shown "building the endpoint" env -C "$REPO/endpoint" "$CARGO" build --release --locked; then
         die "the endpoint does not build; if crates could not be fetched, check the network;
   then run: scripts/setup.sh rust"
+    fi
     install_file "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/netwarp-endpoint" "$built"
     # Somebody at work on the endpoint makes many of these, of 20 MB each.
     find "${built%/*}" -type f -printf '%T@ %p\n' | sort -rn | tail -n +6 | cut -d ' ' -f 2- |

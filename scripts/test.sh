@@ -78,7 +78,9 @@ count() {
 cargo_test_lane() {
     local log="$WORK/cargo-test.log" status=0 passed failed ignored
     announce "cargo test"
-    env -C endpoint "$CARGO" test --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+    # The integration tests run the program from the target directory, which other checkouts build into as well; the
+    # lock is the one of setup.sh.
+    flock "$CACHE/setup.lock" env -C endpoint "$CARGO" test --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
     # One line for each test binary.
     read -r passed failed ignored < <(awk '
         /^test result: / {

@@ -20,13 +20,10 @@ from netwarp.record import (
     Calibration,
     Connection,
     End,
-    Failure,
     Probe,
     Record,
-    Settings,
-    Start,
-    Stats,
     Transfer,
+    read_records,
     record_to_json,
 )
 from netwarp.results import RESULTS_FILE, Results, RunResult, write_results
@@ -34,6 +31,7 @@ from netwarp.run_directory import RunDirectory, write_json
 from netwarp.study import study_from_mapping
 from netwarp.treatment import equal_treatment
 
+GOLDEN = Path(__file__).parent / "golden"
 TRANSPORTS = ("tcp", "tls", "sctp", "quic")
 LOSSES = ("0%", "1%", "5%")
 RTTS = ("50ms", "200ms")
@@ -173,67 +171,69 @@ def write_run_directory(path: Path) -> Path:
 
 
 def records_of(job: Job, levels: Any, replicate: int, *, failed: bool) -> list[Record]:
-    """Write down a run that would have the metrics of `metrics`."""
-    start = Start(
-        record="start", format=1, run=job.run, endpoint="0.1.0", kernel="Linux 7.2.9",
-        clock="virtual",
-    )  # fmt: skip
+    """Write down a run that would have the metrics of `metrics`: the golden records, changed."""
     if failed:
-        failure = Failure(stage="limit", message=FAILURE.removeprefix("limit: "))
-        return [start, End(record="end", virtual_ns=86400 * 10**9, failure=failure)]
+        return read_records(GOLDEN / "records-failed.jsonl")
     values = metrics(levels["transport"], levels["path.loss"], levels["path.rtt"], replicate)
-    end_ns = _ns(values["completion_time_s"])
     return [
-        start,
-        *(_connection(job, side, values) for side in ("client", "server")),
-        *(
-            Transfer(
-                record="transfer", side=side, connection=0, stream=0, direction="down",
-                bytes=SIZE_BYTES, first_byte_ns=_ns(values["first_byte_s"]), last_byte_ns=end_ns,
-                sha256="0" * 64,
-            )
-            for side in ("client", "server")
-        ),
-        *(_calibration(heading, end_ns, values) for heading in ("down", "up")),
-        Probe(
-            record="probe", path=0, sent=8, received=8, min_rtt_ns=_ns(values["path_min_rtt_s"]),
-            min_delay_down_ns=None, min_delay_up_ns=None,
-        ),
-        End(record="end", virtual_ns=end_ns, failure=None),
-    ]  # fmt: skip
+        _changed(each, job, values) for each in read_records(GOLDEN / "records-bulk-quic.jsonl")
+    ]
 
 
-def _connection(job: Job, side: Any, values: dict[str, float | None]) -> Connection:
+def _changed(golden: Record, job: Job, values: dict[str, float | None]) -> Record:
+    end_ns = _ns(values["completion_time_s"])
+    match golden:
+        case Connection():
+            return golden.model_copy(update=_connection(golden, job, values))
+        case Transfer():
+            first_byte_ns = _ns(values["first_byte_s"])
+            times = {"first_byte_ns": first_byte_ns, "last_byte_ns": end_ns}
+            return golden.model_copy(update={"bytes": SIZE_BYTES, **times})
+        case Calibration():
+            return golden.model_copy(update=_calibration(golden.direction, end_ns, values))
+        case Probe():
+            return golden.model_copy(update={"min_rtt_ns": _ns(values["path_min_rtt_s"])})
+        case End():
+            return golden.model_copy(update={"virtual_ns": end_ns})
+        case _:
+            return golden
+
+
+def _connection(golden: Connection, job: Job, values: dict[str, float | None]) -> dict[str, Any]:
     kernel = values["busy_s"] is not None
-    settings = Settings(
-        transport=job.transport.kind, congestion=job.transport.congestion,
-        initial_window_bytes=14480, mss_bytes=1448, send_buffer_bytes=job.transport.buffer_bytes,
-        receive_buffer_bytes=job.transport.buffer_bytes, paced=not kernel,
-    )  # fmt: skip
-    stats = Stats(
-        retransmitted_packets=int(values["retransmitted_packets"] or 0),
-        smoothed_rtt_ns=None, min_rtt_ns=None, congestion_window_bytes=None,
-        busy_ns=_ns(values["busy_s"]) if kernel else None,
-        receive_window_limited_ns=_ns(values["receive_window_limited_s"]) if kernel else None,
-        send_buffer_limited_ns=0 if kernel else None,
-    )  # fmt: skip
-    return Connection(
-        record="connection", side=side, connection=0, start_ns=0,
-        connected_ns=_ns(values["connect_time_s"]), settings=settings, stats=stats,
-    )  # fmt: skip
+    settings = {
+        "transport": job.transport.kind,
+        "congestion": job.transport.congestion,
+        "paced": not kernel,
+    }
+    stats = {
+        "retransmitted_packets": int(values["retransmitted_packets"] or 0),
+        "busy_ns": _ns(values["busy_s"]) if kernel else None,
+        "receive_window_limited_ns": _ns(values["receive_window_limited_s"]) if kernel else None,
+        "send_buffer_limited_ns": 0 if kernel else None,
+    }
+    return {
+        "start_ns": 0,
+        "connected_ns": _ns(values["connect_time_s"]),
+        "settings": golden.settings.model_copy(update=settings),
+        "stats": golden.stats.model_copy(update=stats),
+    }
 
 
-def _calibration(heading: Any, end_ns: int, values: dict[str, float | None]) -> Calibration:
+def _calibration(heading: str, end_ns: int, values: dict[str, float | None]) -> dict[str, int]:
     packets = int(values[f"path_packets_{heading}"] or 0)
     dropped = int(values[f"path_dropped_{heading}"] or 0)
     offered_bytes = int(values[f"wire_bytes_{heading}"] or 0)
-    return Calibration(
-        record="calibration", path=0, direction=heading, interval_ns=end_ns,
-        offered_packets=packets, offered_bytes=offered_bytes,
-        delivered_packets=packets - dropped,
-        delivered_bytes=offered_bytes * (packets - dropped) // packets,
-        dropped_packets=dropped, lost_packets=dropped, left_packets=0,
-    )  # fmt: skip
+    return {
+        "interval_ns": end_ns,
+        "offered_packets": packets,
+        "offered_bytes": offered_bytes,
+        "delivered_packets": packets - dropped,
+        "delivered_bytes": offered_bytes * (packets - dropped) // packets,
+        "dropped_packets": dropped,
+        "lost_packets": dropped,
+        "left_packets": 0,
+    }
 
 
 def rng(text: str) -> np.random.Generator:

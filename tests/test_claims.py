@@ -34,7 +34,7 @@ def grid(values: dict[tuple[str, str], float], *, noise: tuple[float, ...] = NOI
     return Results(tuple(runs))
 
 
-LESS = {"less": {"transport": "quic"}, "than": {"transport": "tcp"}}
+LESS: dict[str, Any] = {"less": {"transport": "quic"}, "than": {"transport": "tcp"}}
 
 
 def test_a_claim_that_holds_in_every_condition_is_reproduced() -> None:
@@ -47,7 +47,7 @@ def test_a_claim_that_holds_in_every_condition_is_reproduced() -> None:
 
 
 def test_a_claim_turned_around_is_reversed() -> None:
-    turned = {"less": LESS["than"], "than": LESS["less"]}
+    turned: dict[str, Any] = {"less": LESS["than"], "than": LESS["less"]}
     assert judge(**turned, where={"path.loss": "5%"}).verdict is ClaimVerdict.REVERSED
 
 

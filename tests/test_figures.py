@@ -46,7 +46,9 @@ def test_each_kind_is_drawn(kind: str) -> None:
     for wanted in ("TCP", "QUIC", "SCTP", "TLS", "RTT 200 ms"):
         assert wanted in text
     assert "failed run left out" in chart.spec["title"]["subtitle"]
-    if kind != "heatmap":
+    if kind == "heatmap":
+        assert chart.spec["title"]["subtitle"].startswith("Means in s,")
+    else:
         assert "Completion time (s)" in text
     assert chart.png().startswith(PNG_SIGNATURE)
 
@@ -58,6 +60,15 @@ def test_the_same_results_give_the_same_specification(kind: str) -> None:
     )
     assert first == second
     assert "http" not in first.replace("https://vega.github.io/schema/", "")
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "box"])
+def test_a_figure_may_have_no_series(kind: str) -> None:
+    one = Results(tuple(r for r in support.results().runs if r.cell in (0, 6, 12, 18)))
+    chart = draw(figure(kind, x="transport", series=None), one, "one")
+    assert all(name in chart.svg() for name in ("TCP", "TLS", "SCTP", "QUIC"))
+    coloured = TRANSPORT_STYLES["sctp"].colour in json.dumps(chart.spec)
+    assert coloured == (kind != "line")
 
 
 def test_no_cell_is_lost_and_none_averaged() -> None:

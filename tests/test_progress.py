@@ -35,7 +35,13 @@ def test_failures_are_counted() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.04, "0.0 s"), (59.9, "59.9 s"), (65, "1 min 05 s"), (8100, "2 h 15 min"), (90000, "1 d 1 h")],
+    [
+        (0.04, "0.0 s"),
+        (59.9, "59.9 s"),
+        (65, "1 min 05 s"),
+        (8100, "2 h 15 min"),
+        (90000, "1 d 1 h"),
+    ],
 )
 def test_spans(seconds: float, text: str) -> None:
     assert span_text(seconds) == text

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import support
-from netwarp.errors import ResultError
+from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.pipeline import collect
 from netwarp.results import (
     Results,
@@ -46,7 +46,7 @@ def test_columns_stand_in_the_documented_order() -> None:
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match=r"results\.parquet does not exist"):
+    with pytest.raises(RunDirectoryError, match=r"no results \(no results\.parquet\)"):
         read_results(tmp_path / "results.parquet")
     (tmp_path / "broken.parquet").write_bytes(b"not a table")
     with pytest.raises(ResultError, match=r"cannot read .*broken\.parquet"):
@@ -55,7 +55,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         from_frame(pl.DataFrame({"x": [1]}))
     with pytest.raises(ResultError, match="cannot write"):
         write_results(support.results(), tmp_path / "nowhere" / "results.parquet")
-    with pytest.raises(ResultError, match="is not a run directory"):
+    with pytest.raises(RunDirectoryError, match="is not a run directory"):
         load(tmp_path)
 
 

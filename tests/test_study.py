@@ -237,7 +237,10 @@ def test_studies_that_cannot_be_run_are_refused(changes: dict[str, Any], part: s
         ({"metric": "speed"}, "claim.0.metric"),
         ({"than": {"path.rtt": "1ms"}}, "less and than must name the same factors"),
         ({"than": {"transport": "tls"}}, 'claim.0.than.transport = "tls": not a level of'),
-        ({"where": {"transport": "tcp"}}, "transport is what the claim compares, and stands in where as well"),
+        (
+            {"where": {"transport": "tcp"}},
+            "transport is what the claim compares, and stands in where as well",
+        ),
         ({"where": {"path.loss": "1%"}}, 'claim.0.where = "path.loss": not a factor'),
     ],
 )

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::job::{Content, Direction, FORMAT, Job, Loss, Workload};
+use crate::job::{Content, Direction, FORMAT, Job, Loss, Resume, SctpOptions, TcpOptions, TransportKind, Workload};
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
@@ -46,6 +46,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     });
     problems.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
     problems.require(!transport.congestion.is_empty(), "transport.congestion", || "is empty".to_owned());
+    problems.refuse_what_is_not_done(job);
     let Workload::Bulk { content, .. } = &job.workload;
     if let Content::File { path, .. } = content {
         problems.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
@@ -60,6 +61,20 @@ impl Problems {
         if !holds {
             self.0.push(format!("{key}: {}", otherwise()));
         }
+    }
+
+    fn refuse_what_is_not_done(&mut self, job: &Job) {
+        let transport = &job.transport;
+        let Workload::Bulk { chunks, transfers, .. } = &job.workload;
+        let not_done = || "this endpoint cannot do it".to_owned();
+        self.require(job.timeline.is_empty(), "timeline", not_done);
+        self.require(!job.capture, "capture", not_done);
+        self.require(transport.kind != TransportKind::Mptcp, "transport.kind", not_done);
+        self.require(transport.resume == Resume::None, "transport.resume", not_done);
+        self.require(transport.tcp == TcpOptions::today(), "transport.tcp", not_done);
+        self.require(transport.sctp == SctpOptions::usual(), "transport.sctp", not_done);
+        self.require(*chunks == 1, "workload.chunks", not_done);
+        self.require(*transfers == 1, "workload.transfers", not_done);
     }
 
     fn check_share(&mut self, key: String, ratio: f64) {

@@ -7,9 +7,10 @@ use serde_json::Value;
 use crate::job::Job;
 use crate::record::Record;
 
-const JOBS: [&str; 2] = [
+const JOBS: [&str; 3] = [
     include_str!("../../tests/golden/job-bulk-quic.json"),
     include_str!("../../tests/golden/job-bulk-tcp-impaired.json"),
+    include_str!("../../tests/golden/job-bulk-sctp-multihomed.json"),
 ];
 
 const RECORDS: [&str; 2] = [

@@ -26,6 +26,10 @@ pub struct Job {
     pub transport: Transport,
     /// What travels.
     pub workload: Workload,
+    /// What happens to the paths while the run goes on, in order of time.
+    pub timeline: Vec<Event>,
+    /// Write a packet capture of the routers' links to the run directory.
+    pub capture: bool,
     /// When to give up.
     pub limits: Limits,
 }
@@ -136,8 +140,94 @@ pub struct Transport {
     pub initial_window_packets: u32,
     /// Largest payload of a packet, if smaller than the MTU allows.
     pub mss_bytes: Option<u32>,
-    /// Send small writes at once (Nagle's algorithm off).
+    /// Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle).
     pub nodelay: bool,
+    /// What a later connection of the run uses of an earlier one.
+    pub resume: Resume,
+    /// For `tcp`, `tls` and `mptcp`.
+    pub tcp: TcpOptions,
+    /// For `sctp`.
+    pub sctp: SctpOptions,
+}
+
+/// What a later connection uses of an earlier one to the same server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Resume {
+    /// Nothing: every handshake is a full one.
+    #[serde(rename = "none")]
+    None,
+    /// TLS 1.3 session tickets (RFC 8446, 2.2), in TLS and in QUIC.
+    #[serde(rename = "1rtt")]
+    OneRtt,
+    /// Tickets with early data (RFC 8446, 2.3); for TCP, Fast Open (RFC 7413).
+    #[serde(rename = "0rtt")]
+    ZeroRtt,
+}
+
+/// Options of the kernel's TCP that differ between its generations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpOptions {
+    /// Selective acknowledgements (RFC 2018), duplicate ones (RFC 2883) included.
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// How losses are found.
+    pub recovery: Recovery,
+}
+
+impl TcpOptions {
+    /// The kernel's defaults.
+    pub fn today() -> Self {
+        Self { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
+    }
+}
+
+/// How TCP finds losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// RACK and tail loss probes (RFC 8985), early retransmit, F-RTO: the kernel's default.
+    Rack,
+    /// Three duplicate acknowledgements and time-outs (RFC 5681).
+    Classic,
+}
+
+/// Options of the kernel's SCTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SctpOptions {
+    /// Streams of an association, each way.
+    pub streams: u16,
+    /// Largest message the sender hands over at once.
+    pub max_message_bytes: u32,
+    /// Deliver messages as they come (RFC 9260, 6.6).
+    pub unordered: bool,
+    /// RTO.Initial (RFC 9260, 16).
+    pub rto_initial_ns: u64,
+    /// RTO.Min.
+    pub rto_min_ns: u64,
+    /// RTO.Max.
+    pub rto_max_ns: u64,
+    /// Bind an address of every path at both ends, and fail over between them.
+    pub multihomed: bool,
+}
+
+impl SctpOptions {
+    /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
+    pub fn usual() -> Self {
+        Self {
+            streams: 1,
+            max_message_bytes: 16_384,
+            unordered: false,
+            rto_initial_ns: 3_000_000_000,
+            rto_min_ns: 1_000_000_000,
+            rto_max_ns: 60_000_000_000,
+            multihomed: false,
+        }
+    }
 }
 
 /// Which protocol.
@@ -152,6 +242,8 @@ pub enum TransportKind {
     Sctp,
     /// QUIC v1 (quinn) over the kernel's UDP.
     Quic,
+    /// The kernel's Multipath TCP (RFC 8684): one subflow a path.
+    Mptcp,
 }
 
 /// What travels.
@@ -166,7 +258,46 @@ pub enum Workload {
         content: Content,
         /// Hash at both ends and compare; otherwise the receiver counts and discards.
         verify: bool,
+        /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection
+        /// where the transport has streams (`quic`; `sctp` with more than one).
+        chunks: u32,
+        /// How the connections are opened.
+        dial: Dial,
+        /// How often the content is sent, on new connections each time; later ones may resume.
+        transfers: u32,
     },
+}
+
+/// How several connections are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dial {
+    /// Each when the one before is connected.
+    Sequential,
+    /// All at once.
+    Parallel,
+}
+
+/// Something that happens to a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// After the epoch.
+    pub at_ns: u64,
+    /// Index of the path.
+    pub path: u32,
+    /// What happens.
+    pub change: Change,
+}
+
+/// What can happen to a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Change {
+    /// Both directions lose every packet from now on; nobody is told.
+    Outage {},
+    /// Both directions are again as the job describes them.
+    Restore {},
 }
 
 /// A direction of travel.

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Heading, TransportKind};
+use crate::job::{Event, Heading, Resume, TransportKind};
 
 /// One line of `records.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,10 @@ pub enum Record {
         side: Side,
         /// 0 for the first.
         connection: u32,
+        /// Which of the run's transfers it served, from 0.
+        transfer: u32,
+        /// What it used of an earlier connection.
+        resumed: Resume,
         /// Call of `connect` (client), acceptance (server).
         start_ns: u64,
         /// Ready for application data.
@@ -48,6 +52,10 @@ pub enum Record {
         connection: u32,
         /// Index of the stream on it.
         stream: u32,
+        /// Which of the run's transfers, from 0.
+        transfer: u32,
+        /// Which part of the content, from 0.
+        chunk: u32,
         /// Which way the content went.
         direction: Heading,
         /// Content bytes sent or received.
@@ -96,6 +104,22 @@ pub enum Record {
         min_delay_down_ns: Option<u64>,
         /// Smallest one-way time, client to server.
         min_delay_up_ns: Option<u64>,
+    },
+    /// Something of the timeline that happened.
+    Event {
+        /// When it was done.
+        at_ns: u64,
+        /// What it was.
+        event: Event,
+    },
+    /// CPU time of one side's process; in real time only, for in virtual time it is free.
+    Usage {
+        /// Who.
+        side: Side,
+        /// In its own code.
+        user_ns: u64,
+        /// In the kernel on its behalf.
+        system_ns: u64,
     },
     /// Last: how it went. A run without this line did not finish.
     End {

@@ -70,13 +70,15 @@ fn stream(end: &Seen<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Heading;
+    use crate::job::{Dial, Heading};
 
     fn transfer(side: Side, bytes: u64, sha256: &str) -> Record {
         Record::Transfer {
             side,
             connection: 0,
             stream: 0,
+            transfer: 0,
+            chunk: 0,
             direction: Heading::Down,
             bytes,
             first_byte_ns: 1,
@@ -87,7 +89,14 @@ mod tests {
 
     fn ten_bytes() -> Workload {
         let content = Content::Seeded { seed: 1, size_bytes: 10 };
-        Workload::Bulk { direction: Heading::Down, content, verify: true }
+        Workload::Bulk {
+            direction: Heading::Down,
+            content,
+            verify: true,
+            chunks: 1,
+            dial: Dial::Sequential,
+            transfers: 1,
+        }
     }
 
     #[test]

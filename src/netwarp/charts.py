@@ -264,6 +264,8 @@ def _colour(plan: Layout, legend: Any = alt.Undefined) -> dict[str, Any]:
     styles = series_styles(plan.series, plan.series_labels)
     domain = series_texts(plan.series, plan.series_labels)
     scale = alt.Scale(domain=domain, range=[style.colour for style in styles])
+    if plan.series == plan.x:
+        legend = None  # the axis names them
     return {"color": alt.Color("series:N", scale=scale, legend=legend)}
 
 
@@ -293,13 +295,13 @@ def _offset(plan: Layout) -> dict[str, Any]:
 
 def _highlight(plan: Layout) -> list[alt.Parameter]:
     """Clicking a legend entry brings out its series."""
-    if plan.series is None:
+    if plan.series is None or plan.series == plan.x:
         return []
     return [alt.selection_point(name="highlight", fields=["series"], bind="legend")]
 
 
 def _faded(plan: Layout, opacity: float = 1.0) -> Any:
-    if plan.series is None:
+    if plan.series is None or plan.series == plan.x:
         return alt.value(opacity)
     highlight = alt.selection_point(name="highlight", fields=["series"], bind="legend")
     return alt.when(highlight).then(alt.value(opacity)).otherwise(alt.value(0.12))

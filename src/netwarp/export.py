@@ -18,7 +18,7 @@ def export_results(directory: Path, format_: str) -> str:
 
     Raises:
         InputError: there is no such format.
-        ResultError: there are no results.
+        RunDirectoryError: there are no results.
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")

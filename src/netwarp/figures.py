@@ -77,8 +77,10 @@ def default_figures(results: Results) -> list[Figure]:
 def draw(figure: Figure, results: Results, name: str) -> Chart:
     """Draw one figure."""
     x = None if figure.kind in ("cdf", "scatter") else figure.x
+    # Bars and boxes without series take the colours of what they stand for.
+    series = figure.series or (x if figure.kind in ("bar", "box") else None)
     plan = layout(
-        results, figure.y, x, figure.series,
+        results, figure.y, x, series,
         x_log=_log(figure.x_scale), y_log=_log(figure.y_scale),
     )  # fmt: skip
     if figure.kind == "scatter":
@@ -89,7 +91,7 @@ def draw(figure: Figure, results: Results, name: str) -> Chart:
         chart = OVER_FACTOR[figure.kind](plan)
     title = figure.title or _title(figure)
     alt = _alt_text(figure, plan, title)
-    return Chart(name, title, alt, titled(chart, title, _subtitle(figure, results), alt))
+    return Chart(name, title, alt, titled(chart, title, _subtitle(figure, plan), alt))
 
 
 def write_charts(charts: Sequence[Chart], folder: Path) -> None:
@@ -127,13 +129,16 @@ _SHOWN = {
 }
 
 
-def _subtitle(figure: Figure, results: Results) -> str:
+def _subtitle(figure: Figure, plan: Layout) -> str:
+    results = plan.results
     counts = {len(cell.runs) for cell in results.cells}
     runs = f"{counts.pop()} runs a cell" if len(counts) == 1 else "unequal numbers of runs"
     failed = len(results.failed)
     left_out = f"; {failed} failed run{'s' if failed > 1 else ''} left out" if failed else ""
     better = "lower" if less_is_better(figure.y) else "higher"
-    return f"{_SHOWN[figure.kind]}, {runs}{left_out}. {better.capitalize()} is better."
+    # A heat map has no axis to say the unit.
+    unit = f" in {plan.shown.unit}" if figure.kind == "heatmap" and plan.shown.unit else ""
+    return f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}. {better.capitalize()} is better."
 
 
 def _alt_text(figure: Figure, plan: Layout, title: str) -> str:

@@ -22,7 +22,8 @@ U32 = Annotated[int, Field(ge=0, lt=2**32)]
 U64 = Annotated[int, Field(ge=0, lt=2**64)]
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Heading = Literal["down", "up"]
-TransportKind = Literal["tcp", "tls", "sctp", "quic"]
+TransportKind = Literal["tcp", "tls", "sctp", "quic", "mptcp"]
+Resumption = Literal["none", "1rtt", "0rtt"]
 
 
 class Wire(BaseModel):
@@ -48,6 +49,10 @@ class Job(Wire):
     """How bytes travel."""
     workload: Bulk
     """What travels."""
+    timeline: tuple[Event, ...] = Field(strict=False)
+    """What happens to the paths while the run goes on, in order of time."""
+    capture: bool
+    """Write a packet capture of the routers' links to the run directory."""
     limits: Limits
     """When to give up."""
 
@@ -154,7 +159,47 @@ class Transport(Wire):
     mss_bytes: U32 | None
     """Largest payload of a packet, if smaller than the MTU allows."""
     nodelay: bool
-    """Send small writes at once (Nagle's algorithm off)."""
+    """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
+    resume: Resumption
+    """What a later connection of the run uses of an earlier one: nothing, TLS 1.3 session tickets
+    (RFC 8446, 2.2), or tickets with early data (2.3; for TCP, Fast Open, RFC 7413)."""
+    tcp: TcpOptions
+    """For `tcp`, `tls` and `mptcp`."""
+    sctp: SctpOptions
+    """For `sctp`."""
+
+
+class TcpOptions(Wire):
+    """Options of the kernel's TCP that differ between its generations."""
+
+    sack: bool
+    """Selective acknowledgements (RFC 2018), duplicate ones (RFC 2883) included."""
+    timestamps: bool
+    """Timestamps (RFC 7323)."""
+    window_scaling: bool
+    """Window scaling (RFC 7323)."""
+    recovery: Literal["rack", "classic"]
+    """How losses are found: RACK and tail loss probes (RFC 8985), or three duplicate
+    acknowledgements and time-outs (RFC 5681)."""
+
+
+class SctpOptions(Wire):
+    """Options of the kernel's SCTP."""
+
+    streams: Annotated[int, Field(ge=1, lt=2**16)]
+    """Streams of an association, each way."""
+    max_message_bytes: U32
+    """Largest message the sender hands over at once."""
+    unordered: bool
+    """Deliver messages as they come (RFC 9260, 6.6)."""
+    rto_initial_ns: U64
+    """RTO.Initial (RFC 9260, 16)."""
+    rto_min_ns: U64
+    """RTO.Min."""
+    rto_max_ns: U64
+    """RTO.Max."""
+    multihomed: bool
+    """Bind an address of every path at both ends, and fail over between them."""
 
 
 class Bulk(Wire):
@@ -168,6 +213,13 @@ class Bulk(Wire):
     """What is sent."""
     verify: bool
     """Hash at both ends and compare; otherwise the receiver counts and discards."""
+    chunks: Annotated[int, Field(ge=1, lt=2**32)]
+    """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
+    one connection where the transport has streams (`quic`; `sctp` with more than one)."""
+    dial: Literal["sequential", "parallel"]
+    """How the connections are opened: each when the one before is connected, or all at once."""
+    transfers: Annotated[int, Field(ge=1, lt=2**32)]
+    """How often the content is sent, on new connections each time; later ones may resume."""
 
 
 class Seeded(Wire):
@@ -195,6 +247,34 @@ class FileContent(Wire):
 Content = Annotated[Seeded | FileContent, Field(discriminator="kind")]
 
 
+class Event(Wire):
+    """Something that happens to a path."""
+
+    at_ns: U64
+    """After the epoch."""
+    path: U32
+    """Index of the path."""
+    change: Change
+    """What happens."""
+
+
+class Outage(Wire):
+    """Both directions lose every packet from now on; nobody is told."""
+
+    kind: Literal["outage"]
+    """Always `outage`."""
+
+
+class Restore(Wire):
+    """Both directions are again as the job describes them."""
+
+    kind: Literal["restore"]
+    """Always `restore`."""
+
+
+Change = Annotated[Outage | Restore, Field(discriminator="kind")]
+
+
 class Limits(Wire):
     """When to give up."""
 
@@ -202,7 +282,7 @@ class Limits(Wire):
     """The run has failed when its own clock says more than this."""
 
 
-for _model in (Job, Path, Direction, Bulk):
+for _model in (Job, Path, Direction, Transport, Bulk, Event):
     _model.model_rebuild()
 
 

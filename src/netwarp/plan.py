@@ -26,6 +26,19 @@ from netwarp.units import NS_PER_S
 
 FileSize = Callable[[str], int]
 
+TODAYS_TCP = wire.TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
+"""The kernel's defaults."""
+USUAL_SCTP = wire.SctpOptions(
+    streams=1,
+    max_message_bytes=16_384,
+    unordered=False,
+    rto_initial_ns=3 * NS_PER_S,
+    rto_min_ns=NS_PER_S,
+    rto_max_ns=60 * NS_PER_S,
+    multihomed=False,
+)
+"""One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
+
 
 @dataclass(frozen=True)
 class PlannedRun:
@@ -151,6 +164,8 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         ),
         transport=_transport(conditions),
         workload=_workload(conditions, content_seed(study.seed, replicate), size_bytes),
+        timeline=(),
+        capture=False,
         limits=wire.Limits(virtual_ns=conditions.limits.virtual_s * NS_PER_S),
     )
 
@@ -195,6 +210,9 @@ def _transport(conditions: Conditions) -> wire.Transport:
         initial_window_packets=transport.resolved_initial_window_packets(conditions.path.mtu_bytes),
         mss_bytes=transport.mss_bytes,
         nodelay=transport.nodelay,
+        resume="none",
+        tcp=TODAYS_TCP,
+        sctp=USUAL_SCTP,
     )
 
 
@@ -206,5 +224,11 @@ def _workload(conditions: Conditions, seed: int, size_bytes: int) -> wire.Bulk:
     else:
         content = wire.FileContent(kind="file", path=workload.file, size_bytes=size_bytes)
     return wire.Bulk(
-        kind="bulk", direction=workload.direction, content=content, verify=workload.verify
+        kind="bulk",
+        direction=workload.direction,
+        content=content,
+        verify=workload.verify,
+        chunks=1,
+        dial="sequential",
+        transfers=1,
     )

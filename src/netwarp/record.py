@@ -14,7 +14,17 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from netwarp.errors import RecordError
-from netwarp.job import FORMAT, U32, U64, Heading, TransportKind, Wire, first_error
+from netwarp.job import (
+    FORMAT,
+    U32,
+    U64,
+    Event,
+    Heading,
+    Resumption,
+    TransportKind,
+    Wire,
+    first_error,
+)
 
 Side = Literal["client", "server"]
 
@@ -45,6 +55,10 @@ class Connection(Wire):
     """Who speaks: the client dials, the server listens."""
     connection: U32
     """0 for the first."""
+    transfer: U32
+    """Which of the run's transfers it served, from 0."""
+    resumed: Resumption
+    """What it used of an earlier connection."""
     start_ns: U64
     """Call of `connect` (client), acceptance (server)."""
     connected_ns: U64
@@ -104,6 +118,10 @@ class Transfer(Wire):
     """Index of the connection."""
     stream: U32
     """Index of the stream on it."""
+    transfer: U32
+    """Which of the run's transfers, from 0."""
+    chunk: U32
+    """Which part of the content, from 0."""
     direction: Heading
     """Which way the content went."""
     bytes: U64
@@ -162,6 +180,30 @@ class Probe(Wire):
     """Smallest one-way time, client to server."""
 
 
+class Happening(Wire):
+    """Something of the timeline that happened."""
+
+    record: Literal["event"]
+    """Always `event`."""
+    at_ns: U64
+    """When it was done."""
+    event: Event
+    """What it was."""
+
+
+class Usage(Wire):
+    """CPU time of one side's process; in real time only, for in virtual time it is free."""
+
+    record: Literal["usage"]
+    """Always `usage`."""
+    side: Side
+    """Who."""
+    user_ns: U64
+    """In its own code."""
+    system_ns: U64
+    """In the kernel on its behalf."""
+
+
 class End(Wire):
     """Last record: how it went. A run without it did not finish."""
 
@@ -183,9 +225,10 @@ class Failure(Wire):
 
 
 Record = Annotated[
-    Start | Connection | Transfer | Calibration | Probe | End, Field(discriminator="record")
+    Start | Connection | Transfer | Calibration | Probe | Happening | Usage | End,
+    Field(discriminator="record"),
 ]
-for _model in (Connection, End):
+for _model in (Connection, Happening, End):
     _model.model_rebuild()
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)

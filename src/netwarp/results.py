@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from netwarp.comparison import Sample, Samples
-from netwarp.errors import ResultError
+from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.stats import Estimate, estimate
 
 if TYPE_CHECKING:
@@ -216,12 +216,16 @@ def read_results(path: Path) -> Results:
     """Read `results.parquet`.
 
     Raises:
-        ResultError: missing, unreadable, or not a table of results.
+        RunDirectoryError: there is none.
+        ResultError: unreadable, or not a table of results.
     """
     try:
         frame = pl.read_parquet(path)
     except FileNotFoundError:
-        raise ResultError(f"{path} does not exist: did the study run into this place?") from None
+        raise RunDirectoryError(
+            f"{path.parent} has no results (no {path.name}): name a directory that `netwarp run`"
+            " made; `netwarp report DIR` makes the results of an interrupted one"
+        ) from None
     except (OSError, pl.exceptions.PolarsError) as error:
         raise ResultError(f"cannot read {path}: {error}") from None
     return from_frame(frame, str(path))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.base import CONSOLE_FILE, JOB_FILE, RECORDS_FILE
-from netwarp.errors import ResultError
+from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.job import Job, job_from_json
 from netwarp.record import Record, read_records
 from netwarp.results import RESULTS_FILE, Results, read_results
@@ -53,7 +53,8 @@ def load(directory: Path) -> RunData:
     """Read a run directory whose `results.parquet` is written.
 
     Raises:
-        ResultError: it is no run directory, or a file there cannot be read.
+        RunDirectoryError: it is no run directory.
+        ResultError: a file there cannot be read.
         StudyError: its study is not one of this version.
     """
     paths = RunDirectory(directory)
@@ -78,7 +79,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text())
     except FileNotFoundError:
-        raise ResultError(
+        raise RunDirectoryError(
             f"{path.parent} is not a run directory (no {path.name}):"
             " name one that `netwarp run` made"
         ) from None

@@ -22,7 +22,8 @@ def summarise(directory: Path) -> dict[str, Any]:
     """Summarise a run directory whose `results.parquet` is written.
 
     Raises:
-        ResultError: something is missing there or cannot be read.
+        RunDirectoryError: something is missing there.
+        ResultError: something there cannot be read.
     """
     return summary(load(directory))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
 from netwarp.job import TransportKind
 
-KINDS: tuple[TransportKind, ...] = get_args(TransportKind)
+KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic")
 OPTIONS = ("congestion", "buffer", "initial_window", "mss", "nodelay")
 SCTP_CONGESTION = "rfc9260"
 _KERNEL_TCP = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use crate::clock::Moment;
 use crate::content::{Reader, Sink};
@@ -138,6 +138,7 @@ pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<B
         TransportKind::Tls => Box::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?)),
         TransportKind::Sctp => Box::new(kernel::Dialer::new(sctp::Sctp::new(job)?)),
         TransportKind::Quic => Box::new(quic::Dialer::new(job, server, trusted()?)?),
+        TransportKind::Mptcp => bail!("this endpoint has no MPTCP"),
     })
 }
 
@@ -151,5 +152,6 @@ pub fn listen(job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
         TransportKind::Tls => Box::new(kernel::Listener::bind(tls::Server::new(job)?, address)?),
         TransportKind::Sctp => Box::new(kernel::Listener::bind(sctp::Sctp::new(job)?, address)?),
         TransportKind::Quic => Box::new(quic::Listener::bind(job, address)?),
+        TransportKind::Mptcp => bail!("this endpoint has no MPTCP"),
     })
 }

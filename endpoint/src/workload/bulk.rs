@@ -88,7 +88,7 @@ struct Bulk<'a> {
 
 impl<'a> Bulk<'a> {
     fn of(run: &'a Run, side: Side, connection: u32) -> Self {
-        let Workload::Bulk { direction, content, verify } = &run.job.workload;
+        let Workload::Bulk { direction, content, verify, .. } = &run.job.workload;
         Self { run, side, connection, direction: *direction, content, verify: *verify }
     }
 
@@ -132,6 +132,8 @@ impl<'a> Bulk<'a> {
             side: self.side,
             connection: self.connection,
             stream: stream.index(),
+            transfer: 0,
+            chunk: 0,
             direction: self.direction,
             bytes: self.content.size_bytes(),
             first_byte_ns: first_byte.since(self.run.epoch_ns),

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use anyhow::Result;
 use tokio::sync::watch;
 
-use crate::job::{Job, Workload};
+use crate::job::{Job, Resume, Workload};
 use crate::record::{Record, Side};
 use crate::transport::{Connection, Dialer, Report};
 
@@ -52,6 +52,8 @@ fn connection_record(run: &Run, side: Side, index: u32, connection: &dyn Connect
     Record::Connection {
         side,
         connection: index,
+        transfer: 0,
+        resumed: Resume::None,
         start_ns: connection.start().since(run.epoch_ns),
         connected_ns: connection.connected().since(run.epoch_ns),
         settings: report.settings,

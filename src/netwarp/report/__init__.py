@@ -23,7 +23,8 @@ def write_report(directory: Path) -> Path:
         Where the report is.
 
     Raises:
-        ResultError: something is missing there or cannot be read.
+        RunDirectoryError: something is missing there.
+        ResultError: something there cannot be read.
     """
     data = load(directory)
     charts = draw_all(data.study.figures, data.results)
