@@ -149,9 +149,13 @@ def test_a_refused_job_stops_the_study_before_anything_runs(tmp_path: Path) -> N
 
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path).locked(), pytest.raises(RunDirectoryError, match="another netwarp"):
-        with RunDirectory(tmp_path).locked():
-            pass
+    message = "another netwarp"
+    with (
+        RunDirectory(tmp_path).locked(),
+        pytest.raises(RunDirectoryError, match=message),
+        RunDirectory(tmp_path).locked(),
+    ):
+        pass
 
 
 def test_runs_of_another_study_are_not_mixed_in(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _kernel() -> str:
 
 def _endpoint() -> str:
     path = find_endpoint()
-    return f"netwarp-endpoint {endpoint_version(path)['version']}, {path}"
+    return f"netwarp-endpoint {endpoint_version(path)['endpoint']}, {path}"
 
 
 def _tools() -> str:

@@ -93,7 +93,8 @@ def collect(directory: RunDirectory) -> Results:
     lines = directory.plan_lines()
     if not lines:
         raise RunDirectoryError(
-            f"{directory.path} is not a run directory (no plan.jsonl): name one that `netwarp run` made"
+            f"{directory.path} is not a run directory (no plan.jsonl):"
+            " name one that `netwarp run` made"
         )
     outcomes = {}
     metrics = {}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
-from netwarp.treatment import equal_treatment
 from netwarp.study import Study
+from netwarp.treatment import equal_treatment
 
 
 def provenance(

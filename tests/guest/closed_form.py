@@ -17,7 +17,8 @@ PAYLOAD_BYTES = {
     "quic": 1472.0 - 33,
 }
 CONNECT_RTTS = {"tcp": 1, "tls": 2, "sctp": 2, "quic": 1}
-# SCTP: a packet may be sent while less than the window, here 4380 bytes, is in flight (RFC 9260, 6.1, rule B).
+# SCTP: a packet may be sent while less than the window, here 4380 bytes, is in flight
+# (RFC 9260, 6.1, rule B).
 INITIAL_WINDOW_PACKETS = {"tcp": 10, "tls": 10, "sctp": 4, "quic": 10}
 # Slow start doubles the window in a round trip when every packet that arrives opens it by one;
 # the kernel's SCTP opens it by one for every SACK, and sends one for two packets.

@@ -1,4 +1,4 @@
-"""A guest that hangs, spins, panics or is killed is a failed run with a reason; the rest goes on."""
+"""A guest that hangs, spins, panics or is killed is a failed run that says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Same study and seed → records equal byte for byte, wherever, whoever and however many at a time."""
+"""Same study and seed → records equal byte for byte, whoever runs it, wherever."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_a_real_file_is_sent(tmp_path: Path) -> None:
 
 
 def test_lossy_throughput_is_in_line_with_pftk(tmp_path: Path) -> None:
-    """Padhye et al. 1998, for the algorithm the formula describes: Reno, one ACK a packet or two."""
+    """Padhye et al. 1998, for the algorithm the formula describes: Reno."""
     path = {"rtt": "100ms", "loss": "2%"}
     transports = [{"kind": "tcp", "congestion": "reno", "label": "reno"}]
     runs = race(tmp_path, path, transports=transports, replicates=6, size="10MB", verify=False)
