@@ -15,7 +15,7 @@ from netwarp.backends.base import RECORDS_FILE, Status
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.job import Job
-from netwarp.pipeline import refuse_another_study
+from netwarp.pipeline import measured_before, refuse_another_study
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run import Interrupted, execute
 from netwarp.run_directory import RunDirectory
@@ -182,3 +182,11 @@ def test_what_was_not_recorded_is_refused(tmp_path: Path) -> None:
         carry_out(tmp_path / "again", ReplayBackend(tmp_path / "recorded"), planned(("tls",)))
     with pytest.raises(BackendError, match="not a run directory"):
         ReplayBackend(tmp_path / "nothing").check()
+
+
+def test_fewer_replicates_keep_what_was_measured_before(tmp_path: Path) -> None:
+    carry_out(tmp_path, FakeBackend(), planned(replicates=3))
+    directory = RunDirectory(tmp_path)
+    fewer = [run.to_json() for run in planned(replicates=1)]
+    names = [line["run"] for line in measured_before(directory, fewer)]
+    assert names == ["c000-r01", "c001-r01", "c000-r02", "c001-r02"]

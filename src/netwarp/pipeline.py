@@ -121,7 +121,8 @@ def describe(
     if source.is_file():
         directory.study_toml.write_bytes(source.read_bytes())
     write_json(directory.study_json, study.raw)
-    directory.write_plan(run.to_json() for run in plan)
+    planned = [run.to_json() for run in plan]
+    directory.write_plan([*planned, *measured_before(directory, planned)])
     earlier = _read(directory.provenance_file)
     now = provenance(study, request.backend, request.command_line, request.jobs)
     # Resumed: what is measured already keeps the programs that measured it, so they must agree.
@@ -136,6 +137,16 @@ def describe(
     write_json(directory.provenance_file, now)
 
 
+def measured_before(
+    directory: RunDirectory, planned: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Lines of an earlier plan whose runs are kept and are not planned again."""
+    names = {line["run"] for line in planned}
+    kept = directory.kept_runs()
+    lines = directory.plan_lines()
+    return [line for line in lines if line["run"] in kept and line["run"] not in names]
+
+
 def note_times(directory: RunDirectory, virtual_s: float, wall_s: float) -> None:
     """Add what this execution took to what earlier ones of the same directory took."""
     noted = _read(directory.provenance_file)
@@ -145,15 +156,18 @@ def note_times(directory: RunDirectory, virtual_s: float, wall_s: float) -> None
 
 
 def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) -> None:
-    """See that a directory holds nothing but runs of this plan; more replicates of it are welcome.
+    """See that a directory holds no run that the plan has differently.
+
+    More replicates or cells are welcome, fewer too: what was measured before stays in the results.
 
     Raises:
         RunDirectoryError: a run of the same name did something else.
     """
     before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
     planned = {run.run: run.job_sha256 for run in plan}
-    kept = {path.name for path in directory.runs.iterdir() if not path.name.startswith(".")}
-    differs = {run for run in kept if before.get(run) != planned.get(run)}
+    differs = {
+        run for run in directory.kept_runs() if run in planned and before.get(run) != planned[run]
+    }
     if differs:
         raise RunDirectoryError(
             f"{directory.path} holds runs of another study ({min(differs)} for one):"

@@ -61,6 +61,10 @@ class RunDirectory:
                 ) from None
             yield
 
+    def kept_runs(self) -> set[str]:
+        """Names of the runs that have ended, well or not."""
+        return {path.name for path in self.runs.iterdir() if not path.name.startswith(".")}
+
     def begin(self, run: str, job_json: str) -> Path:
         """Make the hidden directory of a run that starts, over what an interrupted one left."""
         partial = self.runs / f".{run}{PARTIAL_SUFFIX}"

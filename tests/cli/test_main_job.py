@@ -1,0 +1,185 @@
+"""The main job from outside: a study runs, resumes, survives a kill, says what failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.conftest import Netwarp
+
+pytestmark = pytest.mark.guest
+
+SMALL = ("compare", "--size", "200kB", "--rtt", "20ms", "--loss", "0%,2%", "--rate", "20mbit")
+RACE = (*SMALL, "--transport", "tcp,quic", "--replicates", "3", "--out", "out")
+LONG = (
+    *("compare", "--transport", "tcp", "--size", "10MB", "--rtt", "100ms", "--loss", "5%"),
+    *("--replicates", "60", "--out", "out"),
+)
+
+
+def guests_in(place: Path) -> list[int]:
+    """Processes that work in a run directory below a place."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink().is_relative_to(place):
+                found.append(int(process.name))
+        except OSError:
+            continue  # gone already, or not ours to look at
+    return found
+
+
+def finished_runs(out: Path) -> list[str]:
+    return sorted(path.name for path in (out / "runs").glob("c*"))
+
+
+def stamps(out: Path) -> dict[str, int]:
+    return {run: (out / "runs" / run).stat().st_ctime_ns for run in finished_runs(out)}
+
+
+@pytest.fixture
+def race(netwarp: Netwarp) -> dict[str, Any]:
+    answer = netwarp(*RACE, "--json")
+    assert answer.returncode == 0, answer.stderr
+    summary: dict[str, Any] = json.loads(answer.stdout)
+    return summary
+
+
+def test_a_comparison_answers_in_json(race: dict[str, Any]) -> None:
+    assert race["out"] == "out"
+    assert race["virtual_s"] > 0
+    assert len(race["cells"]) == 4
+    for cell in race["cells"]:
+        assert (cell["runs"], cell["failed"]) == (3, 0)
+        estimate = cell["estimates"]["completion_time_s"]
+        low, high = estimate["ci95"]
+        assert low <= estimate["mean"] <= high
+        assert len(estimate["samples"]) == 3
+
+
+def test_everything_is_kept(race: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for name in ("plan.jsonl", "study.json", "provenance.json", "results.parquet", "summary.json"):
+        assert (out / name).stat().st_size > 0, name
+    assert len(finished_runs(out)) == 12
+    for run in finished_runs(out):
+        for name in ("job.json", "records.jsonl", "console.log", "status.json"):
+            assert (out / "runs" / run / name).exists(), f"{run}/{name}"
+    for ending in ("svg", "png", "json"):
+        assert list((out / "figures").glob(f"*.{ending}"))
+    provenance = json.loads((out / "provenance.json").read_text())
+    for key in ("kernel", "endpoint", "host", "seed", "command_line", "equal_treatment"):
+        assert provenance[key], key
+
+
+def test_the_report_needs_nothing_else(race: dict[str, Any], tmp_path: Path) -> None:
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "vega" in html
+    for outside in ('src="http', "src='http", 'href="http', "@import", "url(http"):
+        assert outside not in html
+
+
+def test_the_table_shows_every_transport_and_a_verdict(netwarp: Netwarp) -> None:
+    netwarp(*RACE)
+    answer = netwarp("show", "out")
+    assert answer.returncode == 0
+    for word in ("TCP", "QUIC", "completion", "goodput", "connect", "±"):
+        assert word in answer.stdout
+    assert any(word in answer.stdout for word in ("slower", "faster", "no significant"))
+
+
+def test_a_second_time_does_nothing_again(netwarp: Netwarp, tmp_path: Path) -> None:
+    netwarp(*RACE)
+    before = stamps(tmp_path / "out")
+    answer = netwarp(*RACE)
+    assert answer.returncode == 0
+    assert "12 from before" in answer.stderr
+    assert stamps(tmp_path / "out") == before
+
+
+def test_what_was_run_can_be_replayed_without_a_guest(netwarp: Netwarp, tmp_path: Path) -> None:
+    first = json.loads(netwarp(*RACE, "--json").stdout)
+    again = [word if word != "out" else "again" for word in RACE]
+    answer = netwarp(*again, "--backend", "replay:out", "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["cells"] == first["cells"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_stopped_in_the_middle_it_loses_no_run_and_leaves_no_process(
+    netwarp: Netwarp, tmp_path: Path, how: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [Path(sys.prefix) / "bin" / "netwarp", *LONG],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    out = tmp_path / "out"
+    wait_for_runs(process, out, 3)
+    pids = [os.pidfd_open(pid) for pid in guests_in(out)]
+    os.kill(process.pid, how)
+    _, said = process.communicate(timeout=30)
+    kept = finished_runs(out)
+    assert len(kept) >= 3
+    for pid in pids:
+        assert has_ended(pid), "a guest outlived netwarp"
+    assert guests_in(out) == []
+    if how is not signal.SIGKILL:
+        assert process.returncode == 130
+        assert "runs are kept" in said
+    answer = netwarp(*LONG[:-3], "4", "--out", "out")
+    assert answer.returncode == 0, answer.stderr
+    assert finished_runs(out)[:4] == [f"c000-r0{number}" for number in range(4)]
+
+
+def wait_for_runs(process: subprocess.Popen[str], out: Path, count: int) -> None:
+    """Watch the run directory until some runs are finished; the program tells nobody else."""
+    while len(finished_runs(out)) < count:
+        assert process.poll() is None, "netwarp ended before it could be stopped"
+
+
+def has_ended(pidfd: int) -> bool:
+    """Wait for a process that was told to die."""
+    ready, _, _ = select.select([pidfd], [], [], 10)
+    os.close(pidfd)
+    return bool(ready)
+
+
+def test_a_failed_run_is_said_and_the_exit_status_is_one(netwarp: Netwarp, tmp_path: Path) -> None:
+    answer = netwarp(
+        *("compare", "--transport", "tcp", "--size", "10kB", "--rtt", "20ms"),
+        *("--loss", "0%,100%", "--replicates", "1", "--out", "out"),
+    )
+    assert answer.returncode == 1
+    assert "c001-r00 failed: client:" in answer.stderr
+    assert "failed" in answer.stdout
+    assert finished_runs(tmp_path / "out") == ["c000-r00", "c001-r00"]
+
+
+def test_the_doctor_finds_a_working_guest(netwarp: Netwarp) -> None:
+    answer = netwarp("doctor", "--json")
+    assert answer.returncode == 0, answer.stdout
+    findings = {finding["name"]: finding for finding in json.loads(answer.stdout)["findings"]}
+    assert findings["guest"]["ok"]
+
+
+def test_the_kernel_says_what_it_is(netwarp: Netwarp) -> None:
+    answer = netwarp("kernel", "info", "--json")
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout)["config_sha256"]
+
+
+def test_the_doctor_names_the_remedy(netwarp: Netwarp, tmp_path: Path) -> None:
+    answer = netwarp("doctor", NETWARP_KERNEL=str(tmp_path))
+    assert answer.returncode == 1
+    assert "netwarp kernel build" in answer.stdout
