@@ -79,7 +79,7 @@ take_lock() {
 run_shown() {
     local what=$1 log started=$SECONDS next=15 elapsed status=0
     shift
-    log="$CACHE/setup-${what//[^a-z]/-}.log"
+    log="$CACHE/setup-${what//[^A-Za-z]/-}.log"
     # The lock is closed for it: a server it may leave running (a compiler cache, say) must not keep the lock.
     "$@" >"$log" 2>&1 </dev/null {LOCK}>&- &
     CHILD=$!
