@@ -34,6 +34,12 @@ impl Moment {
         Self(nanoseconds(&time))
     }
 
+    /// So long after the clock's zero.
+    #[cfg(test)]
+    pub fn after(zero_ns: u64) -> Self {
+        Self(zero_ns)
+    }
+
     /// Nanoseconds since the run's epoch; 0 if this was before it.
     pub fn since(self, epoch_ns: u64) -> u64 {
         self.0.saturating_sub(epoch_ns)

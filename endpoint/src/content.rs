@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use ring::digest::{Context as Hasher, SHA256};
 
+use crate::clock::Moment;
 use crate::job::Content;
 
 /// Reads a [`Content`] front to back, hashing what passes if asked to.
@@ -83,12 +84,29 @@ impl Reader {
 pub struct Sink {
     remaining_bytes: u64,
     hasher: Option<Hasher>,
+    arrivals: Option<Arrivals>,
 }
 
 impl Sink {
     /// For content of this many bytes.
     pub fn new(size_bytes: u64, verify: bool) -> Self {
-        Self { remaining_bytes: size_bytes, hasher: verify.then(new_hasher) }
+        Self { remaining_bytes: size_bytes, hasher: verify.then(new_hasher), arrivals: None }
+    }
+
+    /// Looks for the longest time without new content, when `wanted`: then bytes are to be taken as they come.
+    pub fn watching_arrivals(mut self, wanted: bool) -> Self {
+        self.arrivals = wanted.then(Arrivals::default);
+        self
+    }
+
+    /// Whether bytes are to be taken as they come, rather than many at once.
+    pub fn watches_arrivals(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
+    /// The longest time between two arrivals, if watched for and there were two.
+    pub fn longest_gap(&self) -> Option<Gap> {
+        self.arrivals.as_ref()?.longest
     }
 
     /// Bytes still to come.
@@ -119,12 +137,43 @@ impl Sink {
     pub fn skip(&mut self, bytes: u64) -> Result<()> {
         ensure!(bytes <= self.remaining_bytes, "the peer sent more content than it was asked for");
         self.remaining_bytes -= bytes;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.note(Moment::now());
+        }
         Ok(())
     }
 
     /// Hex SHA-256 of what was taken, if asked for.
     pub fn into_sha256(self) -> Option<String> {
         self.hasher.map(hex_digest)
+    }
+}
+
+/// A time without new content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The last arrival before it.
+    pub start: Moment,
+    /// Until the next arrival.
+    pub length_ns: u64,
+}
+
+/// When content came.
+#[derive(Debug, Default)]
+struct Arrivals {
+    last: Option<Moment>,
+    longest: Option<Gap>,
+}
+
+impl Arrivals {
+    /// Of gaps of equal length the first counts.
+    fn note(&mut self, now: Moment) {
+        if let Some(start) = self.last.replace(now) {
+            let length_ns = now.since(start.since(0));
+            if self.longest.is_none_or(|longest| length_ns > longest.length_ns) {
+                self.longest = Some(Gap { start, length_ns });
+            }
+        }
     }
 }
 
@@ -208,6 +257,28 @@ mod tests {
             all.extend_from_slice(reader.read(&mut buffer).unwrap());
         }
         (all, reader.into_sha256())
+    }
+
+    #[test]
+    fn the_first_of_the_longest_gaps_is_told() {
+        let moment = |ms: u64| Moment::after(ms * 1_000_000);
+        let mut arrivals = Arrivals::default();
+        arrivals.note(moment(5));
+        assert_eq!(arrivals.longest, None, "one arrival is no gap");
+        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.note(moment(ms)));
+        assert_eq!(arrivals.longest, Some(Gap { start: moment(6), length_ns: 3_000_000 }));
+    }
+
+    #[test]
+    fn a_sink_watches_only_when_asked_to() {
+        let gap = |wanted| {
+            let mut sink = Sink::new(2, false).watching_arrivals(wanted);
+            sink.skip(1).unwrap();
+            sink.skip(1).unwrap();
+            sink.longest_gap()
+        };
+        assert!(gap(true).is_some());
+        assert_eq!(gap(false), None);
     }
 
     #[test]

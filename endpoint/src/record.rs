@@ -66,6 +66,10 @@ pub enum Record {
         last_byte_ns: u64,
         /// Hex SHA-256 of the content as this end saw it, if asked for.
         sha256: Option<String>,
+        /// Receiver, in a run with a timeline: longest time between two arrivals of new content.
+        longest_gap_ns: Option<u64>,
+        /// When it began: the last arrival before it.
+        longest_gap_at_ns: Option<u64>,
     },
     /// What one direction of a path really did, counted on its links before the probes.
     Calibration {

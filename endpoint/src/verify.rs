@@ -84,6 +84,8 @@ mod tests {
             first_byte_ns: 1,
             last_byte_ns: 2,
             sha256: Some(sha256.to_owned()),
+            longest_gap_ns: None,
+            longest_gap_at_ns: None,
         }
     }
 

@@ -132,6 +132,10 @@ class Transfer(Wire):
     """Receiver: last content byte at hand. Sender: the receiver's confirmation at hand."""
     sha256: str | None
     """Hex SHA-256 of the content as this end saw it, if asked for."""
+    longest_gap_ns: U64 | None
+    """Receiver, in a run with a timeline: longest time between two arrivals of new content."""
+    longest_gap_at_ns: U64 | None
+    """When it began: the last arrival before it."""
 
 
 class Calibration(Wire):

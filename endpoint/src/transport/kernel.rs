@@ -228,7 +228,8 @@ impl<S: ByteStream> super::Stream for Stream<S> {
         self.run(move |stream| {
             let first_byte =
                 if sink.remaining_bytes() > 0 { stream.receive_content(&mut sink)? } else { Moment::now() };
-            Ok(Received { first_byte, last_byte: Moment::now(), sha256: sink.into_sha256() })
+            let (last_byte, longest_gap) = (Moment::now(), sink.longest_gap());
+            Ok(Received { first_byte, last_byte, longest_gap, sha256: sink.into_sha256() })
         })
     }
 

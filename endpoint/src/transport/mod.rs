@@ -22,7 +22,7 @@ use std::pin::Pin;
 use anyhow::{Context as _, Result, bail};
 
 use crate::clock::Moment;
-use crate::content::{Reader, Sink};
+use crate::content::{Gap, Reader, Sink};
 use crate::job::{Job, TransportKind};
 use crate::record::{Settings, Stats};
 
@@ -120,6 +120,8 @@ pub struct Received {
     pub first_byte: Moment,
     /// Last byte at hand.
     pub last_byte: Moment,
+    /// Longest time between two arrivals, if the sink watched them.
+    pub longest_gap: Option<Gap>,
     /// Hex SHA-256, if asked for.
     pub sha256: Option<String>,
 }

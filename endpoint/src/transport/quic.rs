@@ -269,7 +269,8 @@ impl super::Stream for Stream {
             }
             let last_byte = Moment::now();
             let first_byte = first_byte.unwrap_or(last_byte);
-            Ok(Received { first_byte, last_byte, sha256: sink.into_sha256() })
+            let longest_gap = sink.longest_gap();
+            Ok(Received { first_byte, last_byte, longest_gap, sha256: sink.into_sha256() })
         })
     }
 

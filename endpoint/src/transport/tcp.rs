@@ -82,6 +82,10 @@ impl ByteStream for TcpStream {
         self.socket.receive_exact(&mut first)?;
         let first_byte = Moment::now();
         sink.take(&first)?;
+        if sink.watches_arrivals() {
+            receive_as_it_comes(&self.socket, sink)?;
+            return Ok(first_byte);
+        }
         let mut block = match sink.discards() {
             true => Vec::new(),
             false => vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize],
@@ -104,6 +108,19 @@ impl ByteStream for TcpStream {
     fn report(&self) -> Result<Report> {
         report(TransportKind::Tcp, &self.socket, &self.options)
     }
+}
+
+/// Takes whatever is there, so that the sink sees when it came.
+fn receive_as_it_comes(socket: &Socket, sink: &mut Sink) -> Result<()> {
+    let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
+    while let remaining @ 1.. = sink.remaining_bytes() {
+        let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
+        match socket.receive(&mut block[..length], 0).context("receiving")? {
+            0 => bail!("the peer closed the connection when {remaining} bytes were to come"),
+            received => sink.take(&block[..received])?,
+        }
+    }
+    Ok(())
 }
 
 /// Reads back what TCP uses and has counted.

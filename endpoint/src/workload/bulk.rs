@@ -9,10 +9,10 @@ use tokio::sync::watch;
 
 use super::{Run, connection_record};
 use crate::clock::Moment;
-use crate::content::{Reader, Sink};
+use crate::content::{Gap, Reader, Sink};
 use crate::job::{Content, Heading, Workload};
 use crate::record::{Record, Side};
-use crate::transport::{Connection, Dialer, Stream};
+use crate::transport::{Connection, Dialer, Received, Stream};
 
 /// ASCII's ACK.
 const CONFIRMATION: u8 = 0x06;
@@ -117,17 +117,26 @@ impl<'a> Bulk<'a> {
         let mut confirmation = [0];
         stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
         ensure!(confirmation == [CONFIRMATION], "the receiver answered {confirmation:?} instead of a confirmation");
-        Ok(self.record(stream, sent.first_byte, Moment::now(), sent.sha256))
+        Ok(self.record(stream, sent.first_byte, Moment::now(), sent.sha256, None))
     }
 
     async fn receive(&self, stream: &mut dyn Stream) -> Result<Record> {
-        let sink = Sink::new(self.content.size_bytes(), self.verify);
+        let sink =
+            Sink::new(self.content.size_bytes(), self.verify).watching_arrivals(!self.run.job.timeline.is_empty());
         let received = stream.receive_content(sink).await.context("receiving the content")?;
         stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
-        Ok(self.record(stream, received.first_byte, received.last_byte, received.sha256))
+        let Received { first_byte, last_byte, longest_gap, sha256 } = received;
+        Ok(self.record(stream, first_byte, last_byte, sha256, longest_gap))
     }
 
-    fn record(&self, stream: &dyn Stream, first_byte: Moment, last_byte: Moment, sha256: Option<String>) -> Record {
+    fn record(
+        &self,
+        stream: &dyn Stream,
+        first_byte: Moment,
+        last_byte: Moment,
+        sha256: Option<String>,
+        longest_gap: Option<Gap>,
+    ) -> Record {
         Record::Transfer {
             side: self.side,
             connection: self.connection,
@@ -139,6 +148,8 @@ impl<'a> Bulk<'a> {
             first_byte_ns: first_byte.since(self.run.epoch_ns),
             last_byte_ns: last_byte.since(self.run.epoch_ns),
             sha256,
+            longest_gap_ns: longest_gap.map(|gap| gap.length_ns),
+            longest_gap_at_ns: longest_gap.map(|gap| gap.start.since(self.run.epoch_ns)),
         }
     }
 }
