@@ -8,13 +8,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::job::{Content, Direction, FORMAT, Job, Loss, Resume, SctpOptions, TcpOptions, TransportKind, Workload};
+use crate::job::{
+    Change, Content, Direction, FORMAT, Job, Loss, Resume, SctpOptions, TcpOptions, TransportKind, Workload,
+};
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
 
 /// Linux keeps twice a socket buffer's size in an `int`.
 const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
+
+/// Subflows and addresses the kernel's MPTCP takes (`MPTCP_PM_ADDR_MAX`); more than SCTP is ever given.
+const PATHS_MAX: usize = 8;
 
 /// Reads a job and refuses an unsound one.
 pub fn load(file: &Path) -> Result<Job> {
@@ -29,9 +34,8 @@ pub fn load(file: &Path) -> Result<Job> {
 pub fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems(Vec::new());
     problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
-    problems.require(job.paths.len() == 1, "paths", || {
-        format!("has {} entries, this endpoint builds exactly one path", job.paths.len())
-    });
+    problems.check_path_count(job);
+    problems.check_timeline(job);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
         problems.require((68..=65_535).contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
@@ -67,7 +71,6 @@ impl Problems {
         let transport = &job.transport;
         let Workload::Bulk { chunks, transfers, .. } = &job.workload;
         let not_done = || "this endpoint cannot do it".to_owned();
-        self.require(job.timeline.is_empty(), "timeline", not_done);
         self.require(!job.capture, "capture", not_done);
         self.require(transport.kind != TransportKind::Mptcp, "transport.kind", not_done);
         self.require(transport.resume == Resume::None, "transport.resume", not_done);
@@ -75,6 +78,44 @@ impl Problems {
         self.require(transport.sctp == SctpOptions::usual(), "transport.sctp", not_done);
         self.require(*chunks == 1, "workload.chunks", not_done);
         self.require(*transfers == 1, "workload.transfers", not_done);
+    }
+
+    fn check_path_count(&mut self, job: &Job) {
+        let at_most = match job.transport.kind {
+            TransportKind::Mptcp => PATHS_MAX,
+            TransportKind::Sctp if job.transport.sctp.multihomed => PATHS_MAX,
+            _ => 1,
+        };
+        self.require((1..=at_most).contains(&job.paths.len()), "paths", || match at_most {
+            1 => format!("has {} entries, but only mptcp and multihomed sctp use more than one", job.paths.len()),
+            _ => format!("has {} entries, this endpoint builds 1 to {at_most}", job.paths.len()),
+        });
+    }
+
+    /// Strictly in order of time, so that there is one order; and no event that changes nothing.
+    fn check_timeline(&mut self, job: &Job) {
+        let mut earlier_ns = None;
+        let mut out = vec![false; job.paths.len()];
+        for (index, event) in job.timeline.iter().enumerate() {
+            let at = format!("timeline[{index}]");
+            self.require(earlier_ns.is_none_or(|earlier_ns| earlier_ns < event.at_ns), &format!("{at}.at_ns"), || {
+                format!("is {}, must be later than the event before it", event.at_ns)
+            });
+            earlier_ns = Some(event.at_ns);
+            let goes_out = event.change == Change::Outage {};
+            match out.get_mut(event.path as usize) {
+                Some(was_out) => {
+                    let state = if *was_out { "out" } else { "up" };
+                    self.require(*was_out != goes_out, &format!("{at}.change"), || {
+                        format!("does nothing: path {} is {state} then", event.path)
+                    });
+                    *was_out = goes_out;
+                }
+                None => self.require(false, &format!("{at}.path"), || {
+                    format!("is {}, but there are only {}", event.path, job.paths.len())
+                }),
+            }
+        }
     }
 
     fn check_share(&mut self, key: String, ratio: f64) {
@@ -124,9 +165,14 @@ fn shares(direction: &Direction) -> Vec<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::Event;
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
+    }
+
+    fn event(at_ns: u64, path: u32, change: Change) -> Event {
+        Event { at_ns, path, change }
     }
 
     #[test]
@@ -139,9 +185,17 @@ mod tests {
     #[test]
     fn every_problem_names_its_key() {
         type Spoil = fn(&mut Job);
-        let spoil: [(&str, Spoil); 10] = [
+        let spoil: [(&str, Spoil); 14] = [
             ("format", |job| job.format = 2),
             ("paths", |job| job.paths.push(job.paths[0].clone())),
+            ("timeline[0].path", |job| job.timeline = vec![event(1, 1, Change::Outage {})]),
+            ("timeline[0].change", |job| job.timeline = vec![event(1, 0, Change::Restore {})]),
+            ("timeline[1].change", |job| {
+                job.timeline = vec![event(1, 0, Change::Outage {}), event(2, 0, Change::Outage {})];
+            }),
+            ("timeline[1].at_ns", |job| {
+                job.timeline = vec![event(1, 0, Change::Outage {}), event(1, 0, Change::Restore {})];
+            }),
             ("paths[0].mtu_bytes", |job| job.paths[0].mtu_bytes = 40),
             ("paths[0].down.loss.p", |job| {
                 job.paths[0].down.loss = Loss::Gemodel { p: 1.2, r: 0.1, loss_bad: 1.0, loss_good: 0.0 };

@@ -22,6 +22,7 @@ mod probe;
 mod record;
 mod role;
 mod role_process;
+mod timeline;
 mod topology;
 mod transport;
 mod verify;

@@ -22,10 +22,8 @@ const NETEM_LOSS_GE: u16 = 2;
 ///
 /// What a direction does not do is left out, so that netem draws no random number for it.
 pub fn options(direction: &Direction) -> Attributes {
-    let mut options = Attributes::after(&words(&basics(direction)))
-        .put_u64(TCA_NETEM_LATENCY64, direction.delay_ns)
-        .put_u64(TCA_NETEM_JITTER64, direction.jitter_ns)
-        .put_u64(TCA_NETEM_PRNG_SEED, direction.seed);
+    let mut options =
+        delays(Attributes::after(&words(&basics(direction))), direction).put_u64(TCA_NETEM_PRNG_SEED, direction.seed);
     let loss_correlation = match direction.loss {
         Loss::Random { correlation, .. } => correlation,
         Loss::None {} | Loss::Gemodel { .. } => 0.0,
@@ -39,22 +37,35 @@ pub fn options(direction: &Direction) -> Attributes {
         let bytes: Vec<u8> = table.iter().flat_map(|entry| entry.to_ne_bytes()).collect();
         options = options.put(TCA_NETEM_DELAY_DIST, &bytes);
     }
-    if direction.reorder.ratio > 0.0 {
-        let reorder = [share(direction.reorder.ratio), share(direction.reorder.correlation)];
-        options = options.put(TCA_NETEM_REORDER, &words(&reorder));
-    }
+    options = reordering(options, direction);
     if direction.corrupt_ratio > 0.0 {
         options = options.put(TCA_NETEM_CORRUPT, &words(&[share(direction.corrupt_ratio), 0]));
     }
-    if let Loss::Gemodel { p, r, loss_bad, loss_good } = direction.loss {
-        // struct tc_netem_gemodel: p, r, h, 1-k.
-        let model = words(&[share(p), share(r), share(1.0 - loss_bad), share(loss_good)]);
-        options = options.nest(TCA_NETEM_LOSS, Attributes::new().put(NETEM_LOSS_GE, &model));
-    }
+    options = losses(options, direction);
     match direction.rate_bit_s {
         Some(rate_bit_s) => put_rate(options, rate_bit_s / 8),
         None => options,
     }
+}
+
+/// The options that make a running netem lose every packet that reaches it. What is in its delay line still arrives.
+///
+/// For `RTM_NEWQDISC` on a discipline that exists: the kernel keeps the queue, the counters and what no attribute names
+/// (`netem_change`), here the random number generator, the rate, the distribution, and the state of correlated draws.
+/// Nothing may be duplicated, since netem would lose one of the two only.
+pub fn outage(direction: &Direction) -> Attributes {
+    let [latency, limit, ..] = basics(direction);
+    delays(Attributes::after(&words(&[latency, limit, u32::MAX, 0, 0, 0])), direction)
+}
+
+/// The options that end an [`outage`].
+///
+/// The generator is not seeded again: it goes on from where it is, one draw further for each packet lost in the outage.
+/// `netem_change` starts two things afresh whatever it is told: Gilbert–Elliott's chain in its good state, and the
+/// count to the next candidate for reordering.
+pub fn restore(direction: &Direction) -> Attributes {
+    let options = delays(Attributes::after(&words(&basics(direction))), direction);
+    losses(reordering(options, direction), direction)
 }
 
 /// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times travel as 64-bit attributes.
@@ -65,6 +76,26 @@ fn basics(direction: &Direction) -> [u32; 6] {
     };
     let gap = if direction.reorder.ratio > 0.0 { direction.reorder.gap.max(1) } else { 0 };
     [0, direction.limit_packets, loss, gap, share(direction.duplicate_ratio), 0]
+}
+
+fn delays(options: Attributes, direction: &Direction) -> Attributes {
+    options.put_u64(TCA_NETEM_LATENCY64, direction.delay_ns).put_u64(TCA_NETEM_JITTER64, direction.jitter_ns)
+}
+
+fn reordering(options: Attributes, direction: &Direction) -> Attributes {
+    if direction.reorder.ratio == 0.0 {
+        return options;
+    }
+    let reorder = [share(direction.reorder.ratio), share(direction.reorder.correlation)];
+    options.put(TCA_NETEM_REORDER, &words(&reorder))
+}
+
+/// Losses that `struct tc_netem_qopt` has no room for.
+fn losses(options: Attributes, direction: &Direction) -> Attributes {
+    let Loss::Gemodel { p, r, loss_bad, loss_good } = direction.loss else { return options };
+    // struct tc_netem_gemodel: p, r, h, 1-k.
+    let model = words(&[share(p), share(r), share(1.0 - loss_bad), share(loss_good)]);
+    options.nest(TCA_NETEM_LOSS, Attributes::new().put(NETEM_LOSS_GE, &model))
 }
 
 /// `struct tc_netem_rate`: rate in bytes a second, no packet overhead, no cells. The kernel takes the larger of the two.
@@ -132,6 +163,25 @@ mod tests {
         assert_eq!(read(TCA_NETEM_RATE), None);
         let model = read(TCA_NETEM_LOSS).and_then(|nest| attribute(nest, NETEM_LOSS_GE));
         assert_eq!(model, Some(&words(&[42_949_673, 1_288_490_189, 0, 0])[..]));
+    }
+
+    #[test]
+    fn an_outage_and_its_end_name_nothing_that_would_start_afresh() {
+        let text = include_str!("../../tests/golden/job-bulk-tcp-impaired.json");
+        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let direction = &job.paths[0].down;
+        for built in [outage(direction), restore(direction)] {
+            for kept in [TCA_NETEM_PRNG_SEED, TCA_NETEM_DELAY_DIST, TCA_NETEM_CORR, TCA_NETEM_RATE] {
+                assert_eq!(attribute(&built.bytes()[24..], kept), None);
+            }
+        }
+        let (limit, loss, duplicate) = (100_000, u32::MAX, 0);
+        assert_eq!(outage(direction).bytes()[..24], words(&[0, limit, loss, 0, duplicate, 0]));
+        assert_eq!(restore(direction).bytes()[..24], options(direction).bytes()[..24]);
+        for given in [TCA_NETEM_LOSS, TCA_NETEM_REORDER, TCA_NETEM_LATENCY64, TCA_NETEM_JITTER64] {
+            let read = |built: &Attributes| attribute(&built.bytes()[24..], given).map(<[u8]>::to_vec);
+            assert_eq!(read(&restore(direction)), read(&options(direction)), "attribute {given}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
 
 use crate::netem;
 use crate::netlink::ethtool::{Ethtool, Offloads};
-use crate::netlink::message::Request;
+use crate::netlink::message::{Attributes, Request};
 use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket};
@@ -57,6 +57,14 @@ impl Network {
         self.within(namespace, || {
             UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
         })
+    }
+
+    /// Changes the netems of a router's devices, all at the same time.
+    pub fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
+        let requests: Vec<Request> =
+            changes.iter().map(|(device, options)| qdisc::change_netem(device.index, options)).collect();
+        self.made(router)?.route.transact(&requests)?;
+        Ok(())
     }
 
     /// What a device has carried.

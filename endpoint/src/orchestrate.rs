@@ -18,6 +18,7 @@ use crate::network::Network;
 use crate::probe;
 use crate::record::{ClockKind, Failure, Record, Side};
 use crate::role_process::{Event, RoleProcess, name};
+use crate::timeline::Timeline;
 use crate::topology::{self, Namespace};
 use crate::verify;
 
@@ -27,10 +28,15 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) -> Result<(), Failure> {
     journal.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
     let mut network = Network::build(&topology::steps(job)).stage("setup")?;
+    let server = spawn(Side::Server, &network, job_file, clock).stage("setup")?;
+    let client = spawn(Side::Client, &network, job_file, clock).stage("setup")?;
+    let epoch_ns = journal.start_clock();
     let mut relay = Relay {
-        server: spawn(Side::Server, &network, job_file, clock).stage("setup")?,
-        client: spawn(Side::Client, &network, job_file, clock).stage("setup")?,
-        epoch_ns: journal.start_clock(),
+        server,
+        client,
+        network: &mut network,
+        timeline: Timeline::start(job, epoch_ns).stage("setup")?,
+        epoch_ns,
         limit_ns: job.limits.virtual_ns,
         progress: Progress::default(),
         finished: Vec::new(),
@@ -38,11 +44,13 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         journal,
     };
     relay.run()?;
-    let Relay { transfers, epoch_ns, .. } = relay;
+    let transfers = relay.transfers;
     for record in calibration::measure(&mut network, job, epoch_ns).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
-    journal.write(&probe::probe(&mut network, job, clock).stage("teardown")?).stage("teardown")?;
+    for record in probe::probe(&mut network, job, clock).stage("teardown")? {
+        journal.write(&record).stage("teardown")?;
+    }
     match verify::difference(&transfers, &job.workload) {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
@@ -74,6 +82,8 @@ fn spawn(side: Side, network: &Network, job_file: &Path, clock: ClockKind) -> Re
 struct Relay<'a> {
     server: RoleProcess,
     client: RoleProcess,
+    network: &'a mut Network,
+    timeline: Timeline<'a>,
     epoch_ns: u64,
     limit_ns: u64,
     progress: Progress,
@@ -96,6 +106,11 @@ impl Relay<'_> {
                 return Err(Failure { stage: "limit".to_owned(), message });
             }
             self.progress.report(elapsed_ns);
+            if let Some(event) = self.timeline.advance(elapsed_ns, self.network).stage("teardown")? {
+                let record = Record::Event { at_ns: self.journal.elapsed_ns(), event };
+                self.journal.write(&record).stage("teardown")?;
+                continue;
+            }
             let until_ns = self.progress.next_ns().min(self.limit_ns);
             // The server first: when both fail at once, it is more likely the cause.
             for side in self.wait(Duration::from_nanos(until_ns - elapsed_ns)).stage("teardown")? {
@@ -107,12 +122,13 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// The roles that have something to say, within `at_most`.
+    /// The roles that have something to say, within `at_most` and before the timeline's next event.
     fn wait(&self, at_most: Duration) -> Result<Vec<Side>> {
         let running: Vec<&RoleProcess> =
             [&self.server, &self.client].into_iter().filter(|role| role.is_running()).collect();
         let mut polled: Vec<PollFd<'_>> =
             running.iter().map(|role| PollFd::new(role.as_fd(), PollFlags::POLLIN)).collect();
+        polled.push(PollFd::new(self.timeline.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut polled, Some(TimeSpec::from(at_most)), None) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno).context("wait for the roles (ppoll)"),

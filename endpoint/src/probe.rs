@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::clock::Moment;
-use crate::job::{Direction, Heading, Job};
+use crate::job::{Direction, Heading, Job, Path};
 use crate::network::Network;
 use crate::record::{ClockKind, Record};
 use crate::topology::{Namespace, bottleneck, client_address, server_address};
@@ -30,16 +30,23 @@ const IDLE_REAL: Duration = Duration::from_secs(5);
 /// Ethernet, IP and UDP headers, and the probe's number.
 const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 
-/// Probes the first path. A path that does not fall idle is not probed: the record says that none was sent.
-pub fn probe(network: &mut Network, job: &Job, clock: ClockKind) -> Result<Record> {
+/// Probes every path. One that does not fall idle is not probed: its record says that none was sent.
+pub fn probe(network: &mut Network, job: &Job, clock: ClockKind) -> Result<Vec<Record>> {
+    (0..=u8::MAX)
+        .zip(&job.paths)
+        .map(|(index, path)| Ok(probe_path(network, index, path, clock)?.record(index)))
+        .collect()
+}
+
+fn probe_path(network: &mut Network, index: u8, path: &Path, clock: ClockKind) -> Result<Fastest> {
     let mut fastest = Fastest::default();
-    if falls_idle(network, clock)? {
-        let client = network.udp_socket(Namespace::Client, client_address(0))?;
-        let server = network.udp_socket(Namespace::Server, server_address(0))?;
+    if falls_idle(network, index, clock)? {
+        let client = network.udp_socket(Namespace::Client, client_address(index))?;
+        let server = network.udp_socket(Namespace::Server, server_address(index))?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;
         server.connect(client.local_addr()?).context("aim the echoes at the client")?;
-        server.set_read_timeout(Some(patience(&job.paths[0].up))).context("set a receive time-out")?;
-        client.set_read_timeout(Some(patience(&job.paths[0].down))).context("set a receive time-out")?;
+        server.set_read_timeout(Some(patience(&path.up))).context("set a receive time-out")?;
+        client.set_read_timeout(Some(patience(&path.down))).context("set a receive time-out")?;
         for number in 0..PROBES {
             fastest.sent += 1;
             if let Some((up_ns, down_ns)) = there_and_back(&client, &server, number)? {
@@ -47,10 +54,10 @@ pub fn probe(network: &mut Network, job: &Job, clock: ClockKind) -> Result<Recor
             }
         }
     }
-    Ok(fastest.record())
+    Ok(fastest)
 }
 
-fn falls_idle(network: &mut Network, clock: ClockKind) -> Result<bool> {
+fn falls_idle(network: &mut Network, index: u8, clock: ClockKind) -> Result<bool> {
     let patience = match clock {
         ClockKind::Virtual => IDLE_VIRTUAL,
         ClockKind::Real => IDLE_REAL,
@@ -59,7 +66,7 @@ fn falls_idle(network: &mut Network, clock: ClockKind) -> Result<bool> {
     loop {
         let mut queued_packets = 0;
         for heading in [Heading::Down, Heading::Up] {
-            queued_packets += network.netem_counters(bottleneck(0, heading))?.queued_packets;
+            queued_packets += network.netem_counters(bottleneck(index, heading))?.queued_packets;
         }
         if queued_packets == 0 {
             return Ok(true);
@@ -126,9 +133,9 @@ impl Fastest {
         self.down_ns = smaller(self.down_ns, down_ns);
     }
 
-    fn record(&self) -> Record {
+    fn record(&self, path: u8) -> Record {
         Record::Probe {
-            path: 0,
+            path: path.into(),
             sent: self.sent,
             received: self.received,
             min_rtt_ns: self.round_trip_ns,
@@ -147,7 +154,8 @@ mod tests {
         let mut fastest = Fastest { sent: 3, ..Fastest::default() };
         fastest.note(50, 70);
         fastest.note(60, 55);
-        let Record::Probe { received, min_rtt_ns, min_delay_up_ns, min_delay_down_ns, .. } = fastest.record() else {
+        let Record::Probe { path: 3, received, min_rtt_ns, min_delay_up_ns, min_delay_down_ns, .. } = fastest.record(3)
+        else {
             panic!("not a probe");
         };
         assert_eq!((received, min_rtt_ns), (2, Some(115)));

@@ -22,6 +22,17 @@ pub fn add_netem(index: u32, options: &Attributes) -> Request {
     )
 }
 
+/// Changes the options of the netem that is a link's root discipline. The queue and the counters stay.
+pub fn change_netem(index: u32, options: &Attributes) -> Request {
+    Request::new(
+        format!("change the netem of link {index}"),
+        libc::RTM_NEWQDISC,
+        0,
+        &structure(index),
+        &Attributes::new().put_string(libc::TCA_KIND, "netem").put(libc::TCA_OPTIONS, options.bytes()),
+    )
+}
+
 /// Asks for the root discipline of a link and its counters.
 pub fn ask_root(index: u32) -> Request {
     Request::new(
