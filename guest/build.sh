@@ -224,6 +224,8 @@ clean_up() {
     if [[ -n $MAKE_PID ]]; then
         kill -- "-$MAKE_PID" 2>/dev/null || true
         wait "$MAKE_PID" || true
+        [[ ! -t 2 ]] || echo >&2
+        say "interrupted; nothing of this build is kept"
     fi
     rm -rf -- "$WORK"
 }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from netwarp.backends.base import RECORDS_FILE, Status
 from netwarp.backends.replay import ReplayBackend
-from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.job import Job
 from netwarp.pipeline import measured_before, refuse_another_study
 from netwarp.plan import PlannedRun, plan_study
@@ -190,3 +192,28 @@ def test_fewer_replicates_keep_what_was_measured_before(tmp_path: Path) -> None:
     fewer = [run.to_json() for run in planned(replicates=1)]
     names = [line["run"] for line in measured_before(directory, fewer)]
     assert names == ["c000-r01", "c001-r01", "c000-r02", "c001-r02"]
+
+
+def test_a_full_disk_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10 << 20))
+    backend = FakeBackend()
+    with pytest.raises(RunDirectoryError, match="10 MiB left"):
+        carry_out(tmp_path, backend, planned())
+    assert backend.ran == []
+
+
+def test_a_disk_that_gives_out_keeps_what_was_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = RunDirectory.finish
+
+    def give_out(self: RunDirectory, run: str, status: Status) -> None:
+        if run == "c000-r01":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finish(self, run, status)
+
+    monkeypatch.setattr(RunDirectory, "finish", give_out)
+    with pytest.raises(NetwarpError, match="No space left on device; 2 of 4 are kept"):
+        carry_out(tmp_path, FakeBackend(), planned())

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Protocol
 
 from netwarp.backends.base import Backend, Status
-from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import RunDirectory
 
@@ -131,6 +131,11 @@ def _work(
             backend.stop()
             if isinstance(error, KeyboardInterrupt):
                 raise Interrupted(finished=len(statuses), planned=planned) from None
+            if isinstance(error, OSError):
+                raise NetwarpError(
+                    f"cannot keep runs in {directory.path}: {error.strerror}; {len(statuses)} of"
+                    f" {planned} are kept: mend that, and the same command goes on from there"
+                ) from None
             raise
 
 
