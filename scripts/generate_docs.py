@@ -17,7 +17,7 @@ from netwarp import job, record
 from netwarp.conditions import LimitsSection, WorkloadSection
 from netwarp.diagnose import describe_type
 from netwarp.metrics import METRICS
-from netwarp.path import PathSection
+from netwarp.paths import PathSection, TimelineEntry
 from netwarp.study import Claim, Figure, StudyFile
 from netwarp.transport import TransportSection
 
@@ -27,6 +27,7 @@ GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstr
 STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "Top level": StudyFile,
     "`[path]`": PathSection,
+    "`[[path.timeline]]`": TimelineEntry,
     "`[transport]`": TransportSection,
     "`[workload]`": WorkloadSection,
     "`[limits]`": LimitsSection,
@@ -62,9 +63,14 @@ JOB_MODELS: tuple[type[BaseModel], ...] = (
     job.GemodelLoss,
     job.Reorder,
     job.Transport,
+    job.TcpOptions,
+    job.SctpOptions,
     job.Bulk,
     job.Seeded,
     job.FileContent,
+    job.Event,
+    job.Outage,
+    job.Restore,
     job.Limits,
 )
 RECORD_MODELS: tuple[type[BaseModel], ...] = (
@@ -75,6 +81,8 @@ RECORD_MODELS: tuple[type[BaseModel], ...] = (
     record.Transfer,
     record.Calibration,
     record.Probe,
+    record.Happening,
+    record.Usage,
     record.End,
     record.Failure,
 )

@@ -135,6 +135,21 @@ def compare(
             rich_help_panel=options.STUDY,
         ),
     ] = None,
+    chunks: Annotated[
+        options.Listed,
+        options.study_option("Parts the content is cut into, sent at once. Default: 1."),
+    ] = None,
+    dial: Annotated[
+        options.Listed,
+        options.study_option("Connections opened sequential or parallel. Default: sequential."),
+    ] = None,
+    streams: Annotated[
+        options.Listed, options.study_option("Streams of an SCTP association. Default: 1.")
+    ] = None,
+    resume: Annotated[
+        options.Listed,
+        options.study_option("Send twice; the second uses of the first: none, 1rtt, 0rtt."),
+    ] = None,
     direction: Annotated[
         str,
         typer.Option(
@@ -213,6 +228,10 @@ def compare(
         sizes=levels(size) or ([] if file else ["10MB"]),
         file=file,
         congestion=levels(congestion),
+        chunks=levels(chunks),
+        dial=levels(dial),
+        streams=levels(streams),
+        resume=levels(resume),
         direction=direction,
         verify=verify,
         replicates=replicates,

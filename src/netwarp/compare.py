@@ -36,6 +36,7 @@ PATH_OPTIONS = (
     "corrupt",
 )
 """Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
+_TRANSPORT_OPTIONS = ("transport.congestion", "transport.streams", "transport.resume")
 
 
 def study_from_compare(
@@ -45,6 +46,10 @@ def study_from_compare(
     sizes: Sequence[str] = (),
     file: str | None = None,
     congestion: Sequence[str] = (),
+    chunks: Sequence[str] = (),
+    dial: Sequence[str] = (),
+    streams: Sequence[str] = (),
+    resume: Sequence[str] = (),
     direction: str = "down",
     verify: bool = True,
     replicates: int | None = None,
@@ -60,6 +65,10 @@ def study_from_compare(
         sizes: levels of the workload's size, unless ``file`` is given.
         file: the file to send.
         congestion: levels of ``transport.congestion``.
+        chunks: levels of the number of parts the content is cut into.
+        dial: levels of how connections are opened.
+        streams: levels of the streams of an SCTP association.
+        resume: levels of what a second transfer uses of a first; given at all, there are two.
         direction: which way the content goes.
         verify: whether both ends hash it.
         replicates: None for the default.
@@ -85,6 +94,12 @@ def study_from_compare(
         _vary(tables, "path", key, [_number(key, level) for level in levels])
     _vary(tables, "transport", "congestion", congestion)
     _vary(tables, "workload", "size", sizes)
+    _vary(tables, "workload", "chunks", [_whole(level) for level in chunks])
+    _vary(tables, "workload", "dial", dial)
+    _vary(tables, "transport", "streams", [_whole(level) for level in streams])
+    _vary(tables, "transport", "resume", resume)
+    if resume:
+        tables["workload"]["transfers"] = 2
     if file is not None:
         tables["workload"]["file"] = file
     tables["figure"] = _figures(tables["factors"])
@@ -104,7 +119,11 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
 
 
 def _number(key: str, level: str) -> str | int:
-    return int(level) if key == "mtu" and level.isdecimal() else level
+    return _whole(level) if key == "mtu" else level
+
+
+def _whole(level: str) -> str | int:
+    return int(level) if level.isdecimal() else level
 
 
 def _figures(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -128,7 +147,7 @@ def _display(key: str) -> str:
     section, _, name = bare.partition(".")
     if bare == "transport" or bare == "transport.kind":
         return "--transport"
-    if section in ("path", "workload") or bare == "transport.congestion":
+    if section in ("path", "workload") or bare in _TRANSPORT_OPTIONS:
         return _option(name)
     return key if section in ("transport", "limits", "figure") else _option(bare)
 

@@ -15,7 +15,8 @@ from netwarp.conditions import Conditions, LimitsSection, WorkloadSection
 from netwarp.diagnose import Display, did_you_mean, keys_of, study_error
 from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError, Section
-from netwarp.path import PathSection
+from netwarp.path import SinglePath
+from netwarp.paths import PathSection
 from netwarp.sizing import buffer_bytes, limit_packets
 from netwarp.transport import KINDS, TransportOptions, TransportSection, merge_transport
 
@@ -132,11 +133,12 @@ def _refuse_unknown_factor(key: str, shown: str, file: str) -> None:
     if key == "transport":
         return
     section, _, name = key.partition(".")
+    tables: dict[str, type[Section]] = {**SECTIONS, "path.second": SinglePath}
     known = [
         f"{section}.{option}"
-        for section, model in SECTIONS.items()
+        for section, model in tables.items()
         for option in keys_of(model)
-        if section != "limits" and option not in (*KINDS, "kind")
+        if section != "limits" and option not in (*KINDS, "kind", "second", "timeline")
     ]
     if section == "transport" and name.split(".")[0] in KINDS:
         remedy = 'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]'
@@ -230,8 +232,9 @@ def _conditions(
         origins.setdefault(f"transport.{option}", display(origin))
     try:
         conditions = Conditions.model_validate(tables)
-        limit_packets(conditions, "down")
-        limit_packets(conditions, "up")
+        for index in range(len(conditions.paths)):
+            limit_packets(conditions, "down", index)
+            limit_packets(conditions, "up", index)
         buffer_bytes(conditions)
     except (ValidationError, KeyValueError) as error:
         raise study_error(error, Conditions, tables, file, shown) from None
@@ -259,8 +262,11 @@ def _apply_levels(
             transport_level = value if isinstance(value, dict) else {"kind": value}
             origins["transport.kind"] = origin
             continue
-        section, _, name = key.partition(".")
-        tables[section][name] = level.value
+        section, *parents, name = key.split(".")
+        table = tables[section]
+        for parent in parents:  # path.second alone; anything else is no factor
+            table = table.setdefault(parent, {})
+        table[name] = level.value
         origins[key] = origin
     return tables, transport_level, origins
 

@@ -20,6 +20,14 @@ def path_option(help_text: str, metavar: str) -> typer.models.OptionInfo:
     return option
 
 
+def study_option(help_text: str) -> typer.models.OptionInfo:
+    """Declare one option of transport or workload that takes a list."""
+    option: typer.models.OptionInfo = typer.Option(
+        help=help_text, metavar="LIST", rich_help_panel=STUDY
+    )
+    return option
+
+
 Backend = Annotated[
     str,
     typer.Option(

@@ -1,4 +1,4 @@
-"""The ``[path]`` section: client — router — server, each direction with its own impairments."""
+"""One path of a study: client — router — server, each direction with its own impairments."""
 
 from __future__ import annotations
 
@@ -48,13 +48,8 @@ class DirectionSpec:
     corrupt_ratio: float
 
 
-class PathSection(Section):
-    """Client — router — server. netem sits on the router, never on a sender.
-
-    `_down` is server to client, `_up` is client to server. A key without either stands for both
-    directions where it shapes the path (delay, jitter, rate, queue), and for server to client
-    alone where it harms packets (loss, reorder, duplicate, corrupt).
-    """
+class SinglePath(Section):
+    """What one router does to packets: the keys of `[path]` and of `[path.second]`."""
 
     rtt_ns: DurationNs | None = Field(default=None, alias="rtt")
     """Round-trip time of the idle path, split evenly over the directions. Instead of `delay`."""
@@ -140,6 +135,10 @@ class PathSection(Section):
     def up(self) -> DirectionSpec:
         """Client to server."""
         return self._direction("up")
+
+    def toward(self, heading: Heading) -> DirectionSpec:
+        """Give the direction of the path that leads there."""
+        return self.down if heading == "down" else self.up
 
     @property
     def base_rtt_ns(self) -> int:

@@ -7,7 +7,7 @@ alike, and a study cut short has whole replicates.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,18 +26,10 @@ from netwarp.units import NS_PER_S
 
 FileSize = Callable[[str], int]
 
-TODAYS_TCP = wire.TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
-"""The kernel's defaults."""
-USUAL_SCTP = wire.SctpOptions(
-    streams=1,
-    max_message_bytes=16_384,
-    unordered=False,
-    rto_initial_ns=3 * NS_PER_S,
-    rto_min_ns=NS_PER_S,
-    rto_max_ns=60 * NS_PER_S,
-    multihomed=False,
-)
-"""One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
+_CHANGES: Mapping[str, wire.Change] = {
+    "outage": wire.Outage(kind="outage"),
+    "restore": wire.Restore(kind="restore"),
+}
 
 
 @dataclass(frozen=True)
@@ -146,6 +138,9 @@ def _content_size_bytes(conditions: Conditions, study: Study, size_of: FileSize)
         raise StudyError(reason, remedy="name a readable file", **where) from None
     if size_bytes == 0:
         raise StudyError("the file is empty", remedy="name one with content", **where)
+    if conditions.chunks > size_bytes:
+        reason = f"a file of {size_bytes} bytes has no {conditions.chunks} parts"
+        raise StudyError(reason, remedy="choose fewer chunks or a larger file", **where)
     return size_bytes
 
 
@@ -155,23 +150,29 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         format=FORMAT,
         run=f"c{cell.index:03d}-r{replicate:02d}",
         seed=run_seed(study.seed, replicate),
-        paths=(
+        paths=tuple(
             wire.Path(
-                mtu_bytes=conditions.path.mtu_bytes,
-                down=_direction(conditions, "down", path_seed(study.seed, replicate, 0, "down")),
-                up=_direction(conditions, "up", path_seed(study.seed, replicate, 0, "up")),
-            ),
+                mtu_bytes=path.mtu_bytes,
+                down=_direction(conditions, "down", index, study.seed, replicate),
+                up=_direction(conditions, "up", index, study.seed, replicate),
+            )
+            for index, path in enumerate(conditions.paths)
         ),
         transport=_transport(conditions),
         workload=_workload(conditions, content_seed(study.seed, replicate), size_bytes),
-        timeline=(),
-        capture=False,
+        timeline=tuple(
+            wire.Event(at_ns=entry.at_ns, path=entry.path - 1, change=_CHANGES[entry.change])
+            for entry in conditions.path.timeline
+        ),
+        capture=study.capture is not None,
         limits=wire.Limits(virtual_ns=conditions.limits.virtual_s * NS_PER_S),
     )
 
 
-def _direction(conditions: Conditions, heading: Heading, seed: int) -> wire.Direction:
-    direction = conditions.toward(heading)
+def _direction(
+    conditions: Conditions, heading: Heading, index: int, study_seed: int, replicate: int
+) -> wire.Direction:
+    direction = conditions.paths[index].toward(heading)
     return wire.Direction(
         delay_ns=direction.delay_ns,
         jitter_ns=direction.jitter_ns,
@@ -179,7 +180,7 @@ def _direction(conditions: Conditions, heading: Heading, seed: int) -> wire.Dire
         distribution=direction.distribution,
         loss=_loss(direction.loss, direction.loss_correlation),
         rate_bit_s=direction.rate_bit_s,
-        limit_packets=limit_packets(conditions, heading),
+        limit_packets=limit_packets(conditions, heading, index),
         reorder=wire.Reorder(
             ratio=direction.reorder.ratio,
             correlation=direction.reorder.correlation,
@@ -187,7 +188,7 @@ def _direction(conditions: Conditions, heading: Heading, seed: int) -> wire.Dire
         ),
         duplicate_ratio=direction.duplicate_ratio,
         corrupt_ratio=direction.corrupt_ratio,
-        seed=seed,
+        seed=path_seed(study_seed, replicate, index, heading),
     )
 
 
@@ -208,11 +209,11 @@ def _transport(conditions: Conditions) -> wire.Transport:
         congestion=transport.resolved_congestion,
         buffer_bytes=buffer_bytes(conditions),
         initial_window_packets=transport.resolved_initial_window_packets(conditions.path.mtu_bytes),
-        mss_bytes=transport.mss_bytes,
+        mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
-        resume="none",
-        tcp=TODAYS_TCP,
-        sctp=USUAL_SCTP,
+        resume=transport.resume,
+        tcp=transport.resolved_tcp,
+        sctp=transport.resolved_sctp,
     )
 
 
@@ -228,7 +229,7 @@ def _workload(conditions: Conditions, seed: int, size_bytes: int) -> wire.Bulk:
         direction=workload.direction,
         content=content,
         verify=workload.verify,
-        chunks=1,
-        dial="sequential",
-        transfers=1,
+        chunks=conditions.chunks,
+        dial=workload.dial,
+        transfers=workload.transfers,
     )

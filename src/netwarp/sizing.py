@@ -15,7 +15,7 @@ from typing import Literal
 from netwarp.conditions import Conditions
 from netwarp.fields import KeyValueError
 from netwarp.job import Heading
-from netwarp.path import DirectionSpec
+from netwarp.path import DirectionSpec, SinglePath
 from netwarp.transport import IP_HEADER_BYTES, TCP_HEADER_BYTES
 from netwarp.units import NS_PER_S
 
@@ -38,14 +38,15 @@ LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 BUFFER_BDPS = 4
 
 
-def limit_packets(conditions: Conditions, heading: Heading) -> int:
-    """Give netem's packet limit for one direction: the delay line plus the queue.
+def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give netem's packet limit for one direction of a path: the delay line plus the queue.
 
     Raises:
         KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
     """
-    direction = conditions.toward(heading)
-    key = _key("queue", heading, conditions)
+    path = conditions.paths[index]
+    direction = path.toward(heading)
+    key = _key("queue", heading, path, index)
     if direction.rate_bit_s is None:
         if direction.queue is not None:
             raise KeyValueError(
@@ -54,8 +55,8 @@ def limit_packets(conditions: Conditions, heading: Heading) -> int:
         return UNLIMITED_LIMIT_PACKETS
     delay_line_ns = direction.delay_ns + JITTER_DEVIATIONS * direction.jitter_ns
     delay_line_bytes = Fraction(direction.rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, heading))
-    packets = delay_line_packets + queue_packets(conditions, heading)
+    delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, heading, index))
+    packets = delay_line_packets + queue_packets(conditions, heading, index)
     if packets > LARGEST_LIMIT_PACKETS:
         raise KeyValueError(
             key,
@@ -66,11 +67,12 @@ def limit_packets(conditions: Conditions, heading: Heading) -> int:
     return packets
 
 
-def queue_packets(conditions: Conditions, heading: Heading) -> int:
+def queue_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
     """Give the room of the bottleneck's queue in packets, at a limited rate."""
-    direction = conditions.toward(heading)
-    bdp = Fraction(bdp_bytes(direction, conditions.path.base_rtt_ns))
-    frame = frame_bytes(conditions, heading)
+    path = conditions.paths[index]
+    direction = path.toward(heading)
+    bdp = Fraction(bdp_bytes(direction, path.base_rtt_ns))
+    frame = frame_bytes(conditions, heading, index)
     queue = direction.queue
     if queue is None:
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
@@ -79,7 +81,7 @@ def queue_packets(conditions: Conditions, heading: Heading) -> int:
     size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
     if size_bytes == 0:
         raise KeyValueError(
-            _key("queue", heading, conditions),
+            _key("queue", heading, path, index),
             None,
             "the bandwidth-delay product is 0 without a delay",
             'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"',
@@ -103,21 +105,34 @@ def buffer_bytes(conditions: Conditions) -> int:
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
     heading = conditions.workload.direction
-    direction = conditions.toward(heading)
-    if direction.rate_bit_s is None:
+    if any(path.toward(heading).rate_bit_s is None for path in conditions.paths):
         return UNLIMITED_BUFFER_BYTES
-    queue_bytes = queue_packets(conditions, heading) * frame_bytes(conditions, heading)
-    flight_bytes = ceil(bdp_bytes(direction, conditions.path.base_rtt_ns)) + queue_bytes
-    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * flight_bytes)
+    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(conditions, heading))
     power_bytes = 1 << (needed_bytes - 1).bit_length()
     return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
 
 
-def frame_bytes(conditions: Conditions, heading: Heading) -> int:
+def _flight_bytes(conditions: Conditions, heading: Heading) -> int:
+    """Give what fits between sender and receiver, on all paths together.
+
+    Data sent over a fast path waits for what went over a slow one, so each path's rate counts with
+    the longest round-trip time (RFC 6182, section 5.3).
+    """
+    rtt_ns = max(path.base_rtt_ns for path in conditions.paths)
+    in_flight = 0
+    for index, path in enumerate(conditions.paths):
+        queue_bytes = queue_packets(conditions, heading, index) * frame_bytes(
+            conditions, heading, index
+        )
+        in_flight += ceil(bdp_bytes(path.toward(heading), rtt_ns)) + queue_bytes
+    return in_flight
+
+
+def frame_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int:
     """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
     if heading != conditions.workload.direction:
         return ACK_FRAME_BYTES
-    packet_bytes = conditions.path.mtu_bytes
+    packet_bytes = conditions.paths[index].mtu_bytes
     if conditions.transport.mss_bytes is not None:
         # TCP's headers for all transports, so that all meet the same queue.
         headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
@@ -141,6 +156,7 @@ def _checked_buffer(size_bytes: int, remedy: str) -> int:
     return size_bytes
 
 
-def _key(stem: Literal["queue"], heading: Heading, conditions: Conditions) -> str:
+def _key(stem: Literal["queue"], heading: Heading, path: SinglePath, index: int) -> str:
     own = f"{stem}_{heading}"
-    return f"path.{own if own in conditions.path.model_fields_set else stem}"
+    section = "path.second" if index else "path"
+    return f"{section}.{own if own in path.model_fields_set else stem}"

@@ -99,6 +99,8 @@ class StudyFile(Section):
     """Runs of each cell, each with seeds of its own."""
     seed: Seed = 1
     """All randomness follows from it: the same seed gives the same records."""
+    capture: Literal["pcap"] | None = None
+    """`pcap`: each run writes a packet capture of the routers' links beside its records."""
     path: dict[str, Any] = Field(default_factory=dict)
     """Client, router, server, and what happens to packets in between."""
     transport: dict[str, Any] = Field(default_factory=dict)
@@ -128,6 +130,7 @@ class Study:
     description: str | None
     replicates: int
     seed: int
+    capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
     cells: tuple[Cell, ...]
     """In the order of the factors' levels, the last factor fastest."""
@@ -215,6 +218,7 @@ def study_from_mapping(
         description=header.description,
         replicates=header.replicates,
         seed=header.seed,
+        capture=header.capture,
         factors=design.factors,
         cells=design.cells,
         figures=tuple(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
-from netwarp.job import TransportKind
+from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
+from netwarp.job import Resumption, TcpOptions, TransportKind
 
-KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic")
-OPTIONS = ("congestion", "buffer", "initial_window", "mss", "nodelay")
+KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic", "mptcp")
 SCTP_CONGESTION = "rfc9260"
 _KERNEL_TCP = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
 CONGESTION: Mapping[TransportKind, tuple[str, ...]] = {
@@ -21,6 +20,7 @@ CONGESTION: Mapping[TransportKind, tuple[str, ...]] = {
     # The kernel's SCTP has the algorithm of RFC 9260, section 7.2, built in.
     "sctp": (SCTP_CONGESTION,),
     "quic": ("cubic", "reno", "bbr"),
+    "mptcp": _KERNEL_TCP,
 }
 """Congestion controls each stack has."""
 
@@ -39,11 +39,19 @@ HEADER_BYTES: Mapping[TransportKind, int] = {
     "tls": IP_HEADER_BYTES + TCP_HEADER_BYTES,
     "sctp": IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
     "quic": IP_HEADER_BYTES + UDP_HEADER_BYTES,
+    "mptcp": IP_HEADER_BYTES + TCP_HEADER_BYTES,
 }
 """What stands between the MTU and the MSS of each transport."""
 
 
+TODAYS_TCP = TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
+"""The kernel's defaults."""
+TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
+"""Headers of 20 bytes, losses found by three duplicate acknowledgements and time-outs."""
+
+Preset = Literal["tcp-2008"]
 Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
+Streams = Annotated[int, Field(ge=1, lt=2**16, strict=True), Kind("a whole number from 1 to 65535")]
 # 88: the kernel's smallest (TCP_MIN_MSS in include/net/tcp.h).
 Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number from 88 to 65495")]
 
@@ -60,17 +68,50 @@ class TransportOptions(Section):
     initial_window_packets: Window | None = Field(default=None, alias="initial_window")
     """First flight in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC 9260's, fixed."""
     mss_bytes: Mss | None = Field(default=None, alias="mss")
-    """Largest payload of a packet in bytes. Default: what the MTU allows."""
+    """Largest payload of a packet in bytes; for `sctp` of a DATA chunk, several of which may share
+    a packet. Default: what the MTU allows."""
     nodelay: bool = True
-    """Send small writes at once (Nagle's algorithm off)."""
+    """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
+    resume: Resumption = "none"
+    """What later connections of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
+    `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
+    whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice."""
+    preset: Preset | None = None
+    """A generation of TCP, for what is not given otherwise. `tcp-2008` (`tcp`, `tls`): no SACK, no
+    timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""
+    sack: bool | None = None
+    """TCP: selective acknowledgements (RFC 2018). Default: true."""
+    timestamps: bool | None = None
+    """TCP: timestamps (RFC 7323). Default: true."""
+    window_scaling: bool | None = None
+    """TCP: window scaling (RFC 7323). Default: true."""
+    recovery: Literal["rack", "classic"] | None = None
+    """TCP: how losses are found. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
+    duplicate acknowledgements and time-outs (RFC 5681). Default: rack."""
+    streams: Streams | None = None
+    """SCTP: streams of an association. With more than one, the chunks of a content go over streams
+    of one association, not over associations of their own. Default: 1."""
+    max_message_bytes: SizeBytes | None = Field(default=None, alias="max_message")
+    """SCTP: largest message the sender hands over at once. Default: 16KiB."""
+    unordered: bool | None = None
+    """SCTP: deliver messages as they come (RFC 9260, section 6.6). Default: false."""
+    rto_initial_ns: DurationNs | None = Field(default=None, alias="rto_initial")
+    """SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s."""
+    rto_min_ns: DurationNs | None = Field(default=None, alias="rto_min")
+    """SCTP: RTO.Min. Default: 1s."""
+    rto_max_ns: DurationNs | None = Field(default=None, alias="rto_max")
+    """SCTP: RTO.Max. Default: 60s."""
+    multihomed: bool | None = None
+    """SCTP: use an address of each path at both ends, and fail over between them; needs
+    `[path.second]`. Default: false."""
 
 
 class TransportSection(TransportOptions):
     """How bytes travel. Options here apply to all transports of the study.
 
-    `[transport.tcp]`, `[transport.tls]`, `[transport.sctp]` and `[transport.quic]` take the same
-    options for one of them: a deviation from equal treatment, which the provenance lists. As levels
-    of the factor `transport`, names and tables mix:
+    `[transport.tcp]`, `[transport.tls]`, `[transport.sctp]`, `[transport.quic]` and
+    `[transport.mptcp]` take the same options for one of them: a deviation from equal treatment,
+    which the provenance lists. As levels of the factor `transport`, names and tables mix:
     `["tcp", "quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]`.
     """
 
@@ -84,67 +125,8 @@ class TransportSection(TransportOptions):
     """Options of the kernel's SCTP."""
     quic: TransportOptions | None = None
     """Options of QUIC v1 (quinn)."""
-
-
-_SMALLEST_MSS: Mapping[TransportKind, tuple[int, str]] = {
-    "sctp": (SCTP_MIN_PAYLOAD_BYTES, "the kernel's SCTP takes no smaller fragments than 464 bytes"),
-    "quic": (
-        QUIC_MIN_PAYLOAD_BYTES,
-        "QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
-    ),
-}
-
-
-class CellTransport(TransportOptions):
-    """One transport with the options that hold for it in one cell."""
-
-    kind: TransportKind
-
-    @model_validator(mode="after")
-    def _refuse_what_the_stack_lacks(self) -> Self:
-        known = CONGESTION[self.kind]
-        if self.congestion is not None and self.congestion not in known:
-            raise KeyValueError(
-                "congestion",
-                self.congestion,
-                f"{self.kind} has no congestion control of this name",
-                f"{self.kind} knows {', '.join(known)}; give each transport its own in"
-                f" [transport.{self.kind}]",
-            )
-        if self.kind == "sctp" and self.initial_window_packets is not None:
-            raise KeyValueError(
-                "initial_window",
-                self.initial_window_packets,
-                "the kernel's SCTP has a fixed initial window (RFC 9260, section 7.2.1)",
-                "set it per transport, such as in [transport.tcp]",
-            )
-        lowest_bytes, reason = _SMALLEST_MSS.get(self.kind, (0, ""))
-        if self.mss_bytes is not None and self.mss_bytes < lowest_bytes:
-            raise KeyValueError(
-                "mss",
-                self.mss_bytes,
-                reason,
-                f"choose {lowest_bytes} or more, or set it per transport, such as in"
-                " [transport.tcp]",
-            )
-        return self
-
-    @property
-    def resolved_congestion(self) -> str:
-        """The congestion control asked for, or the default one."""
-        default = SCTP_CONGESTION if self.kind == "sctp" else DEFAULT_CONGESTION
-        return self.congestion or default
-
-    def resolved_initial_window_packets(self, mtu_bytes: int) -> int:
-        """Give the first flight in full-size packets.
-
-        SCTP's is min(4·MTU, max(2·MTU, 4380)) bytes (RFC 9260, section 7.2.1;
-        net/sctp/transport.c), rounded up: its window is open until it is exceeded.
-        """
-        if self.kind != "sctp":
-            return self.initial_window_packets or DEFAULT_INITIAL_WINDOW_PACKETS
-        window_bytes = min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
-        return -(-window_bytes // mtu_bytes)
+    mptcp: TransportOptions | None = None
+    """Options of the kernel's Multipath TCP; needs `[path.second]`."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +157,14 @@ def merge_transport(
     kind = level.get("kind", section.get("kind"))
     own = section.get(kind, {}) if isinstance(kind, str) else {}
     rivals = [option for option in own if option in origins]
+    twice = [option for option in level if option in origins and option != "kind"]
+    if twice:
+        raise KeyValueError(
+            twice[0],
+            level[twice[0]],
+            f"{twice[0]} is a factor, and stands in a level of transport as well",
+            "keep it in one place",
+        )
     if rivals:
         raise KeyValueError(
             f"{kind}.{rivals[0]}",

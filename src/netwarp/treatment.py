@@ -18,6 +18,8 @@ from netwarp.study import Study
 from netwarp.transport import HEADER_BYTES
 from netwarp.units import format_size
 
+NOT_ITS_OWN = "–"
+"""Value of a setting that a transport does not have."""
 PACED_CONGESTION = frozenset({"bbr"})
 
 
@@ -41,14 +43,17 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
     for cell in study.cells:
         by_transport.setdefault(_label(cell), []).append(cell.conditions)
     rows: list[TreatmentRow] = []
-    for setting, value_of in _SETTINGS.items():
+    for setting, value_of in (_SETTINGS | _WHERE_THEY_DIFFER).items():
         values = {
             label: _distinct(value_of(conditions) for conditions in of_one)
             for label, of_one in by_transport.items()
         }
-        usual = Counter(values.values()).most_common(1)[0][0]
+        of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
+        if setting in _WHERE_THEY_DIFFER and len(set(of_its_own)) < 2:
+            continue
+        usual = Counter(of_its_own).most_common(1)[0][0]
         for label, value in values.items():
-            deviates = value != usual
+            deviates = value not in (usual, NOT_ITS_OWN)
             kind = by_transport[label][0].transport.kind
             reason = _reason(setting, kind) if deviates else None
             rows.append(
@@ -89,7 +94,24 @@ def _encryption(conditions: Conditions) -> str:
     return "TLS 1.3" if conditions.transport.kind in ("tls", "quic") else "none"
 
 
-_SETTINGS: Mapping[str, Callable[[Conditions], str]] = {
+def _tcp(name: str) -> Callable[[Conditions], str]:
+    def value_of(conditions: Conditions) -> str:
+        if conditions.transport.kind not in ("tcp", "tls", "mptcp"):
+            return NOT_ITS_OWN
+        value = getattr(conditions.transport.resolved_tcp, name)
+        return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+    return value_of
+
+
+def _connections(conditions: Conditions) -> str:
+    connections, chunks = conditions.connections, conditions.chunks
+    if connections < chunks:
+        return f"1 with {chunks} streams"
+    return str(connections)
+
+
+_SETTINGS: dict[str, Callable[[Conditions], str]] = {
     "congestion control": lambda conditions: conditions.transport.resolved_congestion,
     "initial window": _initial_window,
     "buffers": lambda conditions: format_size(buffer_bytes(conditions)),
@@ -100,6 +122,16 @@ _SETTINGS: Mapping[str, Callable[[Conditions], str]] = {
     "nodelay": lambda conditions: str(conditions.transport.nodelay).lower(),
     "encryption": _encryption,
 }
+_WHERE_THEY_DIFFER: dict[str, Callable[[Conditions], str]] = {
+    "SACK": _tcp("sack"),
+    "timestamps": _tcp("timestamps"),
+    "window scaling": _tcp("window_scaling"),
+    "loss recovery": _tcp("recovery"),
+    "resumption": lambda conditions: conditions.transport.resume,
+    "connections": _connections,
+    "paths": lambda conditions: str(len(conditions.paths)),
+}
+"""Listed only in studies that treat transports differently in them."""
 
 _INHERENT: Mapping[tuple[str, str], str] = {
     ("congestion control", "sctp"): "the kernel's SCTP has RFC 9260's built in, nothing else",
@@ -110,6 +142,7 @@ _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",
     "headers": "the protocol's own; QUIC's own header and TLS records come on top",
     "encryption": "the protocol's own",
+    "connections": "chunks go over streams where the transport has them",
 }
 
 
