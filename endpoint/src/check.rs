@@ -4,13 +4,12 @@
 //! against values that the kernel would change in silence.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::job::{
-    Change, Content, Direction, FORMAT, Job, Loss, Resume, SctpOptions, TcpOptions, TransportKind, Workload,
-};
+use crate::job::{Change, Content, Direction, FORMAT, Job, Loss, Recovery, Resume, Transport, TransportKind, Workload};
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
@@ -20,6 +19,16 @@ const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
 
 /// Subflows and addresses the kernel's MPTCP takes (`MPTCP_PM_ADDR_MAX`); more than SCTP is ever given.
 const PATHS_MAX: usize = 8;
+
+/// What `TCP_MAXSEG` takes (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
+const TCP_MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
+
+/// The least `SCTP_MAXSEG` takes: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4,
+/// SCTP and the DATA chunk.
+const SCTP_MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
+
+/// `SCTP_RTOINFO` is in milliseconds.
+const RTO_UNIT_NS: u64 = 1_000_000;
 
 /// Reads a job and refuses an unsound one.
 pub fn load(file: &Path) -> Result<Job> {
@@ -50,6 +59,11 @@ pub fn problems(job: &Job) -> Vec<String> {
     });
     problems.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
     problems.require(!transport.congestion.is_empty(), "transport.congestion", || "is empty".to_owned());
+    match transport.kind {
+        TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp => problems.check_tcp(transport),
+        TransportKind::Sctp => problems.check_sctp(transport),
+        TransportKind::Quic => {}
+    }
     problems.refuse_what_is_not_done(job);
     let Workload::Bulk { content, .. } = &job.workload;
     if let Content::File { path, .. } = content {
@@ -74,8 +88,7 @@ impl Problems {
         self.require(!job.capture, "capture", not_done);
         self.require(transport.kind != TransportKind::Mptcp, "transport.kind", not_done);
         self.require(transport.resume == Resume::None, "transport.resume", not_done);
-        self.require(transport.tcp == TcpOptions::today(), "transport.tcp", not_done);
-        self.require(transport.sctp == SctpOptions::usual(), "transport.sctp", not_done);
+        self.require(!transport.sctp.multihomed, "transport.sctp.multihomed", not_done);
         self.require(*chunks == 1, "workload.chunks", not_done);
         self.require(*transfers == 1, "workload.transfers", not_done);
     }
@@ -116,6 +129,37 @@ impl Problems {
                 }),
             }
         }
+    }
+
+    fn check_tcp(&mut self, transport: &Transport) {
+        self.require(transport.mss_bytes.is_none_or(|mss| TCP_MSS_BYTES.contains(&mss)), "transport.mss_bytes", || {
+            format!("must lie between {} and {} for TCP", TCP_MSS_BYTES.start(), TCP_MSS_BYTES.end())
+        });
+        // net/ipv4/tcp_input.c, tcp_identify_packet_loss.
+        let possible = transport.tcp.recovery != Recovery::Classic || !transport.tcp.sack;
+        self.require(possible, "transport.tcp.recovery", || {
+            "is classic with SACK, and since Linux 6.17 a TCP with SACK finds its losses by RACK and nothing else: \
+             switch SACK off too"
+                .to_owned()
+        });
+    }
+
+    fn check_sctp(&mut self, transport: &Transport) {
+        let sctp = &transport.sctp;
+        self.require(transport.mss_bytes.is_none_or(|mss| mss >= SCTP_MSS_MIN_BYTES), "transport.mss_bytes", || {
+            format!("must be at least {SCTP_MSS_MIN_BYTES} for SCTP; for small chunks, bound the messages")
+        });
+        self.require(sctp.streams >= 1, "transport.sctp.streams", || "is 0".to_owned());
+        // A send buffer takes whole messages; one whose messages may overtake others spends eight bytes on its place.
+        let message_bytes = 9..=transport.buffer_bytes.min(u32::MAX.into());
+        let holds = message_bytes.contains(&sctp.max_message_bytes.into());
+        self.require(holds, "transport.sctp.max_message_bytes", || {
+            format!("is {}, must lie between 9 and {}, the send buffer", sctp.max_message_bytes, message_bytes.end())
+        });
+        let bounds = [sctp.rto_min_ns, sctp.rto_initial_ns, sctp.rto_max_ns];
+        let whole = bounds.iter().all(|bound| bound % RTO_UNIT_NS == 0 && *bound >= RTO_UNIT_NS);
+        self.require(whole, "transport.sctp", || "has an RTO bound that is not in whole milliseconds".to_owned());
+        self.require(bounds.is_sorted(), "transport.sctp", || "needs rto_min <= rto_initial <= rto_max".to_owned());
     }
 
     fn check_share(&mut self, key: String, ratio: f64) {
@@ -165,7 +209,7 @@ fn shares(direction: &Direction) -> Vec<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Event;
+    use crate::job::{Event, SctpOptions, TcpOptions};
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
@@ -180,6 +224,32 @@ mod tests {
         assert_eq!(problems(&golden_job()), Vec::<String>::new());
         let quic = serde_json::from_str(include_str!("../../tests/golden/job-bulk-quic.json")).expect("a job");
         assert_eq!(problems(&quic), Vec::<String>::new());
+    }
+
+    #[test]
+    fn tcp_and_sctp_are_refused_what_the_kernel_would_not_do() {
+        use TransportKind::{Sctp, Tcp};
+        type Spoil = fn(&mut Transport);
+        let spoil: [(TransportKind, &str, Spoil); 8] = [
+            (Tcp, "transport.mss_bytes: must", |transport| transport.mss_bytes = Some(87)),
+            (Tcp, "transport.tcp.recovery: is classic with SACK", |transport| transport.tcp.sack = true),
+            (Sctp, "transport.mss_bytes: must", |transport| transport.mss_bytes = Some(463)),
+            (Sctp, "transport.sctp.streams: is 0", |transport| transport.sctp.streams = 0),
+            (Sctp, "transport.sctp.max_message_bytes: is 8", |transport| transport.sctp.max_message_bytes = 8),
+            (Sctp, "transport.sctp.max_message_bytes: is", |transport| transport.sctp.max_message_bytes = 1 << 31),
+            (Sctp, "transport.sctp: has an RTO bound", |transport| transport.sctp.rto_min_ns = 1_500_000),
+            (Sctp, "transport.sctp: needs", |transport| transport.sctp.rto_max_ns = 100_000_000),
+        ];
+        for (kind, expected, spoil) in spoil {
+            let mut job = golden_job();
+            job.transport.kind = kind;
+            job.transport.sctp = SctpOptions::usual();
+            job.transport.tcp = TcpOptions { sack: false, recovery: Recovery::Classic, ..TcpOptions::today() };
+            assert_eq!(problems(&job), Vec::<String>::new());
+            spoil(&mut job.transport);
+            let found = problems(&job);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
     }
 
     #[test]

@@ -138,7 +138,9 @@ pub struct Transport {
     pub buffer_bytes: u64,
     /// First flight, in full-size packets.
     pub initial_window_packets: u32,
-    /// Largest payload of a packet, if smaller than the MTU allows.
+    /// Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293, 3.7.1), payload and
+    /// TCP options together; with timestamps the payload is 12 bytes less. SCTP: the largest piece of a message in one
+    /// DATA chunk (RFC 6458, 8.1.16), of which several may share a packet.
     pub mss_bytes: Option<u32>,
     /// Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle).
     pub nodelay: bool,
@@ -180,6 +182,7 @@ pub struct TcpOptions {
 
 impl TcpOptions {
     /// The kernel's defaults.
+    #[cfg(test)]
     pub fn today() -> Self {
         Self { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
     }
@@ -217,6 +220,7 @@ pub struct SctpOptions {
 
 impl SctpOptions {
     /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
+    #[cfg(test)]
     pub fn usual() -> Self {
         Self {
             streams: 1,

@@ -9,7 +9,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::job::{Direction, Heading, Job, Path};
+use crate::job::{Direction, Heading, Job, Path, Recovery, Transport, TransportKind};
 
 /// A network namespace of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +138,7 @@ pub fn steps(job: &Job) -> Vec<Step> {
         steps.push(Step::Create(host));
         steps.extend(shared_sysctls());
         steps.extend(host_sysctls(job.transport.buffer_bytes));
+        steps.extend(tcp_sysctls(&job.transport));
     }
     for (path, _) in numbered(&job.paths) {
         steps.push(Step::Create(Namespace::Router(path)));
@@ -216,7 +217,7 @@ fn shared_sysctls() -> [Step; 3] {
     ]
 }
 
-/// For hosts. All else keeps the kernel's default: timestamps, window scaling, SACK, RACK, ECN.
+/// For hosts. All else keeps the kernel's default, ECN among it, unless the job says otherwise ([`tcp_sysctls`]).
 fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
     // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
     let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
@@ -230,6 +231,38 @@ fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
         // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
         Step::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
     ]
+}
+
+/// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
+/// and a connection takes them when it is set up; the transport reads back what it got.
+fn tcp_sysctls(transport: &Transport) -> Vec<Step> {
+    if !matches!(transport.kind, TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp) {
+        return Vec::new();
+    }
+    let tcp = &transport.tcp;
+    let mut off = Vec::new();
+    if !tcp.sack {
+        // The second is told in SACK blocks, and so is off with the first; said once more for whoever reads it back.
+        off.extend(["net/ipv4/tcp_sack", "net/ipv4/tcp_dsack"]);
+    }
+    if !tcp.timestamps {
+        off.push("net/ipv4/tcp_timestamps");
+    }
+    if !tcp.window_scaling {
+        off.push("net/ipv4/tcp_window_scaling");
+    }
+    if tcp.recovery == Recovery::Classic {
+        off.extend([
+            // RACK (RFC 8985). Since Linux 6.17 of no effect: there it is RACK with SACK and three duplicate
+            // acknowledgements without, which is why such a job has no SACK.
+            "net/ipv4/tcp_recovery",
+            // Early retransmit (RFC 5827) in older kernels; tail loss probes (RFC 8985, 7) in all.
+            "net/ipv4/tcp_early_retrans",
+            // Finding out afterwards that a time-out was spurious (F-RTO, RFC 5682).
+            "net/ipv4/tcp_frto",
+        ]);
+    }
+    off.into_iter().map(|key| sysctl(key, "0")).collect()
 }
 
 fn sysctl(key: &'static str, value: &str) -> Step {
@@ -247,6 +280,7 @@ fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::TcpOptions;
     use std::collections::BTreeSet;
 
     fn golden_job() -> Job {
@@ -290,6 +324,49 @@ mod tests {
         assert_eq!(devices.len(), 8);
         assert_eq!(devices.iter().collect::<BTreeSet<_>>().len(), 8);
         assert_eq!(devices.iter().map(|&device| mac(device)).collect::<BTreeSet<_>>().len(), 8);
+    }
+
+    /// The keys that a job's TCP options write.
+    fn switched_off(change: impl FnOnce(&mut Transport)) -> Vec<&'static str> {
+        let mut job = golden_job();
+        change(&mut job.transport);
+        let steps = tcp_sysctls(&job.transport).into_iter();
+        steps
+            .map(|step| match step {
+                Step::Sysctl { key, value, optional: false } if value == "0" => key,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_what_deviates_from_the_kernels_tcp_is_written() {
+        assert_eq!(switched_off(|transport| transport.kind = TransportKind::Tcp), Vec::<&str>::new());
+        let old = TcpOptions { sack: false, timestamps: false, window_scaling: false, recovery: Recovery::Classic };
+        for kind in [TransportKind::Tcp, TransportKind::Tls, TransportKind::Mptcp] {
+            let written = switched_off(|transport| (transport.kind, transport.tcp) = (kind, old.clone()));
+            let names: Vec<&str> = written.iter().filter_map(|key| key.strip_prefix("net/ipv4/tcp_")).collect();
+            let expected = ["sack", "dsack", "timestamps", "window_scaling", "recovery", "early_retrans", "frto"];
+            assert_eq!(names, expected);
+        }
+        assert_eq!(switched_off(|transport| transport.tcp = old), Vec::<&str>::new(), "QUIC has no use for them");
+    }
+
+    #[test]
+    fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
+        let mut job = golden_job();
+        job.transport.kind = TransportKind::Tcp;
+        job.transport.tcp.timestamps = false;
+        let mut created = None;
+        let mut written_in = Vec::new();
+        for step in steps(&job) {
+            match step {
+                Step::Create(namespace) => created = Some(namespace),
+                Step::Sysctl { key: "net/ipv4/tcp_timestamps", .. } => written_in.extend(created),
+                _ => {}
+            }
+        }
+        assert_eq!(written_in, [Namespace::Client, Namespace::Server]);
     }
 
     #[test]

@@ -157,7 +157,10 @@ class Transport(Wire):
     initial_window_packets: U32
     """First flight, in full-size packets."""
     mss_bytes: U32 | None
-    """Largest payload of a packet, if smaller than the MTU allows."""
+    """Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293,
+    3.7.1), payload and TCP options together; with timestamps the payload is 12 bytes less. SCTP:
+    the largest piece of a message in one DATA chunk (RFC 6458, 8.1.16), of which several may share
+    a packet."""
     nodelay: bool
     """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
     resume: Resumption

@@ -9,6 +9,7 @@ mod quic;
 mod quic_config;
 mod sctp;
 mod sctp_api;
+mod sctp_order;
 mod socket;
 mod tcp;
 mod tcp_info;

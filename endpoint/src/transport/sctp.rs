@@ -12,24 +12,24 @@ use socket2::{Domain, Type};
 use super::Report;
 use super::kernel::{ByteStream, Protocol};
 use super::sctp_api::{
-    AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, SCTP_GET_ASSOC_STATS,
-    SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_STATUS, SOL_SCTP, SendInfo, send_info_message,
+    AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, RtoInfo, SCTP_GET_ASSOC_STATS,
+    SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RTOINFO, SCTP_STATUS, SOL_SCTP, SendInfo, receive_message,
+    send_info_message,
 };
+use super::sctp_order::{PLACE_BYTES, Reassembly, placed};
 use super::socket::{self, Socket};
 use crate::clock::{self, Moment};
 use crate::content::{Reader, Sink};
-use crate::job::{Job, Transport, TransportKind};
+use crate::job::{Job, SctpOptions, Transport, TransportKind};
 use crate::record::{Settings, Stats};
 
 /// Congestion control as RFC 9260, section 7, has it: the only one of the kernel's SCTP.
 const CONGESTION: &str = "rfc9260";
 
-/// Largest message content is cut into. A message larger than the peer's window would be delivered in parts only,
-/// and a send buffer takes whole messages.
-const MESSAGE_BYTES: u64 = 16 << 10;
+const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// Streams asked for each way.
-const STREAMS: u16 = 1;
+/// Content taken from the association at once.
+const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 
 /// SCTP with a job's options.
 #[derive(Debug, Clone)]
@@ -62,8 +62,10 @@ impl Protocol for Sctp {
         let protocol = socket2::Protocol::from(libc::IPPROTO_SCTP);
         let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
         let socket = Socket::from(socket.context("creating an SCTP socket (the kernel needs CONFIG_IP_SCTP)")?);
-        let streams = InitMessage { outbound_streams: STREAMS, inbound_streams: STREAMS, ..InitMessage::default() };
+        let SctpOptions { streams, .. } = self.options.sctp;
+        let streams = InitMessage { outbound_streams: streams, inbound_streams: streams, ..InitMessage::default() };
         socket.set(SOL_SCTP, SCTP_INITMSG, &streams, "SCTP_INITMSG")?;
+        socket.set(SOL_SCTP, SCTP_RTOINFO, &rto_bounds(&self.options.sctp)?, "SCTP_RTOINFO")?;
         socket.set(SOL_SCTP, SCTP_NODELAY, &c_int::from(self.options.nodelay), "SCTP_NODELAY")?;
         if let Some(mss_bytes) = self.options.mss_bytes {
             let fragment = AssociationValue { association: 0, value: mss_bytes };
@@ -74,9 +76,44 @@ impl Protocol for Sctp {
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<SctpStream> {
-        let initial_window_bytes = PeerAddress::of(&status(&socket)?).congestion_window_bytes;
-        Ok(SctpStream { socket, options: self.options.clone(), initial_window_bytes })
+        let status = status(&socket)?;
+        check_association(&socket, &status, &self.options.sctp)?;
+        let order = needs_order(&self.options.sctp).then(Order::default);
+        let initial_window_bytes = PeerAddress::of(&status).congestion_window_bytes;
+        Ok(SctpStream { socket, options: self.options.clone(), initial_window_bytes, order })
     }
+}
+
+/// The bounds in the kernel's unit.
+fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
+    let ms = |nanoseconds: u64| u32::try_from(nanoseconds / NANOSECONDS_PER_MILLISECOND).context("an RTO bound");
+    Ok(RtoInfo {
+        association: 0,
+        initial_ms: ms(options.rto_initial_ns)?,
+        max_ms: ms(options.rto_max_ns)?,
+        min_ms: ms(options.rto_min_ns)?,
+    })
+}
+
+/// Whether messages may overtake each other.
+fn needs_order(options: &SctpOptions) -> bool {
+    options.streams > 1 || options.unordered
+}
+
+/// Sees that the association has what was asked for: the peer may grant fewer streams, and the kernel keeps
+/// times in ticks.
+fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpOptions) -> Result<()> {
+    let granted = status.outbound_streams.min(status.inbound_streams);
+    ensure!(granted == wanted.streams, "the association has {granted} streams instead of {}", wanted.streams);
+    let kept = RtoInfo { association: 0, ..socket.get(SOL_SCTP, SCTP_RTOINFO, RtoInfo::default(), "SCTP_RTOINFO")? };
+    let asked = rto_bounds(wanted)?;
+    ensure!(
+        kept == asked,
+        "the kernel keeps the RTO bounds (initial, max, min) as {kept:?} instead of {asked:?}: it counts in ticks of \
+         {} ms, so choose whole ones",
+        clock::tick_ns() / NANOSECONDS_PER_MILLISECOND
+    );
+    Ok(())
 }
 
 /// An association, used as one stream of bytes.
@@ -86,13 +123,38 @@ pub struct SctpStream {
     options: Transport,
     /// As the kernel set it when the association came up: no option chooses it.
     initial_window_bytes: u32,
+    /// Where messages may overtake each other.
+    order: Option<Order>,
+}
+
+/// Messages that say where they belong, sent on one stream after the other.
+#[derive(Debug, Default)]
+struct Order {
+    sent_messages: u64,
+    sent_bytes: u64,
+    received: Reassembly,
 }
 
 impl SctpStream {
-    fn send_message(&self, message: &[u8]) -> Result<()> {
-        let info = SendInfo::on_stream(0);
+    /// Content that fits in a message.
+    fn room_bytes(&self) -> usize {
+        let message_bytes = self.options.sctp.max_message_bytes as usize;
+        if self.order.is_some() { message_bytes - PLACE_BYTES } else { message_bytes }
+    }
+
+    fn send_message(&mut self, bytes: &[u8]) -> Result<()> {
+        let SctpOptions { streams, unordered, .. } = self.options.sctp;
+        let Some(order) = &mut self.order else { return self.hand_over(bytes, &SendInfo::on_stream(0, false)) };
+        let stream = u16::try_from(order.sent_messages % u64::from(streams)).expect("streams are counted in 16 bits");
+        let message = placed(order.sent_bytes, bytes);
+        order.sent_messages += 1;
+        order.sent_bytes += bytes.len() as u64;
+        self.hand_over(&message, &SendInfo::on_stream(stream, unordered))
+    }
+
+    fn hand_over(&self, message: &[u8], info: &SendInfo) -> Result<()> {
         loop {
-            let sent = send_info_message(self.socket.as_raw_fd(), &IoSlice::new(message), &info);
+            let sent = send_info_message(self.socket.as_raw_fd(), &IoSlice::new(message), info);
             match sent {
                 Ok(sent) if sent == message.len() => return Ok(()),
                 Ok(sent) => bail!("SCTP took {sent} of a message of {} bytes", message.len()),
@@ -103,17 +165,46 @@ impl SctpStream {
     }
 
     /// Takes the next bytes: at most one message's, a part of it if the buffer is smaller.
-    fn receive_some(&self, buffer: &mut [u8]) -> Result<usize> {
-        match self.socket.receive(buffer, 0).context("receiving an SCTP message")? {
-            0 => bail!("the peer shut the association down in the middle of the content"),
-            received => Ok(received),
+    fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let Some(order) = &mut self.order else {
+            let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
+            ensure!(received > 0, "the peer shut the association down in the middle of the content");
+            return Ok(received);
+        };
+        loop {
+            match order.received.read(buffer) {
+                0 => order.received.take(&whole_message(&self.socket, self.options.sctp.max_message_bytes)?)?,
+                filled => return Ok(filled),
+            }
+        }
+    }
+}
+
+/// Waits for a message that says where it belongs. It may come in parts, with no other in between: messages are
+/// not interleaved (RFC 8260) unless a socket asks for it.
+fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<Vec<u8>> {
+    let mut message = vec![0; max_message_bytes as usize];
+    let mut filled = 0;
+    loop {
+        ensure!(filled < message.len(), "the peer sent a message of more than {max_message_bytes} bytes");
+        match receive_message(socket.as_raw_fd(), &mut message[filled..]) {
+            Ok((0, _)) => bail!("the peer shut the association down in the middle of the content"),
+            Ok((received, complete)) => {
+                filled += received;
+                if complete {
+                    message.truncate(filled);
+                    return Ok(message);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context("receiving an SCTP message"),
         }
     }
 }
 
 impl ByteStream for SctpStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
-        self.send_message(message)
+        message.chunks(self.room_bytes()).try_for_each(|part| self.send_message(part))
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
@@ -125,7 +216,7 @@ impl ByteStream for SctpStream {
     }
 
     fn send_content(&mut self, content: &mut Reader) -> Result<()> {
-        let mut block = vec![0; content.remaining_bytes().min(MESSAGE_BYTES) as usize];
+        let mut block = vec![0; content.remaining_bytes().min(self.room_bytes() as u64) as usize];
         while content.remaining_bytes() > 0 {
             self.send_message(content.read(&mut block)?)?;
         }
@@ -133,10 +224,10 @@ impl ByteStream for SctpStream {
     }
 
     fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
-        let mut block = vec![0; sink.remaining_bytes().min(MESSAGE_BYTES) as usize];
+        let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
         let mut first_byte = None;
         while let remaining @ 1.. = sink.remaining_bytes() {
-            let length = remaining.min(MESSAGE_BYTES) as usize;
+            let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
             let received = self.receive_some(&mut block[..length])?;
             first_byte.get_or_insert_with(Moment::now);
             sink.take(&block[..received])?;

@@ -9,6 +9,8 @@ use super::socket::Plain;
 
 /// Level of the socket options.
 pub const SOL_SCTP: c_int = 132;
+/// Bounds of the retransmission time-out: [`RtoInfo`].
+pub const SCTP_RTOINFO: c_int = 0;
 /// How associations are set up: [`InitMessage`].
 pub const SCTP_INITMSG: c_int = 2;
 /// Nagle's algorithm off: an int.
@@ -22,6 +24,22 @@ pub const SCTP_GET_ASSOC_STATS: c_int = 112;
 
 /// Type of the control message that carries [`SendInfo`].
 const SCTP_SNDINFO: c_int = 2;
+/// Of [`SendInfo`]'s flags: deliver as it comes.
+const SCTP_UNORDERED: u16 = 1;
+
+/// `struct sctp_rtoinfo`, in milliseconds. Zero leaves what is set.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RtoInfo {
+    /// Ignored for one-to-one sockets when set; what the kernel answers when read.
+    pub association: i32,
+    /// RTO.Initial.
+    pub initial_ms: u32,
+    /// RTO.Max.
+    pub max_ms: u32,
+    /// RTO.Min.
+    pub min_ms: u32,
+}
 
 /// `struct sctp_initmsg`. Zero leaves the kernel's default.
 #[repr(C)]
@@ -59,9 +77,9 @@ pub struct SendInfo {
 }
 
 impl SendInfo {
-    /// An ordered message on this stream of a one-to-one socket.
-    pub fn on_stream(stream: u16) -> Self {
-        Self { stream, ..Self::default() }
+    /// A message on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
+    pub fn on_stream(stream: u16, unordered: bool) -> Self {
+        Self { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..Self::default() }
     }
 }
 
@@ -100,8 +118,10 @@ pub struct AssociationStatus {
     peer_window_bytes: u32,
     unacknowledged_chunks: u16,
     pending_chunks: u16,
-    inbound_streams: u16,
-    outbound_streams: u16,
+    /// Streams the peer may send on.
+    pub inbound_streams: u16,
+    /// Streams this end may send on.
+    pub outbound_streams: u16,
     /// Largest piece of a message that goes into one packet.
     pub fragmentation_point_bytes: u32,
     primary: PeerAddress,
@@ -133,6 +153,8 @@ pub struct AssociationStats {
     control_chunks_received: u64,
 }
 
+// SAFETY: repr(C), integers only.
+unsafe impl Plain for RtoInfo {}
 // SAFETY: repr(C), integers and arrays of them, no padding that is read.
 unsafe impl Plain for AssociationStatus {}
 // SAFETY: as above.
@@ -166,6 +188,23 @@ pub fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) 
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
+/// Receives the next bytes of a message (`recvmsg(2)`). True with the last of them (`MSG_EOR`); none, and true, at the
+/// association's end.
+///
+/// # Errors
+/// As `recvmsg(2)`.
+pub fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a valid msghdr.
+    let mut header: msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &mut part;
+    header.msg_iovlen = 1;
+    // SAFETY: the one part is a buffer valid for writes; no name and no control message is asked for.
+    let received = unsafe { libc::recvmsg(socket, &mut header, 0) };
+    let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    Ok((received, received == 0 || header.msg_flags & libc::MSG_EOR != 0))
+}
+
 const fn control_space(data_bytes: usize) -> usize {
     // SAFETY: CMSG_SPACE only computes.
     unsafe { libc::CMSG_SPACE(data_bytes as u32) as usize }
@@ -181,6 +220,7 @@ mod tests {
     fn fields_lie_where_the_kernel_puts_them() {
         // As a C program that includes linux/sctp.h prints them.
         assert_eq!((size_of::<InitMessage>(), size_of::<SendInfo>(), size_of::<AssociationValue>()), (8, 16, 8));
+        assert_eq!((size_of::<RtoInfo>(), offset_of!(RtoInfo, max_ms)), (16, 8));
         assert_eq!((size_of::<PeerAddress>(), offset_of!(PeerAddress, congestion_window_bytes)), (152, 136));
         assert_eq!(offset_of!(PeerAddress, smoothed_rtt_ticks), 140);
         assert_eq!(size_of::<AssociationStatus>(), 176);

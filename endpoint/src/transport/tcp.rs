@@ -126,9 +126,10 @@ fn receive_as_it_comes(socket: &Socket, sink: &mut Sink) -> Result<()> {
 /// Reads back what TCP uses and has counted.
 ///
 /// # Errors
-/// As `getsockopt(2)`.
+/// As `getsockopt(2)`; options other than the job's.
 pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
     let info = TcpInfo::read(socket)?;
+    info.check_options(&options.tcp)?;
     let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
     let settings = Settings {

@@ -1,8 +1,9 @@
 //! `TCP_INFO`: what the kernel's TCP says about a connection.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::socket::{Plain, Socket};
+use crate::job::TcpOptions;
 use crate::record::Stats;
 
 /// The front of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
@@ -71,6 +72,27 @@ impl TcpInfo {
         socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
     }
 
+    /// Sees that both ends agreed on the job's options when they connected.
+    ///
+    /// # Errors
+    /// An option that is there and should not be, or the other way round.
+    pub fn check_options(&self, wanted: &TcpOptions) -> Result<()> {
+        let options = [
+            ("SACK", TCPI_OPT_SACK, wanted.sack, "tcp_sack"),
+            ("timestamps", TCPI_OPT_TIMESTAMPS, wanted.timestamps, "tcp_timestamps"),
+            ("window scaling", TCPI_OPT_WSCALE, wanted.window_scaling, "tcp_window_scaling"),
+        ];
+        for (name, bit, wanted, sysctl) in options {
+            let negotiated = self.options & bit != 0;
+            ensure!(
+                negotiated == wanted,
+                "the job says {name} = {wanted}, but the connection was set up with {negotiated}: \
+                 look at the sysctl net.ipv4.{sysctl} of both ends"
+            );
+        }
+        Ok(())
+    }
+
     /// The counters in the record's units.
     pub fn stats(&self) -> Stats {
         Stats {
@@ -84,6 +106,11 @@ impl TcpInfo {
         }
     }
 }
+
+/// Bits of `tcpi_options`: what the SYN and its answer agreed on.
+const TCPI_OPT_TIMESTAMPS: u8 = 1;
+const TCPI_OPT_SACK: u8 = 2;
+const TCPI_OPT_WSCALE: u8 = 4;
 
 const NANOSECONDS_PER_MICROSECOND: u64 = 1000;
 
@@ -106,6 +133,22 @@ mod tests {
         assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
         assert_eq!(offset_of!(TcpInfo, busy_time_us), 168);
         assert_eq!(size_of::<TcpInfo>(), 192);
+    }
+
+    #[test]
+    fn options_that_did_not_take_effect_are_told() {
+        let info = TcpInfo { options: TCPI_OPT_SACK | TCPI_OPT_WSCALE, ..TcpInfo::default() };
+        let wanted = TcpOptions { timestamps: false, ..TcpOptions::today() };
+        info.check_options(&wanted).unwrap();
+        let cases = [
+            (TcpOptions { timestamps: true, ..wanted.clone() }, "net.ipv4.tcp_timestamps"),
+            (TcpOptions { sack: false, ..wanted.clone() }, "net.ipv4.tcp_sack"),
+            (TcpOptions { window_scaling: false, ..wanted }, "net.ipv4.tcp_window_scaling"),
+        ];
+        for (wanted, expected) in cases {
+            let told = info.check_options(&wanted).unwrap_err().to_string();
+            assert!(told.contains(expected), "{told}");
+        }
     }
 
     #[test]
