@@ -19,12 +19,13 @@ readonly GUEST_DIR
 readonly FRAGMENT="$GUEST_DIR/kernel.config"
 readonly SHIM_SOURCE="$GUEST_DIR/getrandom_shim.c"
 
+# shellcheck source=guest/source.sh
+source "$GUEST_DIR/source.sh"
+
 # Part of the key: raise it when this script begins to build something else from the same inputs.
 readonly RECIPE=1
 # TCA_NETEM_PRNG_SEED, without which loss cannot be repeated, came with 6.6.
 readonly OLDEST_KERNEL=6.6
-readonly BACKPORTS=trixie-backports
-readonly KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 # The unpacked source takes 1.8 GB; objects, package and kernel another 0.5 GB.
 readonly NEEDED_MB=2500
 readonly ENTRY_FILES=(linux config kernel.json getrandom_shim.so)
@@ -237,141 +238,6 @@ require_tools() {
     done
     ((${#missing[@]} == 0)) ||
         die "these tools are missing: ${missing[*]}; install them with: scripts/setup.sh packages"
-}
-
-# --- Where the source comes from ----------------------------------------------------------------------------
-
-# Sets PACKAGE, PACKAGE_VERSION and KEY; and TARBALL too, unless the entry KEY is there already.
-obtain_source() {
-    if [[ -n $SOURCE ]]; then
-        PACKAGE=$(basename -- "$SOURCE")
-        PACKAGE_VERSION=tarball
-        TARBALL=$(realpath -- "$SOURCE")
-        KEY="tarball-$INPUTS"
-        say "source: $TARBALL, as asked for"
-        return
-    fi
-    if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
-        die "there is no apt here to fetch a kernel source with; give one: guest/build.sh --source PATH"
-    fi
-
-    local reason_backports reason_machine
-    if write_isolated_apt "$WORK/apt" && obtain_package APT_CONFIG="$WORK/apt/apt.conf"; then return; fi
-    reason_backports=$REASON
-    if $REFRESH && remembered_entry >/dev/null; then
-        die "cannot look for a newer source in $BACKPORTS: $reason_backports; the kernel built before stays in use"
-    fi
-    say "no kernel source from $BACKPORTS: $reason_backports"
-    say "falling back to this machine's own package archive"
-    if obtain_package; then return; fi
-    reason_machine=$REASON
-    die "no kernel source to be had
-  from $BACKPORTS: $reason_backports
-  from this machine's package archive: $reason_machine
-  Check the network and run 'sudo apt-get update', name an archive with NETWARP_DEBIAN_MIRROR=URI, or give a
-  source: guest/build.sh --source PATH"
-}
-
-# An apt of our own: its sources, lists and cache are below $1, so that the machine's stay untouched and no privilege
-# is needed. Of the machine's settings it keeps how to reach archives (proxies, certificates), nothing else.
-write_isolated_apt() {
-    local dir=$1 mirror
-    mirror=${NETWARP_DEBIAN_MIRROR:-$(mirror_of_this_machine)}
-    if [[ -z $mirror ]]; then
-        REASON="this machine's package lists name no Debian archive (set NETWARP_DEBIAN_MIRROR=URI)"
-        return 1
-    fi
-    if [[ ! -r $KEYRING ]]; then
-        REASON="$KEYRING is missing (install debian-archive-keyring)"
-        return 1
-    fi
-    mkdir -p -- "$dir/lists/partial" "$dir/cache/archives/partial"
-    : >"$dir/status"
-    printf 'deb [signed-by=%s] %s %s main\n' "$KEYRING" "${mirror%/}" "$BACKPORTS" >"$dir/sources.list"
-    {
-        # Not which further indices to fetch, as apt-file and software centres ask for.
-        apt-config dump | grep '^Acquire::' | grep -vE '^Acquire::(IndexTargets|Languages)'
-        cat <<EOF
-Dir::Etc::main "/dev/null";
-Dir::Etc::parts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Dir::Etc::sourcelist "$dir/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::State "$dir";
-Dir::State::lists "$dir/lists";
-Dir::State::status "$dir/status";
-Dir::Cache "$dir/cache";
-APT::Update::Error-Mode "any";
-Acquire::Languages "none";
-// A mirror that is just being updated gives a mismatch for a moment.
-Acquire::Retries "3";
-// The machine may allow these for its own sources; a kernel is never taken unsigned.
-Acquire::AllowInsecureRepositories "false";
-Acquire::AllowWeakRepositories "false";
-Acquire::AllowDowngradeToInsecureRepositories "false";
-// For root: apt's own user cannot write below a home directory, and would warn about it.
-APT::Sandbox::User "root";
-EOF
-    } >"$dir/apt.conf"
-
-    say "looking for the newest kernel source in $BACKPORTS at ${mirror%/}"
-    if ! APT_CONFIG="$dir/apt.conf" apt-get -q update >"$WORK/apt.log" 2>&1; then
-        REASON=$(apt_reason)
-        return 1
-    fi
-}
-
-mirror_of_this_machine() {
-    # shellcheck disable=SC2016  # $(REPO_URI) is apt's, not the shell's
-    apt-get indextargets --format '$(REPO_URI)' \
-        'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p
-}
-
-# $1, if given, is the environment setting that makes apt an isolated one.
-obtain_package() {
-    local apt_env=("$@")
-    PACKAGE=$(env "${apt_env[@]}" apt-cache search --names-only '^linux-source-[0-9][0-9.]*$' 2>"$WORK/apt.log" |
-        cut -d ' ' -f 1 | sort -V | tail -n 1)
-    if [[ -z $PACKAGE ]]; then
-        REASON="it has no package linux-source-N"
-        return 1
-    fi
-    if ! is_new_enough "${PACKAGE#linux-source-}"; then
-        REASON="its newest kernel source is $PACKAGE, and netwarp needs $OLDEST_KERNEL or later"
-        return 1
-    fi
-    PACKAGE_VERSION=$(env "${apt_env[@]}" apt-cache show --no-all-versions "$PACKAGE" |
-        sed -n 's/^Version: //p')
-    [[ -n $PACKAGE_VERSION ]] || die "apt-cache show $PACKAGE names no version"
-    KEY="${PACKAGE_VERSION%%-*}-$(echo "$INPUTS $PACKAGE $PACKAGE_VERSION" | short_hash)"
-    if is_complete "$CACHE/$KEY"; then
-        say "the newest source is still $PACKAGE $PACKAGE_VERSION"
-        return 0
-    fi
-
-    say "downloading $PACKAGE $PACKAGE_VERSION"
-    if ! (cd -- "$WORK" && env "${apt_env[@]}" apt-get -q -o APT::Sandbox::User=root download "$PACKAGE") \
-        >"$WORK/apt.log" 2>&1; then
-        REASON="downloading $PACKAGE: $(apt_reason)"
-        return 1
-    fi
-    dpkg-deb -x "$WORK/$PACKAGE"_*.deb "$WORK/package" ||
-        die "the package $PACKAGE $PACKAGE_VERSION cannot be unpacked"
-    rm -f -- "$WORK/$PACKAGE"_*.deb
-    TARBALL=$(find "$WORK/package/usr/src" -type f -name 'linux-source-*.tar.*' | sort -V | tail -n 1)
-    [[ -n $TARBALL ]] || die "the package $PACKAGE $PACKAGE_VERSION holds no source tarball"
-}
-
-# apt's own words, on one line.
-apt_reason() {
-    local errors
-    errors=$(grep -E '^(E|W): ' "$WORK/apt.log" | head -n 3 | cut -c 4- | paste -sd ';' -)
-    printf '%s' "${errors:-apt-get failed without a message}"
-}
-
-is_new_enough() {
-    [[ $(printf '%s\n' "$OLDEST_KERNEL" "$1" | sort -V | sed -n 1p) == "$OLDEST_KERNEL" ]]
 }
 
 # --- From source to kernel ----------------------------------------------------------------------------------
