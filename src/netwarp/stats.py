@@ -207,7 +207,8 @@ def standard_error(values: Floats) -> float:
 
 def _mean(values: Floats) -> float:
     """Mean that is exactly the common value when all are equal (a float sum is not)."""
-    return float(values[0]) if values.min() == values.max() else math.fsum(values) / len(values)
+    first = float(values[0])
+    return first if bool((values == first).all()) else math.fsum(values) / len(values)
 
 
 def _finite(samples: Sequence[float] | Floats) -> Floats:

@@ -211,7 +211,7 @@ fn active_bits(answer: &[u8]) -> Option<&[u8]> {
 }
 
 fn is_set(bits: &[u8], bit: usize) -> bool {
-    u32_at(bits, bit / 32 * 4).is_some_and(|word| word >> (bit % 32) & 1 == 1)
+    u32_at(bits, bit / 32 * 4).is_some_and(|word| (word >> (bit % 32)) & 1 == 1)
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub fn fresh_address() -> IpAddr {
 pub fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
     let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
     job["transport"]["kind"] = json!(transport);
+    // The one that every host lets ordinary users choose (net.ipv4.tcp_allowed_congestion_control).
+    job["transport"]["congestion"] = json!("reno");
     job["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify,
         "chunks": 1, "dial": "sequential", "transfers": 1});
     job["limits"]["virtual_ns"] = json!(PATIENCE.as_nanos() as u64);
