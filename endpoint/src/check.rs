@@ -30,6 +30,9 @@ const SCTP_MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
 /// `SCTP_RTOINFO` is in milliseconds.
 const RTO_UNIT_NS: u64 = 1_000_000;
 
+/// Far below the threads of tokio's blocking pool, and the streams every QUIC stack lets a peer open.
+const CHUNKS_MAX: u32 = 100;
+
 /// Reads a job and refuses an unsound one.
 pub fn load(file: &Path) -> Result<Job> {
     let text = fs::read(file).with_context(|| format!("read the job {}", file.display()))?;
@@ -65,10 +68,17 @@ pub fn problems(job: &Job) -> Vec<String> {
         TransportKind::Quic => {}
     }
     problems.refuse_what_is_not_done(job);
-    let Workload::Bulk { content, .. } = &job.workload;
+    let Workload::Bulk { content, chunks, transfers, .. } = &job.workload;
     if let Content::File { path, .. } = content {
         problems.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
     }
+    problems.require((1..=CHUNKS_MAX).contains(chunks), "workload.chunks", || {
+        format!("is {chunks}, this endpoint sends 1 to {CHUNKS_MAX} at once")
+    });
+    problems.require(*chunks == 1 || content.size_bytes() >= u64::from(*chunks), "workload.chunks", || {
+        format!("is {chunks}, but a content of {} bytes has no {chunks} parts", content.size_bytes())
+    });
+    problems.require(*transfers >= 1, "workload.transfers", || "is 0".to_owned());
     problems.0
 }
 
@@ -83,14 +93,14 @@ impl Problems {
 
     fn refuse_what_is_not_done(&mut self, job: &Job) {
         let transport = &job.transport;
-        let Workload::Bulk { chunks, transfers, .. } = &job.workload;
         let not_done = || "this endpoint cannot do it".to_owned();
         self.require(!job.capture, "capture", not_done);
         self.require(transport.kind != TransportKind::Mptcp, "transport.kind", not_done);
         self.require(transport.resume == Resume::None, "transport.resume", not_done);
         self.require(!transport.sctp.multihomed, "transport.sctp.multihomed", not_done);
-        self.require(*chunks == 1, "workload.chunks", not_done);
-        self.require(*transfers == 1, "workload.transfers", not_done);
+        let Workload::Bulk { chunks, .. } = &job.workload;
+        let shared = transport.kind == TransportKind::Sctp && transport.sctp.streams > 1 && *chunks > 1;
+        self.require(!shared, "workload.chunks", not_done);
     }
 
     fn check_path_count(&mut self, job: &Job) {
@@ -255,7 +265,7 @@ mod tests {
     #[test]
     fn every_problem_names_its_key() {
         type Spoil = fn(&mut Job);
-        let spoil: [(&str, Spoil); 14] = [
+        let spoil: [(&str, Spoil); 17] = [
             ("format", |job| job.format = 2),
             ("paths", |job| job.paths.push(job.paths[0].clone())),
             ("timeline[0].path", |job| job.timeline = vec![event(1, 1, Change::Outage {})]),
@@ -277,6 +287,18 @@ mod tests {
             ("paths[0].up.rate_bit_s", |job| job.paths[0].up.rate_bit_s = Some(0)),
             ("paths[0].down.reorder", |job| job.paths[0].down.delay_ns = 0),
             ("transport.buffer_bytes", |job| job.transport.buffer_bytes = u64::MAX),
+            ("workload.chunks", |job| {
+                let Workload::Bulk { chunks, .. } = &mut job.workload;
+                *chunks = CHUNKS_MAX + 1;
+            }),
+            ("workload.chunks", |job| {
+                let Workload::Bulk { content, chunks, .. } = &mut job.workload;
+                (*content, *chunks) = (Content::Seeded { seed: 1, size_bytes: 4 }, 5);
+            }),
+            ("workload.transfers", |job| {
+                let Workload::Bulk { transfers, .. } = &mut job.workload;
+                *transfers = 0;
+            }),
             ("workload.content.path", |job| {
                 let Workload::Bulk { content, .. } = &mut job.workload;
                 *content = Content::File { path: "relative".into(), size_bytes: 1 };

@@ -1,6 +1,7 @@
 //! What is sent: a file, or bytes made from a seed; and what becomes of it at the receiver.
 
 use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -10,13 +11,25 @@ use ring::digest::{Context as Hasher, SHA256};
 use crate::clock::Moment;
 use crate::job::Content;
 
-/// Reads a [`Content`] front to back, hashing what passes if asked to.
+/// Where a part lies in a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Bytes of the content before it.
+    pub offset_bytes: u64,
+    /// Its own bytes.
+    pub length_bytes: u64,
+}
+
+/// Reads a part of a [`Content`] front to back, hashing what passes if asked to.
 pub struct Reader {
     source: Source,
-    size_bytes: u64,
+    end: u64,
     position: u64,
     hasher: Option<Hasher>,
 }
+
+/// Bytes of the original hashed at once.
+const HASH_BLOCK_BYTES: usize = 1 << 20;
 
 enum Source {
     Seeded { seed: u64 },
@@ -24,21 +37,23 @@ enum Source {
 }
 
 impl Reader {
-    /// Opens the content.
+    /// Opens the content to read this part of it.
     ///
     /// # Errors
     /// A file that cannot be opened, or whose size is no longer the job's.
-    pub fn open(content: &Content, verify: bool) -> Result<Self> {
+    pub fn open(content: &Content, part: Part, verify: bool) -> Result<Self> {
         let source = match content {
             Content::Seeded { seed, .. } => Source::Seeded { seed: *seed },
-            Content::File { path, size_bytes } => open_file(path, *size_bytes)?,
+            Content::File { path, size_bytes } => open_file(path, *size_bytes, part.offset_bytes)?,
         };
-        Ok(Self { source, size_bytes: content.size_bytes(), position: 0, hasher: verify.then(new_hasher) })
+        let Part { offset_bytes, length_bytes } = part;
+        let end = offset_bytes + length_bytes;
+        Ok(Self { source, end, position: offset_bytes, hasher: verify.then(new_hasher) })
     }
 
     /// Bytes not read yet.
     pub fn remaining_bytes(&self) -> u64 {
-        self.size_bytes - self.position
+        self.end - self.position
     }
 
     /// Fills the buffer's front with the next bytes, as many as there are and fit; gives that part.
@@ -61,7 +76,8 @@ impl Reader {
         Ok(block)
     }
 
-    /// The file, when its bytes need not pass through this process: `sendfile(2)` will do.
+    /// The file, when its bytes need not pass through this process: `sendfile(2)` will do, from the file's own
+    /// position.
     pub fn sendable_file(&self) -> Option<&File> {
         match &self.source {
             Source::File { file, .. } if self.hasher.is_none() => Some(file),
@@ -177,6 +193,34 @@ impl Arrivals {
     }
 }
 
+/// Hex SHA-256 of each part of the original, read front to back in one go: not as the parts' senders read it.
+///
+/// # Arguments
+/// * `parts` - in order, without gaps, from the content's first byte to its last.
+///
+/// # Errors
+/// As [`Reader::open`] and [`Reader::read`].
+pub fn hash_parts(content: &Content, parts: &[Part]) -> Result<Vec<String>> {
+    let whole = Part { offset_bytes: 0, length_bytes: content.size_bytes() };
+    let mut original = Reader::open(content, whole, false)?;
+    let mut buffer = vec![0; HASH_BLOCK_BYTES];
+    let mut hashes = Vec::new();
+    for part in parts {
+        let mut hasher = new_hasher();
+        let mut left_bytes = part.length_bytes;
+        while left_bytes > 0 {
+            let length = left_bytes.min(HASH_BLOCK_BYTES as u64) as usize;
+            let block = original.read(&mut buffer[..length])?;
+            ensure!(!block.is_empty(), "the parts are longer than the content");
+            hasher.update(block);
+            left_bytes -= block.len() as u64;
+        }
+        hashes.push(hex_digest(hasher));
+    }
+    ensure!(original.remaining_bytes() == 0, "the parts are shorter than the content");
+    Ok(hashes)
+}
+
 /// Writes bytes as lower-case hex digits.
 pub fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -194,14 +238,15 @@ pub fn from_hex(text: &str) -> Result<Vec<u8>> {
         .collect()
 }
 
-fn open_file(path: &Path, size_bytes: u64) -> Result<Source> {
+fn open_file(path: &Path, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
     let name = path.display().to_string();
-    let file = File::open(path).with_context(|| format!("opening {name} to send it"))?;
+    let mut file = File::open(path).with_context(|| format!("opening {name} to send it"))?;
     let found = file.metadata().with_context(|| format!("reading the size of {name}"))?.len();
     ensure!(
         found == size_bytes,
         "{name} has {found} bytes, but had {size_bytes} when the run was planned: leave it unchanged, or plan again"
     );
+    file.seek(SeekFrom::Start(offset_bytes)).with_context(|| format!("going to byte {offset_bytes} of {name}"))?;
     Ok(Source::File { file, name })
 }
 
@@ -249,8 +294,12 @@ fn seeded_word(seed: u64, index: u64) -> u64 {
 mod tests {
     use super::*;
 
+    fn whole(content: &Content) -> Part {
+        Part { offset_bytes: 0, length_bytes: content.size_bytes() }
+    }
+
     fn read_in_blocks(content: &Content, block_bytes: usize) -> (Vec<u8>, Option<String>) {
-        let mut reader = Reader::open(content, true).unwrap();
+        let mut reader = Reader::open(content, whole(content), true).unwrap();
         let mut buffer = vec![0; block_bytes];
         let mut all = Vec::new();
         while reader.remaining_bytes() > 0 {
@@ -301,6 +350,24 @@ mod tests {
     }
 
     #[test]
+    fn parts_read_apart_are_the_parts_of_the_whole() {
+        let content = Content::Seeded { seed: 7, size_bytes: 1001 };
+        let parts =
+            [(0, 333), (333, 333), (666, 335)].map(|(offset_bytes, length_bytes)| Part { offset_bytes, length_bytes });
+        let read = |part| {
+            let mut reader = Reader::open(&content, part, true).unwrap();
+            let mut buffer = [0; 400];
+            let bytes = reader.read(&mut buffer).unwrap().to_vec();
+            assert_eq!(reader.remaining_bytes(), 0);
+            (bytes, reader.into_sha256().unwrap())
+        };
+        let (bytes, hashes): (Vec<_>, Vec<_>) = parts.map(read).into_iter().unzip();
+        assert_eq!(bytes.concat(), read_in_blocks(&content, 64).0);
+        assert_eq!(hash_parts(&content, &parts).unwrap(), hashes);
+        assert!(hash_parts(&content, &parts[..2]).is_err());
+    }
+
+    #[test]
     fn sink_hashes_as_the_reader_does() {
         let (bytes, sha256) = read_in_blocks(&Content::Seeded { seed: 3, size_bytes: 999 }, 100);
         let mut sink = Sink::new(999, true);
@@ -327,7 +394,8 @@ mod tests {
     fn a_file_that_changed_is_refused() {
         let path = std::env::temp_dir().join(format!("netwarp-content-{}", std::process::id()));
         std::fs::write(&path, b"four").unwrap();
-        let refused = Reader::open(&Content::File { path: path.clone(), size_bytes: 5 }, false).err().unwrap();
+        let wrong = Content::File { path: path.clone(), size_bytes: 5 };
+        let refused = Reader::open(&wrong, whole(&wrong), false).err().unwrap();
         let right = Content::File { path: path.clone(), size_bytes: 4 };
         assert_eq!(read_in_blocks(&right, 3).0, b"four");
         std::fs::remove_file(&path).unwrap();

@@ -11,8 +11,9 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use crate::calibration;
+use crate::content::hash_parts;
 use crate::control::{Message, Order};
-use crate::job::{FORMAT, Job};
+use crate::job::{FORMAT, Job, Workload};
 use crate::journal::Journal;
 use crate::network::Network;
 use crate::probe;
@@ -20,7 +21,8 @@ use crate::record::{ClockKind, Failure, Record, Side};
 use crate::role_process::{Event, RoleProcess, name};
 use crate::timeline::Timeline;
 use crate::topology::{self, Namespace};
-use crate::verify;
+use crate::verify::{self, Expected};
+use crate::workload::layout::Layout;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -51,10 +53,21 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
     for record in probe::probe(&mut network, job, clock).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
-    match verify::difference(&transfers, &job.workload) {
+    let expected = expected(job).stage("verify")?;
+    match verify::difference(&transfers, &expected) {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
     }
+}
+
+/// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
+/// not notice that the parts are not the whole.
+fn expected(job: &Job) -> Result<Expected> {
+    let Workload::Bulk { content, verify, chunks, transfers, .. } = &job.workload;
+    let parts = Layout::of(job).parts();
+    let sha256 = (*verify && *chunks > 1).then(|| hash_parts(content, &parts)).transpose()?;
+    let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
+    Ok(Expected { transfers: *transfers, chunks_bytes, sha256 })
 }
 
 fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {

@@ -41,13 +41,11 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let run = Arc::new(Run { job, epoch_ns, server });
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
-    let mut connections = 0;
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let (handshake, run, finished, index) = (accepted?, run.clone(), finished.clone(), connections);
-                served.spawn(async move { workload::serve(&run, handshake.await?, index, finished).await });
-                connections += 1;
+                let (handshake, run, finished) = (accepted?, run.clone(), finished.clone());
+                served.spawn(async move { workload::serve(&run, handshake.await?, finished).await });
             }
             Some(records) = served.join_next() => link.write(records.context("serving a client")??)?,
             order = link.next() => match order? {
@@ -67,8 +65,8 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, certificate) = link.begin().await?;
     let certificate = certificate.as_deref().map(from_hex).transpose().context("reading the server's certificate")?;
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
-    let run = Run { job, epoch_ns, server };
-    let records = workload::drive(&run, &*dialer).await?;
+    let run = Arc::new(Run { job, epoch_ns, server });
+    let records = workload::drive(&run, &dialer).await?;
     link.write(records)
 }
 

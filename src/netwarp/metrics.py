@@ -96,10 +96,11 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
         return Failure(stage="endpoint", message="the records stop before the run's end")
     if end.failure is not None:
         return end.failure
-    wanted_bytes = job.workload.content.size_bytes
+    wanted_bytes = job.workload.content.size_bytes * job.workload.transfers
     hashes = set()
     for side in ("client", "server"):
         moved = [transfer for transfer in _transfers(records) if transfer.side == side]
+        moved.sort(key=lambda transfer: (transfer.transfer, transfer.chunk))
         moved_bytes = sum(transfer.bytes for transfer in moved)
         if moved_bytes != wanted_bytes:
             message = f"the {side} recorded {moved_bytes} of {wanted_bytes} bytes"

@@ -18,7 +18,7 @@ use crate::content::{Reader, Sink};
 
 /// One of the kernel's stream transports, configured.
 pub trait Protocol: Send + Sync + 'static {
-    /// A connection's one stream.
+    /// One of a connection's streams.
     type Stream: ByteStream;
 
     /// What messages call it.
@@ -27,8 +27,8 @@ pub trait Protocol: Send + Sync + 'static {
     /// A socket with all options set that must be set before connecting or listening.
     fn socket(&self, peer: SocketAddr) -> Result<Socket>;
 
-    /// Does what is left to do, such as a TLS handshake, when the kernel has the connection.
-    fn establish(&self, socket: Arc<Socket>) -> Result<Self::Stream>;
+    /// Does what is left to do, such as a TLS handshake, when the kernel has the connection. Gives all its streams.
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<Self::Stream>>;
 
     /// DER of the certificate a server presents.
     fn certificate(&self) -> Option<&[u8]> {
@@ -36,7 +36,7 @@ pub trait Protocol: Send + Sync + 'static {
     }
 }
 
-/// The one stream of a kernel connection; all calls block.
+/// A stream of a kernel connection; all calls block.
 pub trait ByteStream: Send + 'static {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
@@ -122,17 +122,18 @@ impl<P: Protocol> super::Listener for Listener<P> {
 
 fn established<P: Protocol>(protocol: &P, socket: Socket, start: Moment) -> Result<Box<dyn super::Connection>> {
     let socket = Arc::new(socket);
-    let stream = protocol.establish(socket.clone())?;
+    let streams = protocol.establish(socket.clone())?;
     let connected = Moment::now();
-    let stream = Arc::new(Mutex::new(stream));
-    Ok(Box::new(Connection { name: P::NAME, socket, stream, stream_given: false, start, connected }))
+    let streams = streams.into_iter().map(|stream| Arc::new(Mutex::new(stream))).collect();
+    Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected }))
 }
 
 struct Connection<S> {
     name: &'static str,
     socket: Arc<Socket>,
-    stream: Arc<Mutex<S>>,
-    stream_given: bool,
+    streams: Vec<Arc<Mutex<S>>>,
+    /// How many of them are in use.
+    given: usize,
     start: Moment,
     connected: Moment,
 }
@@ -148,17 +149,18 @@ impl<S: ByteStream> super::Connection for Connection<S> {
 
     fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
         Box::pin(async {
-            if self.stream_given {
-                bail!("a connection over {} carries one stream: open a connection for each", self.name);
-            }
-            self.stream_given = true;
-            Ok(Box::new(Stream(self.stream.clone())) as Box<dyn super::Stream>)
+            let Some(stream) = self.streams.get(self.given).cloned() else {
+                bail!("a connection over {} has no more than {} streams", self.name, self.given);
+            };
+            let index = self.given as u32;
+            self.given += 1;
+            Ok(Box::new(Stream { stream, index }) as Box<dyn super::Stream>)
         })
     }
 
     fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
         Box::pin(async {
-            if !self.stream_given {
+            if self.given < self.streams.len() {
                 return self.open_stream().await.map(Some);
             }
             // Registered for this wait alone: an event loop that watches it all the time wakes up for each packet.
@@ -174,7 +176,7 @@ impl<S: ByteStream> super::Connection for Connection<S> {
     }
 
     fn report(&self) -> Result<Report> {
-        self.stream.lock().expect("no holder panics").report()
+        self.streams[0].lock().expect("no holder panics").report()
     }
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {
@@ -187,19 +189,22 @@ impl<S: ByteStream> super::Connection for Connection<S> {
     }
 }
 
-struct Stream<S>(Arc<Mutex<S>>);
+struct Stream<S> {
+    stream: Arc<Mutex<S>>,
+    index: u32,
+}
 
 impl<S: ByteStream> Stream<S> {
     /// Runs blocking work on the stream, off the event loop.
     fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Pending<'static, T> {
-        let stream = self.0.clone();
+        let stream = self.stream.clone();
         Box::pin(offload(move || work(&mut stream.lock().expect("no holder panics"))))
     }
 }
 
 impl<S: ByteStream> super::Stream for Stream<S> {
     fn index(&self) -> u32 {
-        0
+        self.index
     }
 
     fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {

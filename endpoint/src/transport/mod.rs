@@ -19,12 +19,13 @@ mod udp;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::clock::Moment;
 use crate::content::{Gap, Reader, Sink};
-use crate::job::{Job, TransportKind};
+use crate::job::{Job, Transport, TransportKind};
 use crate::record::{Settings, Stats};
 
 /// The port every server listens on.
@@ -127,6 +128,15 @@ pub struct Received {
     pub sha256: Option<String>,
 }
 
+/// The most streams one connection can have at once. Of transports with one, a workload opens several connections.
+pub fn streams_at_most(transport: &Transport) -> u32 {
+    match transport.kind {
+        TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp => 1,
+        TransportKind::Sctp => transport.sctp.streams.into(),
+        TransportKind::Quic => u32::MAX,
+    }
+}
+
 /// The client's end of the job's transport.
 ///
 /// # Arguments
@@ -134,13 +144,13 @@ pub struct Received {
 ///
 /// # Errors
 /// Options the transport does not have.
-pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Box<dyn Dialer>> {
+pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
     let trusted = || certificate.context("the server's certificate is missing from the order to begin");
     Ok(match job.transport.kind {
-        TransportKind::Tcp => Box::new(kernel::Dialer::new(tcp::Tcp::new(job))),
-        TransportKind::Tls => Box::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?)),
-        TransportKind::Sctp => Box::new(kernel::Dialer::new(sctp::Sctp::new(job)?)),
-        TransportKind::Quic => Box::new(quic::Dialer::new(job, server, trusted()?)?),
+        TransportKind::Tcp => Arc::new(kernel::Dialer::new(tcp::Tcp::new(job))),
+        TransportKind::Tls => Arc::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?)),
+        TransportKind::Sctp => Arc::new(kernel::Dialer::new(sctp::Sctp::new(job)?)),
+        TransportKind::Quic => Arc::new(quic::Dialer::new(job, server, trusted()?)?),
         TransportKind::Mptcp => bail!("this endpoint has no MPTCP"),
     })
 }

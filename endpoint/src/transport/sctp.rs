@@ -75,12 +75,12 @@ impl Protocol for Sctp {
         Ok(socket)
     }
 
-    fn establish(&self, socket: Arc<Socket>) -> Result<SctpStream> {
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {
         let status = status(&socket)?;
         check_association(&socket, &status, &self.options.sctp)?;
         let order = needs_order(&self.options.sctp).then(Order::default);
         let initial_window_bytes = PeerAddress::of(&status).congestion_window_bytes;
-        Ok(SctpStream { socket, options: self.options.clone(), initial_window_bytes, order })
+        Ok(vec![SctpStream { socket, options: self.options.clone(), initial_window_bytes, order }])
     }
 }
 

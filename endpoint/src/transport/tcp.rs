@@ -51,8 +51,8 @@ impl Protocol for Tcp {
         Ok(socket)
     }
 
-    fn establish(&self, socket: Arc<Socket>) -> Result<TcpStream> {
-        Ok(TcpStream { socket, options: self.options.clone() })
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
+        Ok(vec![TcpStream { socket, options: self.options.clone() }])
     }
 }
 

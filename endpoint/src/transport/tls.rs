@@ -44,10 +44,10 @@ impl Protocol for Client {
         self.tcp.socket(peer)
     }
 
-    fn establish(&self, socket: Arc<Socket>) -> Result<TlsStream> {
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TlsStream>> {
         let name = ServerName::try_from(SERVER_NAME).context("naming the server")?;
         let session = ClientConnection::new(self.config.clone(), name).context("starting a TLS client")?;
-        TlsStream::handshake(socket, session.into(), &self.options)
+        Ok(vec![TlsStream::handshake(socket, session.into(), &self.options)?])
     }
 }
 
@@ -80,9 +80,9 @@ impl Protocol for Server {
         self.tcp.socket(peer)
     }
 
-    fn establish(&self, socket: Arc<Socket>) -> Result<TlsStream> {
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TlsStream>> {
         let session = ServerConnection::new(self.config.clone()).context("starting a TLS server")?;
-        TlsStream::handshake(socket, session.into(), &self.options)
+        Ok(vec![TlsStream::handshake(socket, session.into(), &self.options)?])
     }
 
     fn certificate(&self) -> Option<&[u8]> {

@@ -1,16 +1,30 @@
-//! `bulk`: one content, over one stream of one connection.
+//! `bulk`: one content, whole or in chunks that travel at once, once or several times.
 //!
-//! The client opens the stream with a [`Request`]. The content follows: from the server (`down`), or straight from the
-//! client (`up`). Its receiver confirms the last byte with one byte of its own, and the sender closes nothing before
-//! it has that: no byte can be lost at close, whatever the transport does there.
+//! The client dials, waits until all connections of the transfer stand, then opens their streams and asks on each for
+//! its chunks ([`Request`]). The chunk follows: from the server (`down`), or straight from the client (`up`). Its
+//! receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has that: no byte
+//! can be lost at close, whatever the transport does there.
+//!
+//! That all connections stand before any content moves is kim-2022's order: it tells of connection time that adds up
+//! over the connections and puts off the end of the transfer by as much.
+//!
+//! The receiver needs no memory to merge the chunks: each has its place in the content, stated in the request, and
+//! [`crate::verify`] holds each chunk's hash against the original's.
 
-use anyhow::{Context as _, Result, bail, ensure};
+mod request;
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
+use self::request::{REQUEST_BYTES, Request};
+use super::layout::Layout;
 use super::{Run, connection_record};
 use crate::clock::Moment;
 use crate::content::{Gap, Reader, Sink};
-use crate::job::{Content, Heading, Workload};
+use crate::job::{Content, Dial, Heading, Workload};
 use crate::record::{Record, Side};
 use crate::transport::{Connection, Dialer, Received, Stream};
 
@@ -21,16 +35,13 @@ const CONFIRMATION: u8 = 0x06;
 ///
 /// # Errors
 /// Whatever kept the content from arriving.
-pub async fn drive(run: &Run, dialer: &dyn Dialer) -> Result<Vec<Record>> {
-    let bulk = Bulk::of(run, Side::Client, 0);
-    let mut connection = dialer.dial(run.server).await?;
-    let mut stream = connection.open_stream().await?;
-    stream.send(&bulk.request().encode()).await.context("sending the request")?;
-    let transfer = bulk.transfer(&mut *stream).await?;
-    stream.finish().await?;
-    let records = vec![connection_record(run, Side::Client, 0, &*connection, connection.report()?), transfer];
-    drop(stream);
-    connection.close().await?;
+pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
+    let bulk = Bulk::of(run, Side::Client);
+    let Workload::Bulk { transfers, .. } = &run.job.workload;
+    let mut records = Vec::new();
+    for transfer in 0..*transfers {
+        records.append(&mut bulk.drive(dialer, transfer).await?);
+    }
     Ok(records)
 }
 
@@ -39,32 +50,40 @@ pub async fn drive(run: &Run, dialer: &dyn Dialer) -> Result<Vec<Record>> {
 /// # Errors
 /// Whatever kept the content from arriving.
 pub async fn serve(
-    run: &Run,
+    run: &Arc<Run>,
     mut connection: Box<dyn Connection>,
-    index: u32,
     mut finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
-    let bulk = Bulk::of(run, Side::Server, index);
-    let mut transfers = Vec::new();
-    let mut report = None;
-    loop {
+    let bulk = Bulk::of(run, Side::Server);
+    let mut lanes = JoinSet::new();
+    for _ in 0..bulk.layout.streams {
         let accepted = tokio::select! {
             accepted = connection.accept_stream() => accepted?,
             () = finished(&mut finish) => None,
         };
-        let Some(mut stream) = accepted else { break };
-        bulk.receive_request(&mut *stream).await?;
-        transfers.push(bulk.transfer(&mut *stream).await?);
-        // Asked now: an SCTP association has nothing left to say once its peer has shut it down.
-        report = Some(connection.report()?);
+        let Some(stream) = accepted else { break };
+        lanes.spawn(bulk.clone().answer(stream));
+    }
+    let mut served = gather(lanes).await?;
+    served.sort_by_key(|lane| lane.first_chunk);
+    let first = served.first().context("the client closed the connection without asking for anything")?;
+    let (transfer, index) = (first.transfer, bulk.layout.connection(first.transfer, first.first_chunk));
+    // Asked now: an SCTP association has nothing left to say once its peer has shut it down.
+    let mut records = vec![connection_record(run, Side::Server, index, transfer, &*connection, connection.report()?)];
+    for lane in served {
+        ensure!(lane.transfer == transfer, "one connection was asked for transfers {transfer} and {}", lane.transfer);
+        records.extend(lane.records);
+        let mut stream = lane.stream;
         tokio::select! {
-            finished = stream.finish() => finished?,
+            ended = stream.finish() => ended?,
             () = finished(&mut finish) => {}
         }
     }
-    let report = report.context("the client closed the connection without asking for anything")?;
-    let mut records = vec![connection_record(run, Side::Server, index, &*connection, report)];
-    records.append(&mut transfers);
+    let surplus = tokio::select! {
+        accepted = connection.accept_stream() => accepted?,
+        () = finished(&mut finish) => None,
+    };
+    ensure!(surplus.is_none(), "the client opened more than {} streams on a connection", bulk.layout.streams);
     Ok(records)
 }
 
@@ -76,140 +95,219 @@ async fn finished(finish: &mut watch::Receiver<bool>) {
     }
 }
 
-/// One side of the workload.
-struct Bulk<'a> {
-    run: &'a Run,
-    side: Side,
-    connection: u32,
-    direction: Heading,
-    content: &'a Content,
-    verify: bool,
+/// What all tasks gave; the first error ends the wait.
+async fn gather<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    while let Some(one) = tasks.join_next().await {
+        all.push(one.context("a task panicked")??);
+    }
+    Ok(all)
 }
 
-impl<'a> Bulk<'a> {
-    fn of(run: &'a Run, side: Side, connection: u32) -> Self {
-        let Workload::Bulk { direction, content, verify, .. } = &run.job.workload;
-        Self { run, side, connection, direction: *direction, content, verify: *verify }
+/// One side of the workload.
+#[derive(Clone)]
+struct Bulk {
+    run: Arc<Run>,
+    side: Side,
+    layout: Layout,
+}
+
+/// What a server did on one stream.
+struct Served {
+    stream: Box<dyn Stream>,
+    transfer: u32,
+    first_chunk: u32,
+    records: Vec<Record>,
+}
+
+impl Bulk {
+    fn of(run: &Arc<Run>, side: Side) -> Self {
+        Self { run: run.clone(), side, layout: Layout::of(&run.job) }
     }
 
-    fn request(&self) -> Request {
-        Request { direction: self.direction, size_bytes: self.content.size_bytes() }
+    /// The client's part of one transfer.
+    async fn drive(&self, dialer: &Arc<dyn Dialer>, transfer: u32) -> Result<Vec<Record>> {
+        let mut working = JoinSet::new();
+        for (number, connection) in (0..).zip(self.dial(dialer).await?) {
+            working.spawn(self.clone().ask(connection, transfer, number));
+        }
+        let mut carried = gather(working).await?;
+        carried.sort_by_key(|(number, _)| *number);
+        Ok(carried.into_iter().flat_map(|(_, records)| records).collect())
     }
 
-    async fn receive_request(&self, stream: &mut dyn Stream) -> Result<()> {
+    /// Opens all connections of a transfer, in order; ready when the last is connected.
+    async fn dial(&self, dialer: &Arc<dyn Dialer>) -> Result<Vec<Box<dyn Connection>>> {
+        let Workload::Bulk { dial, .. } = &self.run.job.workload;
+        let mut connections = Vec::new();
+        match dial {
+            Dial::Sequential => {
+                for _ in 0..self.layout.connections {
+                    connections.push(dialer.dial(self.run.server).await?);
+                }
+            }
+            Dial::Parallel => {
+                let mut dialling = JoinSet::new();
+                for number in 0..self.layout.connections {
+                    let (dialer, server) = (dialer.clone(), self.run.server);
+                    dialling.spawn(async move { Ok((number, dialer.dial(server).await?)) });
+                }
+                let mut dialled = gather(dialling).await?;
+                dialled.sort_by_key(|(number, _)| *number);
+                connections.extend(dialled.into_iter().map(|(_, connection)| connection));
+            }
+        }
+        Ok(connections)
+    }
+
+    /// The client's part on one connection, the `number`-th of its transfer, which it gives back with the records.
+    async fn ask(self, mut connection: Box<dyn Connection>, transfer: u32, number: u32) -> Result<(u32, Vec<Record>)> {
+        let mut lanes = JoinSet::new();
+        for place in 0..self.layout.streams {
+            let mut stream = connection.open_stream().await?;
+            let (bulk, lane) = (self.clone(), number * self.layout.streams + place);
+            lanes.spawn(async move {
+                let records = bulk.carry(&mut *stream, transfer, lane).await?;
+                stream.finish().await?;
+                Ok((lane, records))
+            });
+        }
+        let mut carried = gather(lanes).await?;
+        carried.sort_by_key(|(lane, _)| *lane);
+        let index = self.layout.connection(transfer, number * self.layout.streams);
+        let report = connection.report()?;
+        let mut records = vec![connection_record(&self.run, Side::Client, index, transfer, &*connection, report)];
+        records.extend(carried.into_iter().flat_map(|(_, records)| records));
+        connection.close().await?;
+        Ok((number, records))
+    }
+
+    /// The server's part on one stream: the first request says which lane it is.
+    async fn answer(self, mut stream: Box<dyn Stream>) -> Result<Served> {
         let mut encoded = [0; REQUEST_BYTES];
         stream.receive(&mut encoded).await.context("receiving the request")?;
-        let (asked, expected) = (Request::decode(&encoded)?, self.request());
-        ensure!(asked == expected, "the client asks for {asked:?}, but the server's job is {expected:?}");
-        Ok(())
+        let Request { transfer, chunk, .. } = self.check(&encoded, |_, chunk| chunk < self.layout.lanes())?;
+        let records = self.carry(&mut *stream, transfer, chunk).await?;
+        Ok(Served { stream, transfer, first_chunk: chunk, records })
     }
 
-    async fn transfer(&self, stream: &mut dyn Stream) -> Result<Record> {
-        match (self.side, self.direction) {
-            (Side::Server, Heading::Down) | (Side::Client, Heading::Up) => self.send(stream).await,
-            (Side::Client, Heading::Down) | (Side::Server, Heading::Up) => self.receive(stream).await,
+    /// Carries a lane's chunks, one after another, without waiting for the peer's word in between.
+    async fn carry(&self, stream: &mut dyn Stream, transfer: u32, lane: u32) -> Result<Vec<Record>> {
+        match (self.side, self.direction()) {
+            (Side::Server, Heading::Down) | (Side::Client, Heading::Up) => self.send(stream, transfer, lane).await,
+            (Side::Client, Heading::Down) | (Side::Server, Heading::Up) => self.receive(stream, transfer, lane).await,
         }
     }
 
-    async fn send(&self, stream: &mut dyn Stream) -> Result<Record> {
-        let content = Reader::open(self.content, self.verify)?;
-        let sent = stream.send_content(content).await.context("sending the content")?;
-        let mut confirmation = [0];
-        stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
-        ensure!(confirmation == [CONFIRMATION], "the receiver answered {confirmation:?} instead of a confirmation");
-        Ok(self.record(stream, sent.first_byte, Moment::now(), sent.sha256, None))
+    async fn send(&self, stream: &mut dyn Stream, transfer: u32, lane: u32) -> Result<Vec<Record>> {
+        let mut all_sent = Vec::new();
+        for chunk in self.layout.chunks_of(lane) {
+            self.agree(stream, transfer, chunk, lane).await?;
+            let content = Reader::open(self.content(), self.layout.part(chunk), self.verify())?;
+            all_sent.push((chunk, stream.send_content(content).await.context("sending the content")?));
+        }
+        let mut records = Vec::new();
+        for (chunk, sent) in all_sent {
+            let mut confirmation = [0];
+            stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
+            ensure!(confirmation == [CONFIRMATION], "the receiver answered {confirmation:?}, which confirms nothing");
+            records.push(self.record(stream, (transfer, chunk), sent.first_byte, Moment::now(), sent.sha256, None));
+        }
+        Ok(records)
     }
 
-    async fn receive(&self, stream: &mut dyn Stream) -> Result<Record> {
-        let sink =
-            Sink::new(self.content.size_bytes(), self.verify).watching_arrivals(!self.run.job.timeline.is_empty());
-        let received = stream.receive_content(sink).await.context("receiving the content")?;
-        stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
-        let Received { first_byte, last_byte, longest_gap, sha256 } = received;
-        Ok(self.record(stream, first_byte, last_byte, sha256, longest_gap))
+    async fn receive(&self, stream: &mut dyn Stream, transfer: u32, lane: u32) -> Result<Vec<Record>> {
+        if self.side == Side::Client {
+            for chunk in self.layout.chunks_of(lane) {
+                self.agree(stream, transfer, chunk, lane).await?;
+            }
+        }
+        let mut records = Vec::new();
+        for chunk in self.layout.chunks_of(lane) {
+            if self.side == Side::Server {
+                self.agree(stream, transfer, chunk, lane).await?;
+            }
+            let sink = Sink::new(self.layout.part(chunk).length_bytes, self.verify())
+                .watching_arrivals(!self.run.job.timeline.is_empty());
+            let received = stream.receive_content(sink).await.context("receiving the content")?;
+            stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
+            let Received { first_byte, last_byte, longest_gap, sha256 } = received;
+            records.push(self.record(stream, (transfer, chunk), first_byte, last_byte, sha256, longest_gap));
+        }
+        Ok(records)
+    }
+
+    /// The client asks for a chunk, the server hears it; the lane's first request it has heard before.
+    async fn agree(&self, stream: &mut dyn Stream, transfer: u32, chunk: u32, lane: u32) -> Result<()> {
+        match self.side {
+            Side::Client => {
+                let request = self.request(transfer, chunk).encode();
+                stream.send(&request).await.context("sending the request")
+            }
+            Side::Server if chunk == lane => Ok(()),
+            Side::Server => {
+                let mut encoded = [0; REQUEST_BYTES];
+                stream.receive(&mut encoded).await.context("receiving the request")?;
+                self.check(&encoded, |of, asked| (of, asked) == (transfer, chunk)).map(drop)
+            }
+        }
+    }
+
+    fn request(&self, transfer: u32, chunk: u32) -> Request {
+        Request { direction: self.direction(), transfer, chunk, part: self.layout.part(chunk) }
+    }
+
+    /// A request as the server's job has it, for one of the chunks `expected` here.
+    fn check(&self, encoded: &[u8; REQUEST_BYTES], expected: impl FnOnce(u32, u32) -> bool) -> Result<Request> {
+        let Workload::Bulk { transfers, .. } = &self.run.job.workload;
+        let asked = Request::decode(encoded)?;
+        ensure!(
+            asked.transfer < *transfers && expected(asked.transfer, asked.chunk),
+            "the client asks for {asked:?} on a stream that is not to carry it"
+        );
+        let ours = self.request(asked.transfer, asked.chunk);
+        ensure!(asked == ours, "the client asks for {asked:?}, but the server's job is {ours:?}");
+        Ok(asked)
+    }
+
+    fn direction(&self) -> Heading {
+        let Workload::Bulk { direction, .. } = &self.run.job.workload;
+        *direction
+    }
+
+    fn content(&self) -> &Content {
+        let Workload::Bulk { content, .. } = &self.run.job.workload;
+        content
+    }
+
+    fn verify(&self) -> bool {
+        let Workload::Bulk { verify, .. } = &self.run.job.workload;
+        *verify
     }
 
     fn record(
         &self,
         stream: &dyn Stream,
+        (transfer, chunk): (u32, u32),
         first_byte: Moment,
         last_byte: Moment,
         sha256: Option<String>,
         longest_gap: Option<Gap>,
     ) -> Record {
+        let lane = chunk % self.layout.lanes();
         Record::Transfer {
             side: self.side,
-            connection: self.connection,
+            connection: self.layout.connection(transfer, lane),
             stream: stream.index(),
-            transfer: 0,
-            chunk: 0,
-            direction: self.direction,
-            bytes: self.content.size_bytes(),
+            transfer,
+            chunk,
+            direction: self.direction(),
+            bytes: self.layout.part(chunk).length_bytes,
             first_byte_ns: first_byte.since(self.run.epoch_ns),
             last_byte_ns: last_byte.since(self.run.epoch_ns),
             sha256,
             longest_gap_ns: longest_gap.map(|gap| gap.length_ns),
             longest_gap_at_ns: longest_gap.map(|gap| gap.start.since(self.run.epoch_ns)),
-        }
-    }
-}
-
-/// Name and version of the protocol.
-const MAGIC: [u8; 8] = *b"netwarp\x01";
-const REQUEST_BYTES: usize = MAGIC.len() + 1 + size_of::<u64>();
-
-/// What the client asks for: magic, direction (0 down, 1 up), content length in big endian.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Request {
-    direction: Heading,
-    size_bytes: u64,
-}
-
-impl Request {
-    fn encode(&self) -> [u8; REQUEST_BYTES] {
-        let mut encoded = [0; REQUEST_BYTES];
-        let (magic, rest) = encoded.split_at_mut(MAGIC.len());
-        magic.copy_from_slice(&MAGIC);
-        rest[0] = match self.direction {
-            Heading::Down => 0,
-            Heading::Up => 1,
-        };
-        rest[1..].copy_from_slice(&self.size_bytes.to_be_bytes());
-        encoded
-    }
-
-    fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
-        let (magic, rest) = encoded.split_at(MAGIC.len());
-        ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
-        let direction = match rest[0] {
-            0 => Heading::Down,
-            1 => Heading::Up,
-            other => bail!("the client asks for direction {other}"),
-        };
-        let size_bytes = u64::from_be_bytes(rest[1..].try_into().expect("eight bytes are left"));
-        Ok(Self { direction, size_bytes })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_survive_the_round_trip() {
-        for (direction, size_bytes) in [(Heading::Down, 0), (Heading::Up, u64::MAX), (Heading::Down, 10_000_000)] {
-            let request = Request { direction, size_bytes };
-            assert_eq!(Request::decode(&request.encode()).unwrap(), request);
-        }
-    }
-
-    #[test]
-    fn other_protocols_are_refused() {
-        let good = Request { direction: Heading::Up, size_bytes: 1 }.encode();
-        for at in [0, 7, 8] {
-            let mut bad = good;
-            bad[at] ^= 0x40;
-            assert!(Request::decode(&bad).is_err(), "byte {at}");
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What travels. Each workload is written once for each side, against [`crate::transport`]'s interface.
 
 mod bulk;
+pub mod layout;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::Result;
 use tokio::sync::watch;
@@ -26,33 +28,39 @@ pub struct Run {
 ///
 /// # Errors
 /// Whatever kept the workload from being done in full.
-pub async fn drive(run: &Run, dialer: &dyn Dialer) -> Result<Vec<Record>> {
+pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     match &run.job.workload {
         Workload::Bulk { .. } => bulk::drive(run, dialer).await,
     }
 }
 
-/// The server's part, on its `index`-th connection. Gives its records when the client has closed the connection, or
+/// The server's part on one connection. Gives its records when the client has closed the connection, or
 /// when `finish` says that no client needs anything any more.
 ///
 /// # Errors
 /// Whatever kept the workload from being done in full.
 pub async fn serve(
-    run: &Run,
+    run: &Arc<Run>,
     connection: Box<dyn Connection>,
-    index: u32,
     finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
     match &run.job.workload {
-        Workload::Bulk { .. } => bulk::serve(run, connection, index, finish).await,
+        Workload::Bulk { .. } => bulk::serve(run, connection, finish).await,
     }
 }
 
-fn connection_record(run: &Run, side: Side, index: u32, connection: &dyn Connection, report: Report) -> Record {
+fn connection_record(
+    run: &Run,
+    side: Side,
+    index: u32,
+    transfer: u32,
+    connection: &dyn Connection,
+    report: Report,
+) -> Record {
     Record::Connection {
         side,
         connection: index,
-        transfer: 0,
+        transfer,
         resumed: Resume::None,
         start_ns: connection.start().since(run.epoch_ns),
         connected_ns: connection.connected().since(run.epoch_ns),

@@ -1,0 +1,97 @@
+//! What the client of `bulk` asks for, as it travels.
+
+use anyhow::{Result, bail, ensure};
+
+use crate::content::Part;
+use crate::job::Heading;
+
+/// Name and version of the protocol.
+const MAGIC: [u8; 8] = *b"netwarp\x02";
+
+/// Length of a request.
+pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 2 * size_of::<u32>() + 2 * size_of::<u64>();
+
+/// One chunk, named so that both ends agree whatever order connections and streams arrive in.
+///
+/// On the wire: magic, direction (0 down, 1 up), transfer, chunk, offset, length; big endian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Which way the content goes.
+    pub direction: Heading,
+    /// Which of the run's transfers.
+    pub transfer: u32,
+    /// Which chunk of it.
+    pub chunk: u32,
+    /// Where the chunk lies in the content.
+    pub part: Part,
+}
+
+impl Request {
+    /// As it travels.
+    pub fn encode(&self) -> [u8; REQUEST_BYTES] {
+        let direction = match self.direction {
+            Heading::Down => 0,
+            Heading::Up => 1,
+        };
+        let fields: [&[u8]; 6] = [
+            &MAGIC,
+            &[direction],
+            &self.transfer.to_be_bytes(),
+            &self.chunk.to_be_bytes(),
+            &self.part.offset_bytes.to_be_bytes(),
+            &self.part.length_bytes.to_be_bytes(),
+        ];
+        fields.concat().try_into().expect("the fields' lengths make up the request's")
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    ///
+    /// # Errors
+    /// Another protocol or version of it.
+    pub fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
+        let (magic, mut rest) = encoded.split_at(MAGIC.len());
+        ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
+        let direction = match take(&mut rest) {
+            [0] => Heading::Down,
+            [1] => Heading::Up,
+            [other] => bail!("the client asks for direction {other}"),
+        };
+        let transfer = u32::from_be_bytes(take(&mut rest));
+        let chunk = u32::from_be_bytes(take(&mut rest));
+        let offset_bytes = u64::from_be_bytes(take(&mut rest));
+        let length_bytes = u64::from_be_bytes(take(&mut rest));
+        Ok(Self { direction, transfer, chunk, part: Part { offset_bytes, length_bytes } })
+    }
+}
+
+fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
+    let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
+    *rest = after;
+    *field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(direction: Heading) -> Request {
+        let part = Part { offset_bytes: 1 << 40, length_bytes: u64::MAX };
+        Request { direction, transfer: 1, chunk: 0x0102_0304, part }
+    }
+
+    #[test]
+    fn requests_survive_the_round_trip() {
+        for direction in [Heading::Down, Heading::Up] {
+            assert_eq!(Request::decode(&request(direction).encode()).unwrap(), request(direction));
+        }
+    }
+
+    #[test]
+    fn other_protocols_are_refused() {
+        for at in [0, 7, 8] {
+            let mut bad = request(Heading::Up).encode();
+            bad[at] ^= 0x40;
+            assert!(Request::decode(&bad).is_err(), "byte {at}");
+        }
+    }
+}

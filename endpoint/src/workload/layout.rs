@@ -1,0 +1,120 @@
+//! How a content is cut into chunks, and which stream of which connection carries which. Pure.
+//!
+//! Chunk i of n is the i-th of n equal parts; the last takes the rest. A transfer has as many *lanes*, streams that work
+//! at once, as it has chunks: one connection each where a connection carries one stream, else streams of one connection.
+//! Where that has fewer streams than chunks (SCTP), a lane carries several chunks, one after another: chunk i is on
+//! stream i modulo the streams.
+
+use crate::content::Part;
+use crate::job::{Job, Workload};
+use crate::transport;
+
+/// The lanes of every transfer of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    size_bytes: u64,
+    chunks: u32,
+    /// Connections of one transfer.
+    pub connections: u32,
+    /// Streams of one connection.
+    pub streams: u32,
+}
+
+impl Layout {
+    /// The job's.
+    pub fn of(job: &Job) -> Self {
+        let Workload::Bulk { content, chunks, .. } = &job.workload;
+        let (connections, streams) = match transport::streams_at_most(&job.transport) {
+            1 => (*chunks, 1),
+            streams => (1, streams.min(*chunks)),
+        };
+        Self { size_bytes: content.size_bytes(), chunks: *chunks, connections, streams }
+    }
+
+    /// Where a chunk lies in the content.
+    pub fn part(&self, chunk: u32) -> Part {
+        let each_bytes = self.size_bytes / u64::from(self.chunks);
+        let offset_bytes = u64::from(chunk) * each_bytes;
+        let is_last = chunk + 1 == self.chunks;
+        Part { offset_bytes, length_bytes: if is_last { self.size_bytes - offset_bytes } else { each_bytes } }
+    }
+
+    /// All of them, in order: together, they are the content.
+    pub fn parts(&self) -> Vec<Part> {
+        (0..self.chunks).map(|chunk| self.part(chunk)).collect()
+    }
+
+    /// The chunks of a lane, which has the number of its first one.
+    pub fn chunks_of(&self, lane: u32) -> impl Iterator<Item = u32> + use<> {
+        (lane..self.chunks).step_by(self.lanes() as usize)
+    }
+
+    /// Lanes of one transfer.
+    pub fn lanes(&self) -> u32 {
+        self.connections * self.streams
+    }
+
+    /// Number in the run of the connection that carries a lane.
+    pub fn connection(&self, transfer: u32, lane: u32) -> u32 {
+        transfer * self.connections + lane / self.streams
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::TransportKind;
+
+    fn job(kind: TransportKind, sctp_streams: u16, chunks: u32) -> Job {
+        let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
+        (job.transport.kind, job.transport.sctp.streams) = (kind, sctp_streams);
+        let Workload::Bulk { content, chunks: of_job, .. } = &mut job.workload;
+        *content = crate::job::Content::Seeded { seed: 1, size_bytes: 1000 };
+        *of_job = chunks;
+        job
+    }
+
+    #[test]
+    fn parts_tile_the_content() {
+        for chunks in [1, 2, 3, 7, 100] {
+            let parts = Layout::of(&job(TransportKind::Tcp, 1, chunks)).parts();
+            let mut end_bytes = 0;
+            for part in &parts {
+                assert_eq!(part.offset_bytes, end_bytes);
+                assert!(part.length_bytes >= parts[0].length_bytes);
+                end_bytes += part.length_bytes;
+            }
+            assert_eq!((parts.len(), end_bytes), (chunks as usize, 1000));
+        }
+        assert_eq!(Layout::of(&job(TransportKind::Tcp, 1, 7)).part(6), Part { offset_bytes: 852, length_bytes: 148 });
+    }
+
+    #[test]
+    fn lanes_are_connections_or_streams_and_carry_every_chunk_once() {
+        let cases = [
+            (TransportKind::Tcp, 1, 5, (5, 1)),
+            (TransportKind::Tls, 1, 1, (1, 1)),
+            (TransportKind::Sctp, 1, 5, (5, 1)),
+            (TransportKind::Sctp, 2, 5, (1, 2)),
+            (TransportKind::Sctp, 9, 5, (1, 5)),
+            (TransportKind::Quic, 1, 5, (1, 5)),
+        ];
+        for (kind, sctp_streams, chunks, expected) in cases {
+            let layout = Layout::of(&job(kind, sctp_streams, chunks));
+            assert_eq!((layout.connections, layout.streams), expected, "{kind:?}");
+            let mut carried: Vec<u32> = (0..layout.lanes()).flat_map(|lane| layout.chunks_of(lane)).collect();
+            carried.sort_unstable();
+            assert_eq!(carried, (0..chunks).collect::<Vec<_>>(), "{kind:?}");
+        }
+        let two_streams = Layout::of(&job(TransportKind::Sctp, 2, 5));
+        assert_eq!(two_streams.chunks_of(1).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn connections_are_numbered_through_the_run() {
+        let apart = Layout::of(&job(TransportKind::Tcp, 1, 3));
+        assert_eq!((apart.connection(0, 2), apart.connection(2, 1)), (2, 7));
+        let together = Layout::of(&job(TransportKind::Quic, 1, 3));
+        assert_eq!((together.connection(0, 2), together.connection(2, 1)), (0, 2));
+    }
+}
