@@ -17,6 +17,7 @@ Seconds = Annotated[
     int, Field(ge=1, le=10**9, strict=True), Kind("a whole number of seconds, at least 1")
 ]
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
+ChunkCount = Annotated[int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")]
 
 
 class WorkloadSection(Section):
@@ -32,7 +33,7 @@ class WorkloadSection(Section):
     """`down` sends from server to client, `up` from client to server."""
     verify: bool = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
-    chunks: Count | None = None
+    chunks: ChunkCount | None = None
     """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
     one connection (`quic`; `sctp` with several streams). Default: 1, and for `sctp` its streams."""
     dial: Literal["sequential", "parallel"] = "sequential"

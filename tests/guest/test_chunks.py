@@ -1,0 +1,130 @@
+"""A content in chunks that travel at once arrives whole; connections cost what they must."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from guest.lab import ALL, Measured, race
+from netwarp.record import Connection, Side, Transfer
+
+RTT_S = 0.1
+LINE: dict[str, Any] = {"rtt": "100ms", "rate": "50mbit"}
+CHUNKS = 5
+
+#: Round trips until application data may be sent.
+HANDSHAKES = {"tcp": 1, "tls": 2, "sctp": 2, "quic": 1}
+
+
+def transfers(run: Measured, side: Side) -> list[Transfer]:
+    found = [each for each in run.records if isinstance(each, Transfer) and each.side == side]
+    return sorted(found, key=lambda each: (each.transfer, each.chunk))
+
+
+def connections(run: Measured, side: Side) -> list[Connection]:
+    found = [each for each in run.records if isinstance(each, Connection) and each.side == side]
+    return sorted(found, key=lambda each: each.connection)
+
+
+def connect_times_s(run: Measured) -> list[float]:
+    """From the first dial until each of the client's connections may send."""
+    clients = connections(run, "client")
+    return [(each.connected_ns - clients[0].start_ns) / 1e9 for each in clients]
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_chunks_merge_into_the_original_for_all_transports(direction: str, tmp_path: Path) -> None:
+    original = bytes((7 * at ^ at >> 8) & 0xFF for at in range(400_003))
+    (tmp_path / "original").write_bytes(original)
+    size = len(original) // CHUNKS
+    cuts = [*(chunk * size for chunk in range(CHUNKS)), len(original)]
+    hashes = [hashlib.sha256(original[start:end]).hexdigest() for start, end in pairwise(cuts)]
+    runs = race(
+        tmp_path / "runs",
+        {**LINE, "loss_up": "2%", "loss_down": "2%"},
+        size=None,
+        file=str(tmp_path / "original"),
+        direction=direction,
+        chunks=CHUNKS,
+        dial="parallel",
+    )
+    for run in runs:
+        for side in ("client", "server"):
+            found = transfers(run, side)
+            assert [each.sha256 for each in found] == hashes, (run.transport, side)
+            assert [each.bytes for each in found] == [80_000] * 4 + [80_003]
+            places = [(each.connection, each.stream) for each in found]
+            if run.transport == "quic":
+                assert places == [(0, stream) for stream in range(CHUNKS)]
+            else:
+                assert places == [(connection, 0) for connection in range(CHUNKS)]
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+@pytest.mark.parametrize("chunks", [1, CHUNKS])
+def test_no_byte_is_lost_at_close_under_loss_both_ways(
+    chunks: int, direction: str, tmp_path: Path
+) -> None:
+    runs = race(
+        tmp_path,
+        {**LINE, "loss_up": "5%", "loss_down": "5%"},
+        replicates=8,
+        size="30kB",
+        chunks=chunks,
+        direction=direction,
+    )
+    assert len(runs) == 8 * len(ALL)
+    for way in ("down", "up"):
+        dropped = [run.calibration(way).dropped_packets for run in runs]
+        assert sum(count > 0 for count in dropped) > len(runs) / 2, "loss hits most runs"
+    for run in runs:
+        for side in ("client", "server"):
+            found = transfers(run, side)
+            assert [each.chunk for each in found] == list(range(chunks))
+            assert sum(each.bytes for each in found) == 30_000
+
+
+def test_sequential_dialling_adds_up_and_parallel_dialling_does_not(tmp_path: Path) -> None:
+    for dial in ("sequential", "parallel"):
+        for run in race(tmp_path / dial, LINE, size="50kB", chunks=CHUNKS, dial=dial):
+            times_s = connect_times_s(run)
+            round_trips = HANDSHAKES[run.transport]
+            if run.transport == "quic":
+                expected = [round_trips]
+            elif dial == "parallel":
+                expected = [round_trips] * CHUNKS
+            else:
+                expected = [round_trips * (place + 1) for place in range(CHUNKS)]
+            assert times_s == pytest.approx([RTT_S * each for each in expected], rel=0.03)
+            assert run.metrics["connect_time_s"] == pytest.approx(times_s[-1])
+            # No content before the last connection stands.
+            first_byte_ns = min(each.first_byte_ns for each in transfers(run, "client"))
+            last_connected_ns = max(each.connected_ns for each in connections(run, "client"))
+            wait_s = (first_byte_ns - last_connected_ns) / 1e9
+            # SCTP hands whole messages over, and one of 10 kB fills two flights (RFC 9260, 7.2.1).
+            flights = 2 if run.transport == "sctp" else 1
+            assert wait_s == pytest.approx(flights * RTT_S, rel=0.03), (run.transport, dial)
+
+
+def test_transfers_repeat_over_new_connections(tmp_path: Path) -> None:
+    for run in race(tmp_path, LINE, size="50kB", chunks=2, transfers=3):
+        found = transfers(run, "client")
+        places = [(each.transfer, each.chunk) for each in found]
+        assert places == [(transfer, chunk) for transfer in range(3) for chunk in range(2)]
+        per_transfer = 1 if run.transport == "quic" else 2
+        clients = connections(run, "client")
+        assert [each.transfer for each in clients] == [
+            number // per_transfer for number in range(3 * per_transfer)
+        ]
+        assert all(each.resumed == "none" for each in clients)
+        # Nothing was left to profit from: each transfer takes as long as the first.
+        times_s = [
+            max(each.last_byte_ns for each in found if each.transfer == transfer)
+            - min(each.start_ns for each in clients if each.transfer == transfer)
+            for transfer in range(3)
+        ]
+        assert times_s == pytest.approx([times_s[0]] * 3, rel=0.02)
