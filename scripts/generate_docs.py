@@ -18,6 +18,7 @@ from netwarp.conditions import LimitsSection, WorkloadSection
 from netwarp.diagnose import describe_type
 from netwarp.metrics import METRICS
 from netwarp.paths import PathSection, TimelineEntry
+from netwarp.sources import SourceFile
 from netwarp.study import Claim, Figure, StudyFile
 from netwarp.transport import TransportSection
 
@@ -33,6 +34,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[limits]`": LimitsSection,
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,
+    "`source.toml`": SourceFile,
 }
 STUDY_INTRO = """\
 A study is one TOML file: a path, a workload, and the factors that are varied. Line one is a comment

@@ -196,3 +196,30 @@ def test_claims_that_say_nothing_checkable_are_refused(claim: Any, message: str)
     one = {"text": "a claim", "metric": "completion_time_s", **claim}
     with pytest.raises(StudyError, match=message):
         study_from_mapping(support.STUDY | {"claim": [one]})
+
+
+def test_the_reason_is_given_only_where_a_claim_is_not_reproduced() -> None:
+    means = {("quic", "1"): 1.0, ("tcp", "1"): 2.0}
+    assert judge(grid(means), **LESS, why="windows").reason is None
+    turned = {("quic", "1"): 2.0, ("tcp", "1"): 1.0}
+    result = judge(grid(turned), **LESS, why="windows")
+    assert result.verdict is ClaimVerdict.REVERSED
+    assert result.to_json()["reason"] == "windows"
+
+
+def test_a_claim_that_nothing_can_test_says_why() -> None:
+    claim = Claim(text="humans like it", not_testable="nobody was asked")
+    result = evaluate_claim(claim, support.results())
+    assert (result.verdict, result.why) == (ClaimVerdict.NOT_TESTABLE, "nobody was asked")
+
+
+@pytest.mark.parametrize(
+    ("claim", "part"),
+    [
+        ({"text": "t", "not_testable": "n", "metric": "goodput_bit_s"}, "compares nothing"),
+        ({"text": "t", "flat_over": "transport"}, "claim.0.metric: missing"),
+    ],
+)
+def test_a_claim_is_testable_or_not(claim: dict[str, Any], part: str) -> None:
+    with pytest.raises(StudyError, match=part):
+        study_from_mapping(support.STUDY | {"claim": [claim]})

@@ -5,9 +5,15 @@ from pathlib import Path
 import pytest
 
 from netwarp.plan import plan_study
+from netwarp.sources import SOURCE_FILE, load_sources
 from netwarp.study import load_study
 
-STUDIES = sorted((Path(__file__).parents[1] / "studies").rglob("*.toml"))
+STUDIES = sorted(
+    path
+    for path in (Path(__file__).parents[1] / "studies").rglob("*.toml")
+    if path.name != SOURCE_FILE
+)
+OF_SOURCES = [path for source in load_sources(["all"]) for path in source.studies]
 
 
 def test_the_starter_studies_are_there() -> None:
@@ -27,6 +33,19 @@ def test_a_study_states_its_question_and_plans(path: Path) -> None:
     assert study.question.endswith("?")
     assert study.figures
     assert len(plan_study(study)) == len(study.cells) * study.replicates
+
+
+def test_every_study_in_a_sources_folder_is_in_its_index() -> None:
+    assert {path for path in STUDIES if (path.parent / SOURCE_FILE).is_file()} == set(OF_SOURCES)
+
+
+@pytest.mark.parametrize("path", OF_SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_quick_version_of_a_study_is_smaller_and_keeps_every_conclusion(path: Path) -> None:
+    full, quick = load_study(path), load_study(path, quick=True)
+    assert len(plan_study(quick)) < len(plan_study(full))
+    assert quick.claims == full.claims
+    assert quick.figures == full.figures
+    assert all(claim.source for claim in full.claims)
 
 
 def test_bursty_levels_lose_the_same_share() -> None:

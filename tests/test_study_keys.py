@@ -170,11 +170,6 @@ def test_a_timeline_counts_paths_from_one() -> None:
         ("tcp", {"transport": {"streams": 2}}, "transport.streams = 2: tcp has no such option"),
         ("tcp", {"transport": {"preset": "tcp-1988"}}, "transport.preset"),
         ("sctp", {"transport": {"initial_window": 2}}, "fixed initial window"),
-        (
-            "sctp",
-            {"transport": {"streams": 2}, "workload": {"size": "1MB", "chunks": 3}},
-            "workload.chunks = 3: an association of 2 streams carries 2 chunks at once",
-        ),
         ("sctp", {"transport": {"rto_min": "0.5ms"}}, "the kernel counts it in whole milliseconds"),
         ("sctp", {"transport": {"rto_min": "5s"}}, "rto_initial must lie between"),
         ("mptcp", {}, "there is one path; add [path.second]"),

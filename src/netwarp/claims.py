@@ -43,7 +43,10 @@ class ClaimResult:
     text: str
     verdict: ClaimVerdict
     why: str
+    """The numbers that decided."""
     values: Mapping[str, Any]
+    reason: str | None = None
+    """Where it is not reproduced: what makes the result another one, as the study has it."""
 
     def to_json(self) -> dict[str, Any]:
         """Fields as `--json` prints them."""
@@ -53,6 +56,7 @@ class ClaimResult:
             "text": self.text,
             "verdict": self.verdict.value,
             "why": self.why,
+            "reason": self.reason,
             "values": dict(self.values),
         }
 
@@ -64,6 +68,8 @@ def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResu
 
 def evaluate_claim(claim: Claim, results: Results) -> ClaimResult:
     """Judge one claim."""
+    if claim.not_testable is not None:
+        return not_tested(claim, claim.not_testable)
     found = list(_evidence(claim, results))
     verdict, why = _verdict(found)
     values = {
@@ -73,11 +79,18 @@ def evaluate_claim(claim: Claim, results: Results) -> ClaimResult:
             for condition, each in found
         ],
     }
-    return ClaimResult(claim.id or "claim", claim.source, claim.text, verdict, why, values)
+    reason = None if verdict is ClaimVerdict.REPRODUCED else claim.why
+    return ClaimResult(claim.id or "claim", claim.source, claim.text, verdict, why, values, reason)
+
+
+def not_tested(claim: Claim, why: str) -> ClaimResult:
+    """Say of a claim that nothing was run to test it, and why."""
+    verdict = ClaimVerdict.NOT_TESTABLE
+    return ClaimResult(claim.id or "claim", claim.source, claim.text, verdict, why, {}, None)
 
 
 def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidence]]:
-    metric = claim.metric
+    metric = claim.metric or ""
     if claim.less is not None and claim.than is not None:
         if claim.grows_with is not None:
             named = {*claim.less, claim.grows_with}

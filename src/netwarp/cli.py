@@ -24,8 +24,13 @@ from netwarp.export import EXPORTS, export_results
 from netwarp.guest_files import REPOSITORY, find_kernel
 from netwarp.options import levels, path_option
 from netwarp.pipeline import Finished, Request, carry_out, collect, default_jobs, evaluate
+from netwarp.reproduce import SCORECARD_HTML
+from netwarp.reproduce import reproduce as reproduce_source
+from netwarp.reproduce import to_json as reproductions_json
 from netwarp.run import Interrupted
 from netwarp.run_directory import RunDirectory
+from netwarp.scorecard import print_scorecard
+from netwarp.sources import load_sources
 from netwarp.study import Study, load_study
 from netwarp.summary import summarise
 from netwarp.table import print_results
@@ -93,7 +98,7 @@ def demo(
 @app.command()
 def run(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study to run.")],
-    backend: options.Backend = "virtual",
+    backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
     seed: options.Seed = None,
@@ -197,7 +202,7 @@ def compare(
         options.Listed, path_option("Share of packets sent twice.", "LIST")
     ] = None,
     corrupt: Annotated[options.Listed, path_option("Share with a bit flipped.", "LIST")] = None,
-    backend: options.Backend = "virtual",
+    backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
     seed: options.Seed = None,
@@ -239,6 +244,48 @@ def compare(
         overrides=set_ or [],
     )
     _carry_out(study, backend, out, jobs, filter_ or [], as_json)
+
+
+@app.command()
+def reproduce(
+    source: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE|all", help="Source documents, such as park-2008."),
+    ],
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Smaller versions of the studies, in a few minutes."),
+    ] = False,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="Where to; for several sources, a folder each. Default: netwarp-out/reproduce.",
+            metavar="DIR",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = None,
+    backend: options.Backend = None,
+    jobs: options.Jobs = None,
+    as_json: options.Json = False,
+) -> None:
+    """Do a source document's experiments again, and say of each conclusion whether it holds."""
+    sources = load_sources(source)
+    done = []
+    for each in sources:
+        place = out / each.name if out and len(sources) > 1 else out
+
+        def carry(study: Study, directory: Path) -> Finished:
+            return carry_out(study, _request(study, backend, directory, jobs, []), _console())
+
+        done.append(reproduce_source(each, carry, out=place, quick=quick))
+        if not as_json:
+            print_scorecard(done[-1], Console())
+            page = done[-1].directory / SCORECARD_HTML
+            Console().print(f"scorecard: {page}", soft_wrap=True)
+    if as_json:
+        _print_json(reproductions_json(done))
+    if not all(each.succeeded for each in done):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -320,21 +367,26 @@ def kernel_build(
 
 def _carry_out(
     study: Study,
-    backend: str,
+    backend: str | None,
     out: Path | None,
     jobs: int | None,
     filters: list[str],
     as_json: bool,
 ) -> None:
-    request = Request(
-        backend=open_backend(backend, _bounds(study)),
+    request = _request(study, backend, out, jobs, filters)
+    _tell(carry_out(study, request, _console()), as_json)
+
+
+def _request(
+    study: Study, backend: str | None, out: Path | None, jobs: int | None, filters: list[str]
+) -> Request:
+    return Request(
+        backend=open_backend(backend or study.backend, _bounds(study)),
         out=out,
         jobs=jobs or default_jobs(),
         filters=filters,
         command_line=["netwarp", *sys.argv[1:]],
     )
-    finished = carry_out(study, request, _console())
-    _tell(finished, as_json)
 
 
 def _tell(finished: Finished, as_json: bool) -> None:

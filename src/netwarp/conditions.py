@@ -35,7 +35,8 @@ class WorkloadSection(Section):
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     chunks: ChunkCount | None = None
     """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
-    one connection (`quic`; `sctp` with several streams). Default: 1, and for `sctp` its streams."""
+    one connection (`quic`; `sctp` with several streams, counted round). Default: 1, and for `sctp`
+    as many as its streams."""
     dial: Literal["sequential", "parallel"] = "sequential"
     """How the connections are opened: each when the one before is connected, or all at once."""
     transfers: Count = 1
@@ -113,20 +114,13 @@ class Conditions(Section):
 
     @model_validator(mode="after")
     def _chunks_fit_the_content(self) -> Self:
-        workload, streams = self.workload, self.transport.streams or 1
+        workload = self.workload
         if workload.size_bytes is not None and self.chunks > workload.size_bytes:
             raise KeyValueError(
                 "workload.chunks",
                 self.chunks,
                 f"a content of {workload.size_bytes} bytes has no {self.chunks} parts",
                 "choose fewer chunks or a larger size",
-            )
-        if streams > 1 and self.chunks > streams:
-            raise KeyValueError(
-                "workload.chunks",
-                self.chunks,
-                f"an association of {streams} streams carries {streams} chunks at once",
-                "choose as many streams, or streams = 1 for an association per chunk",
             )
         if self.transport.resume != "none" and self.connections * workload.transfers == 1:
             raise KeyValueError(

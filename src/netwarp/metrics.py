@@ -38,12 +38,15 @@ _WAYS = {"down": ("the server", "server to client"), "up": ("the client", "clien
 
 
 def _run_metrics() -> Iterator[Metric]:
-    start = "From the client's connect until"
-    yield Metric("connect_time_s", "s", "lower", f"{start} it is ready for application data.")
+    start = "From the client's first connect until"
+    ready = "all its connections are ready for application data"
+    yield Metric("connect_time_s", "s", "lower", f"{start} {ready}.")
     yield Metric("first_byte_s", "s", "lower", f"{start} the receiver has the first content byte.")
     yield Metric("completion_time_s", "s", "lower", f"{start} the receiver has the last one.")
     yield Metric("goodput_bit_s", "bit/s", "higher", "Content bits over the completion time.")
     yield Metric("retransmitted_packets", "packets", "lower", "As the sender's stack counts them.")
+    gap = "Longest time without new content at the receiver, in a run with a timeline"
+    yield Metric("longest_gap_s", "s", "lower", f"{gap}: after an outage, the fail-over.")
 
 
 def _path_metrics(heading: Heading) -> Iterator[Metric]:
@@ -64,6 +67,13 @@ def _path_metrics(heading: Heading) -> Iterator[Metric]:
     yield Metric(f"path_rate_{heading}_bit_s", "bit/s", "neither", delivered)
 
 
+def _volume_metrics() -> Iterator[Metric]:
+    sent = "Packets both sides put on the wire, before any loss: the packet volume."
+    yield Metric("wire_packets_total", "packets", "lower", sent)
+    frames = "Their bytes, Ethernet headers included."
+    yield Metric("wire_bytes_total", "B", "lower", frames)
+
+
 def _limit_metrics() -> Iterator[Metric]:
     rtt = "Smallest round-trip time of the idle path, probed after the workload."
     yield Metric("path_min_rtt_s", "s", "neither", rtt)
@@ -80,10 +90,12 @@ METRICS: Mapping[str, Metric] = {
         *_run_metrics(),
         *_path_metrics("down"),
         *_path_metrics("up"),
+        *_volume_metrics(),
         *_limit_metrics(),
     )
 }
-"""All metrics by name. Those of a record that cannot say them are missing, never 0."""
+"""All metrics by name. Times and the stacks' counters are those of the run's last transfer; the
+path's counters are those of the whole run. What records cannot say is missing, never 0."""
 
 
 def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
@@ -138,14 +150,17 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
 
 
 def _times(job: Job, records: Sequence[Record]) -> dict[str, float]:
-    clients = list(_connections(records, "client"))
-    start_ns, end_ns = _span_ns(job, records)
+    last = _of_last_transfer(job, records)
+    clients = list(_connections(last, "client"))
+    start_ns, end_ns = _span_ns(job, last)
     connected_ns = max(connection.connected_ns for connection in clients)
-    received = [transfer for transfer in _transfers(records) if transfer.side == _receiver(job)]
+    received = [transfer for transfer in _transfers(last) if transfer.side == _receiver(job)]
+    gaps_ns = [each.longest_gap_ns for each in received if each.longest_gap_ns is not None]
+    found = {"longest_gap_s": max(gaps_ns) / NS_PER_S} if gaps_ns else {}
     first_byte_ns = min(transfer.first_byte_ns for transfer in received) - start_ns
     completion_ns = end_ns - start_ns
     content_bits = 8 * sum(transfer.bytes for transfer in received)
-    return {
+    return found | {
         "connect_time_s": (connected_ns - start_ns) / NS_PER_S,
         "first_byte_s": first_byte_ns / NS_PER_S,
         "completion_time_s": completion_ns / NS_PER_S,
@@ -162,7 +177,8 @@ def _span_ns(job: Job, records: Sequence[Record]) -> tuple[int, int]:
 
 def _sender_counters(job: Job, records: Sequence[Record]) -> dict[str, float]:
     sender: Side = "server" if _receiver(job) == "client" else "client"
-    stats = [connection.stats for connection in _connections(records, sender)]
+    last = _of_last_transfer(job, records)
+    stats = [connection.stats for connection in _connections(last, sender)]
     counters = {
         "retransmitted_packets": _sum(each.retransmitted_packets for each in stats),
         "busy_s": _seconds(stats, "busy_ns"),
@@ -184,6 +200,10 @@ def _path_counters(job: Job, records: Sequence[Record]) -> dict[str, float]:
         ]
         if counted:
             found |= _direction_counters(heading, counted, end_ns - start_ns)
+    for unit in ("packets", "bytes"):
+        ways = [found.get(f"wire_{unit}_{heading}") for heading in headings]
+        if None not in ways:
+            found[f"wire_{unit}_total"] = sum(way for way in ways if way is not None)
     rtts_ns = [
         record.min_rtt_ns
         for record in records
@@ -214,6 +234,15 @@ def _direction_counters(
     if span_ns:
         found[f"path_rate_{heading}_bit_s"] = delivered_bits * NS_PER_S / span_ns
     return found
+
+
+def _of_last_transfer(job: Job, records: Iterable[Record]) -> list[Record]:
+    last = job.workload.transfers - 1
+    return [
+        record
+        for record in records
+        if isinstance(record, Connection | Transfer) and record.transfer == last
+    ]
 
 
 def _receiver(job: Job) -> Side:

@@ -29,9 +29,10 @@ def study_option(help_text: str) -> typer.models.OptionInfo:
 
 
 Backend = Annotated[
-    str,
+    Optional[str],  # noqa: UP045
     typer.Option(
-        help="Where to run: virtual (a guest in virtual time), or replay:DIR (what DIR recorded).",
+        help="Where to run: virtual (a guest in virtual time), or replay:DIR (what DIR recorded)."
+        " Default: the study's, usually virtual.",
         metavar="virtual|replay:DIR",
         rich_help_panel=RUNNING,
     ),

@@ -53,6 +53,27 @@ def apply_overrides(
     return tables
 
 
+def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay a study file's ``[quick]`` table over the rest: tables merge, anything else is replaced.
+
+    Without such a table the study is quick as it is.
+    """
+    tables = copy.deepcopy(dict(raw))
+    quick = tables.pop("quick", {})
+    return _laid_over(tables, quick) if isinstance(quick, Mapping) else {**tables, "quick": quick}
+
+
+def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        inner = merged.get(key)
+        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+            merged[key] = _laid_over(inner, value)
+        else:
+            merged[key] = value
+    return merged
+
+
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
     *parents, last = key.split(".")
     if parents[:1] == ["factors"]:

@@ -22,7 +22,7 @@ from netwarp.errors import StudyError
 from netwarp.factors import Cell, Factor, build_design, factor_key
 from netwarp.fields import Kind, RatioField, Section
 from netwarp.metrics import METRICS
-from netwarp.overrides import apply_overrides
+from netwarp.overrides import apply_overrides, apply_quick
 
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
@@ -56,7 +56,8 @@ class Figure(Section):
 
 class Claim(Section):
     """A sentence that the results can support or contradict, in one of five forms: `less` and
-    `than`, the same with `grows_with`, `equal`, `flat_over`, `linear_over`.
+    `than`, the same with `grows_with`, `equal`, `flat_over`, `linear_over`. A sentence that nothing
+    here can test says why in `not_testable`.
     """
 
     text: str
@@ -65,7 +66,12 @@ class Claim(Section):
     """Short name, unique in the study. Default: `claim-1` and so on."""
     source: str | None = None
     """Who says so: document and figure."""
-    metric: str
+    why: str | None = None
+    """One line on what may make today's result another one; shown where the claim is not
+    reproduced."""
+    not_testable: str | None = None
+    """Why nothing here can test the claim; it then has no metric and no relation."""
+    metric: str | None = None
     """Metric that is compared."""
     less: Levels | None = None
     """Levels of the cells that should have less, by factor."""
@@ -99,6 +105,9 @@ class StudyFile(Section):
     """Runs of each cell, each with seeds of its own."""
     seed: Seed = 1
     """All randomness follows from it: the same seed gives the same records."""
+    backend: Literal["virtual", "native"] = "virtual"
+    """Where it runs unless `--backend` says otherwise: a guest in virtual time, or this host's own
+    kernel in real time, for what depends on the CPU."""
     capture: Literal["pcap"] | None = None
     """`pcap`: each run writes a packet capture of the routers' links beside its records."""
     path: dict[str, Any] = Field(default_factory=dict)
@@ -116,6 +125,9 @@ class StudyFile(Section):
     """Charts, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
     """Sentences to check."""
+    quick: dict[str, Any] = Field(default_factory=dict)
+    """What `--quick` changes: keys as they stand in the file, such as `replicates = 3`,
+    `workload.size = "1MB"`, or fewer levels in `[quick.factors]`."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,7 @@ class Study:
     description: str | None
     replicates: int
     seed: int
+    backend: Literal["virtual", "native"]
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
     cells: tuple[Cell, ...]
@@ -158,6 +171,7 @@ def load_study(
     overrides: Sequence[str] = (),
     replicates: int | None = None,
     seed: int | None = None,
+    quick: bool = False,
 ) -> Study:
     """Read a study file.
 
@@ -166,6 +180,7 @@ def load_study(
         overrides: ``KEY=VALUE`` each, see :func:`netwarp.overrides.apply_overrides`.
         replicates: instead of the file's.
         seed: instead of the file's.
+        quick: whether to apply what the file's ``[quick]`` changes.
 
     Raises:
         StudyError: unreadable, not TOML, or not a study that can be run.
@@ -181,6 +196,7 @@ def load_study(
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"not TOML: {error}", file=file, remedy="mend the syntax there") from None
+    raw = apply_quick(raw) if quick else raw
     changed = apply_overrides(raw, overrides, replicates=replicates, seed=seed)
     return study_from_mapping(changed, file=file, folder=path.parent, question=_question(text))
 
@@ -218,6 +234,7 @@ def study_from_mapping(
         description=header.description,
         replicates=header.replicates,
         seed=header.seed,
+        backend=header.backend,
         capture=header.capture,
         factors=design.factors,
         cells=design.cells,
@@ -310,8 +327,9 @@ def _checked_claims(
             raise StudyError(
                 "two claims of this id", file=file, key=f"{key}.id", value=name, remedy="rename one"
             )
-        _refuse_unknown_metric(claim.metric, f"{key}.metric", file)
         _refuse_mixed_forms(claim, key, file)
+        if claim.metric is not None:
+            _refuse_unknown_metric(claim.metric, f"{key}.metric", file)
         spelled: dict[str, Any] = {
             part: resolve_levels(levels, factors, f"{key}.{part}", file)
             for part in ("less", "than", "where")
@@ -334,6 +352,19 @@ def _refuse_mixed_forms(claim: Claim, key: str, file: str) -> None:
         for name in ("less", "equal", "flat_over", "linear_over")
         if getattr(claim, name) is not None
     ]
+    if claim.not_testable is not None:
+        if forms or claim.metric is not None or claim.where:
+            raise StudyError(
+                "a claim that is not testable compares nothing",
+                file=file,
+                key=f"{key}.not_testable",
+                value=claim.not_testable,
+                remedy="drop it, or metric, where and the relation",
+            )
+        return
+    if claim.metric is None:
+        reason, remedy = "missing", "add it: the metric that is compared"
+        raise StudyError(reason, file=file, key=f"{key}.metric", remedy=remedy)
     if len(forms) != 1:
         raise StudyError(
             "a claim has one form" if forms else "a claim without a relation",
