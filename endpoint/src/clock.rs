@@ -64,6 +64,22 @@ pub fn tick_ns() -> u64 {
     nanoseconds(&resolution)
 }
 
+/// Waits for the kernel's next tick but one, so that what was done before leaves no trace in a run.
+///
+/// In virtual time computing is free, but a process that reads the clock moves it by 256 ns, and so does some of what
+/// builds a path or prepares a capture. Timers as coarse as the tick, such as those of retransmissions, would then
+/// end earlier or later after the epoch.
+pub fn await_tick() {
+    let tick_ns = tick_ns();
+    let then_ns = (Moment::now().since(0) / tick_ns + 2) * tick_ns;
+    let then = timespec {
+        tv_sec: (then_ns / NANOSECONDS_PER_SECOND) as i64,
+        tv_nsec: (then_ns % NANOSECONDS_PER_SECOND) as i64,
+    };
+    // SAFETY: `then` outlives the call, which fails only when a signal comes; this process handles none.
+    unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &then, std::ptr::null_mut()) };
+}
+
 fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }

@@ -3,6 +3,7 @@
 //! In a guest it is PID 1 (`guest`), which starts itself again as both roles (`server`, `client`).
 
 mod calibration;
+mod capture;
 mod check;
 mod clock;
 mod content;

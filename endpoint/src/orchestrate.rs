@@ -11,6 +11,8 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use crate::calibration;
+use crate::capture::Capture;
+use crate::clock;
 use crate::content::hash_parts;
 use crate::control::{Message, Order};
 use crate::job::{FORMAT, Job, Workload};
@@ -32,6 +34,10 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
     let mut network = Network::build(&topology::steps(job)).stage("setup")?;
     let server = spawn(Side::Server, &network, job_file, clock).stage("setup")?;
     let client = spawn(Side::Client, &network, job_file, clock).stage("setup")?;
+    let capture = start_capture(&network, job, job_file).stage("setup")?;
+    if clock == ClockKind::Virtual {
+        clock::await_tick();
+    }
     let epoch_ns = journal.start_clock();
     let mut relay = Relay {
         server,
@@ -49,6 +55,9 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
     let transfers = relay.transfers;
     for record in calibration::measure(&mut network, job, epoch_ns).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
+    }
+    if let Some(capture) = capture {
+        capture.finish().stage("teardown")?;
     }
     for record in probe::probe(&mut network, job, clock).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
@@ -79,6 +88,11 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
         kernel: format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()),
         clock,
     })
+}
+
+fn start_capture(network: &Network, job: &Job, job_file: &Path) -> Result<Option<Capture>> {
+    let directory = job_file.parent().context("the job file lies in no directory")?;
+    job.capture.then(|| Capture::start(network, job, directory)).transpose().context("capture packets")
 }
 
 fn spawn(side: Side, network: &Network, job_file: &Path, clock: ClockKind) -> Result<RoleProcess> {

@@ -63,6 +63,7 @@ def race(
     transports: Sequence[Any] = ALL,
     replicates: int = 1,
     seed: int = 1,
+    capture: bool = False,
     **workload: Any,
 ) -> list[Measured]:
     """Carry out a study of one condition, all CPUs busy; every run must succeed."""
@@ -74,6 +75,7 @@ def race(
             "path": path,
             "workload": {"kind": "bulk", "size": "1MB", **workload},
             "factors": {"transport": list(transports)},
+            **({"capture": "pcap"} if capture else {}),
         }
     )
     measured = carry_out(plan_study(study), place)

@@ -1,0 +1,193 @@
+//! Packet capture at the routers: every packet that comes to one, and every packet that leaves it again.
+//!
+//! A packet socket hears what comes in before netem and what goes out after it, so that what was dropped is in the
+//! file once and what got through twice.
+//!
+//! **A capture changes no record.** In virtual time that takes care: a thread that woke up to write would change the order
+//! in which server and client run, and every reading of a process's clock moves it. So nothing runs: the kernel puts
+//! the packets into memory, which holds them all, and the file is written when the transfer is over.
+
+pub mod pcapng;
+mod ring;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use self::pcapng::{Packet, Way};
+use self::ring::{Heard, Ring};
+use crate::job::{Heading, Job, Workload};
+use crate::network::Network;
+use crate::topology::{Namespace, bottleneck};
+
+/// Name of the file in the run directory.
+pub const FILE_NAME: &str = "capture.pcapng";
+
+/// A guest has 1 GiB.
+const MEMORY_MAX_BYTES: u64 = 640 << 20;
+
+/// What a packet may cost in the ring beyond its payload: its headers, the kernel's note of it, alignment.
+const OVERHEAD_BYTES: u64 = 200;
+
+/// Handed to the host at once.
+const WRITE_BYTES: usize = 8 << 20;
+
+/// A capture under way.
+#[derive(Debug)]
+pub struct Capture {
+    path: PathBuf,
+    routers: Vec<Ring>,
+    finished: bool,
+}
+
+impl Capture {
+    /// Starts capturing on all routers, for a file in `directory`.
+    ///
+    /// # Errors
+    /// A workload of more than can be kept; no packet sockets; no memory.
+    pub fn start(network: &Network, job: &Job, directory: &Path) -> Result<Self> {
+        let memory_bytes = memory_bytes(job)?;
+        let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes));
+        let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
+        Ok(Self { path: directory.join(FILE_NAME), routers, finished: false })
+    }
+
+    /// Ends the capture and writes the file: what has passed the routers until now, and nothing after it.
+    ///
+    /// # Errors
+    /// A packet was missed, or the file could not be written.
+    pub fn finish(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.finished, true) {
+            return Ok(());
+        }
+        self.routers.iter().try_for_each(Ring::stop)?;
+        let attempt = || format!("write {}", self.path.display());
+        let file = File::create(&self.path).with_context(attempt)?;
+        let mut file = BufWriter::with_capacity(WRITE_BYTES, Settled(file));
+        pcapng::section(&mut file, concat!("netwarp-endpoint ", env!("CARGO_PKG_VERSION"))).with_context(attempt)?;
+        let mut interfaces = BTreeMap::new();
+        for router in (0..=u8::MAX).take(self.routers.len()) {
+            for point in points(router, self.routers.len() > 1) {
+                pcapng::interface(&mut file, &point.name, point.description).with_context(attempt)?;
+                let number = u32::try_from(interfaces.len()).context("count the interfaces")?;
+                interfaces.insert((router, point.index, point.outgoing), number);
+            }
+        }
+        for (router, ring) in (0..=u8::MAX).zip(&self.routers) {
+            ring.read(|heard| {
+                // The router's loopback carries nothing, but is a device like others.
+                let Some(&interface) = interfaces.get(&(router, heard.index, heard.outgoing)) else { return Ok(()) };
+                pcapng::packet(&mut file, &packet(interface, &heard)).with_context(attempt)
+            })?;
+        }
+        file.flush().with_context(attempt)
+    }
+}
+
+impl Drop for Capture {
+    /// The capture of a run that failed is worth having; why the run failed is told elsewhere.
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Memory for each router's packets: those of the content, all passing twice, each answered by another, and half as
+/// much again for what is sent twice.
+fn memory_bytes(job: &Job) -> Result<u64> {
+    let Workload::Bulk { content, transfers, .. } = &job.workload;
+    let content_bytes = content.size_bytes().saturating_mul(u64::from(*transfers));
+    ensure!(
+        content_bytes <= MEMORY_MAX_BYTES / 2,
+        "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \
+         and after the path, are more than its {} MiB: capture a smaller workload",
+        MEMORY_MAX_BYTES >> 20
+    );
+    let payload_bytes = u64::from(job.transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
+    let packets = content_bytes.div_ceil(payload_bytes);
+    let captured_bytes = 2 * content_bytes + 4 * packets * OVERHEAD_BYTES;
+    let routers = job.paths.len() as u64;
+    Ok((captured_bytes * 3 / 2 + (16 << 20)).min(MEMORY_MAX_BYTES / routers))
+}
+
+fn packet<'a>(interface: u32, heard: &Heard<'a>) -> Packet<'a> {
+    let way = if heard.outgoing { Way::Outbound } else { Way::Inbound };
+    Packet { interface, time_ns: heard.time_ns, way, bytes: heard.bytes }
+}
+
+/// A file whose writes have left the guest's kernel when they return: one that collected them would make the writer
+/// sleep, and the run's clock go on.
+struct Settled(File);
+
+impl Write for Settled {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(bytes)?;
+        self.0.sync_data()?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Where packets are captured, and what the file calls it.
+#[derive(Debug, PartialEq, Eq)]
+struct Point {
+    index: u32,
+    outgoing: bool,
+    name: String,
+    description: &'static str,
+}
+
+/// The four points of a router: both devices, both ways.
+fn points(path: u8, several: bool) -> [Point; 4] {
+    let prefix = if several { format!("path{path}-") } else { String::new() };
+    let point = |towards: Heading, outgoing, name, description| Point {
+        index: bottleneck(path, towards).index,
+        outgoing,
+        name: format!("{prefix}{name}"),
+        description,
+    };
+    [
+        point(Heading::Down, false, "client-side-in", "up, offered: what the client sent, before netem"),
+        point(Heading::Down, true, "client-side-out", "down, delivered: what reaches the client, after netem"),
+        point(Heading::Up, false, "server-side-in", "down, offered: what the server sent, before netem"),
+        point(Heading::Up, true, "server-side-out", "up, delivered: what reaches the server, after netem"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_of_a_path_has_a_name_of_its_own() {
+        let names = |path, several| points(path, several).map(|point| point.name);
+        assert_eq!(names(0, false), ["client-side-in", "client-side-out", "server-side-in", "server-side-out"]);
+        assert_eq!(names(1, true)[3], "path1-server-side-out");
+    }
+
+    #[test]
+    fn more_than_memory_holds_is_refused() {
+        let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let enough = memory_bytes(&job).unwrap();
+        assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
+        let Workload::Bulk { transfers, .. } = &mut job.workload;
+        *transfers = 100;
+        let refused = memory_bytes(&job).unwrap_err().to_string();
+        assert!(refused.contains("1000000000 bytes") && refused.contains("640 MiB"), "{refused}");
+    }
+
+    #[test]
+    fn what_leaves_towards_the_client_leaves_by_the_bottleneck_of_the_way_down() {
+        let [_, out, ..] = points(0, false);
+        assert_eq!((out.index, out.outgoing), (bottleneck(0, Heading::Down).index, true));
+    }
+}

@@ -1,0 +1,96 @@
+"""Captures are the wire as Wireshark sees it, and say what the calibration records say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from guest.lab import ALL, Measured, race
+from guest.tshark import CAPTURE_FILE, INTERFACES, fields
+from netwarp.backends.base import RECORDS_FILE
+from netwarp.backends.virtual import EPOCH_NS
+
+LOSSY = {"rtt": "40ms", "loss_down": "3%", "loss_up": "2%", "rate": "20mbit"}
+# Where each direction is seen before and after its impairment.
+OFFERED = {"down": "server-side-in", "up": "client-side-in"}
+DELIVERED = {"down": "client-side-out", "up": "server-side-out"}
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
+    return race(tmp_path_factory.mktemp("captured"), LOSSY, capture=True)
+
+
+def test_tshark_counts_what_the_kernel_counted(captured: list[Measured]) -> None:
+    """Packets and bytes, headers included: what a `wire_packets` or `wire_bytes` metric means."""
+    for run in captured:
+        packets: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        for interface, length in fields(run.path, "frame.interface_name", "frame.len"):
+            packets[interface] += 1
+            sizes[interface] += int(length)
+        assert set(packets) == set(INTERFACES)
+        for direction in ("down", "up"):
+            counted = run.calibration(direction)
+            offered, delivered = OFFERED[direction], DELIVERED[direction]
+            assert packets[offered] == counted.offered_packets, f"{run.transport} {direction}"
+            assert sizes[offered] == counted.offered_bytes, f"{run.transport} {direction}"
+            assert packets[delivered] == counted.delivered_packets, f"{run.transport} {direction}"
+            assert sizes[delivered] == counted.delivered_bytes, f"{run.transport} {direction}"
+            assert counted.dropped_packets > 0, f"{run.transport}: nothing was put to the test"
+
+
+def test_packets_say_which_way_they_went(captured: list[Measured]) -> None:
+    inbound, outbound = "0x00000001", "0x00000002"
+    ways = set(fields(captured[0].path, "frame.interface_name", "frame.packet_flags"))
+    assert ways == {
+        ("client-side-in", inbound),
+        ("client-side-out", outbound),
+        ("server-side-in", inbound),
+        ("server-side-out", outbound),
+    }
+
+
+def test_times_are_the_guests_and_show_the_delay(captured: list[Measured]) -> None:
+    for run in captured:
+        rows = fields(run.path, "frame.time_epoch", "frame.interface_name", "frame.len")
+        times_s = [float(time) for time, _, _ in rows]
+        assert times_s == sorted(times_s)
+        assert 0 < times_s[0] - EPOCH_NS / 1e9 < 1
+        # The first packet comes in from the client and goes out to the server a delay later, and
+        # the time it takes to send it.
+        _, name, length = rows[0]
+        assert name == "client-side-in"
+        arrived_s = next(float(time) for time, name, _ in rows if name == "server-side-out")
+        expected_s = 0.020 + int(length) * 8 / 20e6
+        assert arrived_s - times_s[0] == pytest.approx(expected_s, abs=2e-6)
+
+
+def test_a_capture_changes_no_record(captured: list[Measured], tmp_path: Path) -> None:
+    plain = race(tmp_path, LOSSY)
+    assert [run.transport for run in plain] == list(ALL)
+    for with_capture, without in zip(captured, plain, strict=True):
+        assert not (without.path / CAPTURE_FILE).exists()
+        records = [(run.path / RECORDS_FILE).read_bytes() for run in (with_capture, without)]
+        assert records[0] == records[1], without.transport
+
+
+def test_sctp_bundles_small_messages(tmp_path: Path) -> None:
+    """Chunks of 256 bytes share packets up to the MTU: at most five in 1500 bytes."""
+    sctp = {"kind": "sctp", "max_message": "256B", "label": "bundling"}
+    (run,) = race(tmp_path, {"rtt": "20ms"}, transports=[sctp], size="512kB", capture=True)
+    data = "sctp.chunk_type == 0 && frame.interface_name == server-side-in"
+    rows = fields(run.path, "sctp.data_tsn_raw", "frame.len", only=data)
+    chunks = [len(tsns.split(",")) for tsns, _ in rows]
+    messages = len({tsn for tsns, _ in rows for tsn in tsns.split(",")})
+    assert messages == 512_000 // 256
+    assert max(chunks) == (1500 - 20 - 12) // (16 + 256) == 5
+    assert len(rows) < messages / 3
+    assert max(int(length) for _, length in rows) <= 1514
+
+
+def test_a_capture_that_memory_cannot_hold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="capture a smaller workload"):
+        race(tmp_path, {"rtt": "20ms"}, transports=["tcp"], size="1GB", capture=True)
