@@ -74,6 +74,19 @@ pub struct Direction {
     pub seed: u64,
 }
 
+impl Direction {
+    /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
+    pub fn impairs(&self) -> bool {
+        self.delay_ns > 0
+            || self.jitter_ns > 0
+            || self.loss != Loss::None {}
+            || self.rate_bit_s.is_some()
+            || self.reorder.ratio > 0.0
+            || self.duplicate_ratio > 0.0
+            || self.corrupt_ratio > 0.0
+    }
+}
+
 /// netem's delay distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,7 +1,9 @@
 //! netwarp-endpoint: builds the path, moves the bytes, writes the records.
 //!
-//! In a guest it is PID 1 (`guest`), which starts itself again as both roles (`server`, `client`).
+//! In a guest it is PID 1 (`guest`), on the host's own kernel a program like any other (`native`). Either starts itself
+//! again as both roles (`server`, `client`).
 
+mod abilities;
 mod calibration;
 mod capture;
 mod check;
@@ -14,6 +16,7 @@ mod golden;
 mod guest;
 mod job;
 mod journal;
+mod native;
 mod netem;
 mod netlink;
 mod netns;
@@ -26,6 +29,8 @@ mod role_process;
 mod timeline;
 mod topology;
 mod transport;
+mod usage;
+mod userns;
 mod verify;
 mod workload;
 
@@ -52,6 +57,17 @@ enum Command {
         /// What the kernel appends to its init's arguments of its own accord, such as `root=98:0`.
         #[arg(hide = true, trailing_var_arg = true)]
         kernel_options: Vec<String>,
+    },
+    /// Carry out RUN_DIR/job.json on this host's kernel, in real time; write RUN_DIR/records.jsonl.
+    Native {
+        /// The run directory.
+        run_dir: PathBuf,
+    },
+    /// Say what this host's kernel can do for a native run.
+    Abilities {
+        /// As one JSON object.
+        #[arg(long)]
+        json: bool,
     },
     /// Be the server of a job, as its orchestrator says on standard input.
     Server(Role),
@@ -83,6 +99,8 @@ struct Role {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Guest { run_dir, .. } => guest::run(&run_dir),
+        Command::Native { run_dir } => native::run(&run_dir),
+        Command::Abilities { json } => abilities::report(json),
         Command::Server(Role { job, address }) => role::server(&job, address),
         Command::Client(Role { job, address }) => role::client(&job, address),
         Command::Check { job } => check_job(&job),

@@ -1,6 +1,6 @@
 //! Carries out the steps of a topology, and keeps hold of what they made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
@@ -23,6 +23,8 @@ const LOOPBACK: u32 = 1;
 pub struct Network {
     home: NetNs,
     namespaces: BTreeMap<Namespace, Made>,
+    /// Devices with a netem.
+    impaired: BTreeSet<Device>,
 }
 
 /// A namespace and the netlink sockets opened in it.
@@ -38,7 +40,7 @@ struct Made {
 impl Network {
     /// Builds everything; on return the caller is in the namespace it came from.
     pub fn build(steps: &[Step]) -> Result<Self> {
-        let mut network = Self { home: NetNs::current()?, namespaces: BTreeMap::new() };
+        let mut network = Self { home: NetNs::current()?, namespaces: BTreeMap::new(), impaired: BTreeSet::new() };
         let built = network.take(steps);
         network.home.enter()?;
         built.map(|()| network)
@@ -72,9 +74,15 @@ impl Network {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
-    /// What a router's device has dropped and holds.
+    /// What a router's device has dropped and holds: its netem, if it has one, and the device itself.
     pub fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
-        Ok(NetemCounters::from_answer(&self.ask(device, qdisc::ask_root(device.index))?)?)
+        let mut counters = if self.impaired.contains(&device) {
+            NetemCounters::from_answer(&self.ask(device, qdisc::ask_root(device.index))?)?
+        } else {
+            NetemCounters { lost_packets: Some(0), ..NetemCounters::default() }
+        };
+        counters.dropped_packets += self.link_counters(device)?.send_dropped_packets;
+        Ok(counters)
     }
 
     fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
@@ -114,6 +122,7 @@ impl Network {
                     self.queue(*device, route::add_route(device.index, *network, *gateway, *initial_window_packets))?
                 }
                 Step::Netem { device, direction } => {
+                    self.impaired.insert(*device);
                     self.queue(*device, qdisc::add_netem(device.index, &netem::options(direction)))?;
                 }
             }

@@ -22,7 +22,7 @@ use crate::probe;
 use crate::record::{ClockKind, Failure, Record, Side};
 use crate::role_process::{Event, RoleProcess, name};
 use crate::timeline::Timeline;
-use crate::topology::{self, Namespace};
+use crate::topology::{self, Namespace, Step};
 use crate::verify::{self, Expected};
 use crate::workload::layout::Layout;
 
@@ -31,7 +31,7 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// Carries out `job`, which both roles read from `job_file`. Everything but the last record goes to `journal`.
 pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) -> Result<(), Failure> {
     journal.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
-    let mut network = Network::build(&topology::steps(job)).stage("setup")?;
+    let mut network = Network::build(&steps(job, clock)).stage("setup")?;
     let server = spawn(Side::Server, &network, job_file, clock).stage("setup")?;
     let client = spawn(Side::Client, &network, job_file, clock).stage("setup")?;
     let capture = start_capture(&network, job, job_file).stage("setup")?;
@@ -46,6 +46,7 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         timeline: Timeline::start(job, epoch_ns).stage("setup")?,
         epoch_ns,
         limit_ns: job.limits.virtual_ns,
+        clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         progress: Progress::default(),
         finished: Vec::new(),
         transfers: Vec::new(),
@@ -77,6 +78,13 @@ fn expected(job: &Job) -> Result<Expected> {
     let sha256 = (*verify && *chunks > 1).then(|| hash_parts(content, &parts)).transpose()?;
     let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
     Ok(Expected { transfers: *transfers, chunks_bytes, sha256 })
+}
+
+/// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.
+fn steps(job: &Job, clock: ClockKind) -> Vec<Step> {
+    let steps = topology::steps(job);
+    // A timeline changes the netem that is there.
+    if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }
 }
 
 fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
@@ -113,6 +121,7 @@ struct Relay<'a> {
     timeline: Timeline<'a>,
     epoch_ns: u64,
     limit_ns: u64,
+    clock_name: &'static str,
     progress: Progress,
     /// Roles that said they did all they were asked.
     finished: Vec<Side>,
@@ -129,7 +138,7 @@ impl Relay<'_> {
             let elapsed_ns = self.journal.elapsed_ns();
             if elapsed_ns >= self.limit_ns {
                 let limit_s = Duration::from_nanos(self.limit_ns).as_secs_f64();
-                let message = format!("the transfer was not over after {limit_s} virtual seconds");
+                let message = format!("the transfer was not over after {limit_s} {} seconds", self.clock_name);
                 return Err(Failure { stage: "limit".to_owned(), message });
             }
             self.progress.report(elapsed_ns);

@@ -11,27 +11,32 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::check;
+use crate::clock;
 use crate::content::{from_hex, to_hex};
 use crate::control::{MESSAGE_FD, Message, Order};
 use crate::job::Job;
-use crate::record::{Failure, Record};
+use crate::record::{Failure, Record, Side};
+use crate::role_process;
 use crate::transport::{self, PORT};
+use crate::usage::Usage;
 use crate::workload::{self, Run};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub fn server(job: &Path, address: IpAddr) -> ExitCode {
-    run("server", async |link: &mut Link| serve(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
+    run(Side::Server, async |link: &mut Link| serve(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
 }
 
 /// Carries a job file's workload out against the server at `address`.
 pub fn client(job: &Path, address: IpAddr) -> ExitCode {
-    run("client", async |link: &mut Link| drive(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
+    run(Side::Client, async |link: &mut Link| drive(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
 }
 
 async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
@@ -71,7 +76,12 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
 }
 
 /// Runs a role on one thread's event loop and tells the orchestrator how it ended.
-fn run(stage: &str, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode {
+fn run(side: Side, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode {
+    let stage = role_process::name(side);
+    // If the orchestrator is gone already, there will be no order to begin.
+    if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
+        return complain(stage, &format!("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG): {errno}"));
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(stage, &format!("starting the event loop: {error}")),
@@ -81,7 +91,7 @@ fn run(stage: &str, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode
             Ok(link) => link,
             Err(error) => return complain(stage, &format!("{error:#}")),
         };
-        let (last, code) = match role(&mut link).await {
+        let (last, code) = match role(&mut link).await.and_then(|()| link.write_usage(side)) {
             Ok(()) => (Message::Done, ExitCode::SUCCESS),
             Err(error) => {
                 let failure = Failure { stage: stage.to_owned(), message: format!("{error:#}") };
@@ -105,6 +115,8 @@ fn complain(stage: &str, message: &str) -> ExitCode {
 struct Link {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
+    /// CPU time used when the order to begin came.
+    usage: Option<Usage>,
 }
 
 impl Link {
@@ -118,13 +130,16 @@ impl Link {
         }
         // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
         let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
-        Ok(Self { orders: BufReader::new(orders).lines(), messages })
+        Ok(Self { orders: BufReader::new(orders).lines(), messages, usage: None })
     }
 
     /// Waits for the order to begin: the epoch, and the server's certificate in hex.
     async fn begin(&mut self) -> Result<(u64, Option<String>)> {
         match self.next().await? {
-            Some(Order::Begin { epoch_ns, certificate }) => Ok((epoch_ns, certificate)),
+            Some(Order::Begin { epoch_ns, certificate }) => {
+                self.usage = Some(Usage::now()?);
+                Ok((epoch_ns, certificate))
+            }
             Some(Order::Finish) => bail!("told to finish before having begun"),
             None => bail!("standard input closed before the order to begin"),
         }
@@ -138,6 +153,14 @@ impl Link {
 
     fn write(&mut self, records: Vec<Record>) -> Result<()> {
         records.into_iter().try_for_each(|line| self.send(&Message::Write { line }))
+    }
+
+    /// What this side's work has cost since the order to begin. In virtual time it costs nothing.
+    fn write_usage(&mut self, side: Side) -> Result<()> {
+        match self.usage.filter(|_| !clock::is_virtual()) {
+            Some(start) => self.write(vec![Usage::now()?.since(start, side)]),
+            None => Ok(()),
+        }
     }
 
     fn send(&mut self, message: &Message) -> Result<()> {

@@ -160,6 +160,12 @@ pub fn steps(job: &Job) -> Vec<Step> {
     steps
 }
 
+/// The same without netem where it would do nothing: packets of a real clock should not pay for it.
+pub fn without_idle_netem(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.retain(|step| !matches!(step, Step::Netem { direction, .. } if !direction.impairs()));
+    steps
+}
+
 /// A host's device, the router's device, and the /24 between them.
 struct Cable {
     host: Device,
@@ -280,7 +286,7 @@ fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::TcpOptions;
+    use crate::job::{Loss, Reorder, TcpOptions};
     use std::collections::BTreeSet;
 
     fn golden_job() -> Job {
@@ -307,6 +313,29 @@ mod tests {
         assert_eq!(
             netems,
             [(bottleneck(0, Heading::Down), path.down.clone()), (bottleneck(0, Heading::Up), path.up.clone())]
+        );
+    }
+
+    #[test]
+    fn only_a_netem_that_does_nothing_can_be_left_out() {
+        let mut job = golden_job();
+        let whole = steps(&job);
+        assert_eq!(without_idle_netem(whole.clone()), whole);
+        let idle = Direction {
+            delay_ns: 0,
+            jitter_ns: 0,
+            loss: Loss::None {},
+            rate_bit_s: None,
+            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+            duplicate_ratio: 0.0,
+            corrupt_ratio: 0.0,
+            ..job.paths[0].down.clone()
+        };
+        job.paths[0].down = idle;
+        let left: Vec<Step> = without_idle_netem(steps(&job));
+        assert_eq!(left.len(), whole.len() - 1);
+        assert!(
+            left.iter().any(|step| matches!(step, Step::Netem { device, .. } if *device == bottleneck(0, Heading::Up)))
         );
     }
 

@@ -111,7 +111,8 @@ fn server_without_clients_ends_when_its_orders_do() {
     let (mut server, _) = start_server(&job("quic", "down", seeded(1000), true), fresh_address());
     server.close_orders();
     let (records, last) = server.finish();
-    assert!(records.is_empty());
+    // Outside of a guest a role counts its CPU time, whatever it did.
+    assert!(records.iter().all(|record| record["record"] == "usage"), "{records:?}");
     assert_eq!(last["message"], "done");
 }
 

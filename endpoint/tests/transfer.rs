@@ -60,11 +60,12 @@ fn check(job: &Value, sha256: Option<&str>) {
     let (client, server) = run(job);
     let verify = job["workload"]["verify"] == true;
     for (side, records) in [("client", &client), ("server", &server)] {
-        let [connection, transfer] = &records[..] else { panic!("{side} of {job} gave {records:?}") };
+        let [connection, transfer, usage] = &records[..] else { panic!("{side} of {job} gave {records:?}") };
         assert_eq!((&connection["record"], &connection["side"]), (&json!("connection"), &json!(side)));
         assert_eq!(connection["settings"]["transport"], job["transport"]["kind"]);
         assert_eq!(connection["settings"]["congestion"], job["transport"]["congestion"]);
         assert_eq!((&transfer["record"], &transfer["side"]), (&json!("transfer"), &json!(side)));
+        assert_eq!((&usage["record"], &usage["side"]), (&json!("usage"), &json!(side)));
         assert_eq!(transfer["direction"], job["workload"]["direction"]);
         assert_eq!(transfer["bytes"], job["workload"]["content"]["size_bytes"]);
         assert_eq!(transfer["sha256"].is_string(), verify, "{transfer} of {job}");

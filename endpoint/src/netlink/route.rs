@@ -146,6 +146,8 @@ pub struct LinkCounters {
     pub received_bytes: u64,
     /// Bytes sent, Ethernet headers included.
     pub sent_bytes: u64,
+    /// Packets it was given to send and dropped: for veth, those that found the receiving CPU's backlog full.
+    pub send_dropped_packets: u64,
 }
 
 impl LinkCounters {
@@ -158,6 +160,7 @@ impl LinkCounters {
                 sent_packets: number(1)?,
                 received_bytes: number(2)?,
                 sent_bytes: number(3)?,
+                send_dropped_packets: number(7)?,
             })
         };
         read()

@@ -10,7 +10,7 @@ mod quic_config;
 mod sctp;
 mod sctp_api;
 mod sctp_order;
-mod socket;
+pub mod socket;
 mod tcp;
 mod tcp_info;
 mod tls;

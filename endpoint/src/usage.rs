@@ -1,0 +1,63 @@
+//! CPU time of a role: what its part of a run costs, counted in real time only.
+
+use anyhow::{Context, Result};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
+
+use crate::record::{Record, Side};
+
+/// CPU time of this process, all threads, so far. What the kernel does for it in interrupts that happen to meet it is
+/// counted with it (`kernel/sched/cputime.c`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    user_ns: u64,
+    system_ns: u64,
+}
+
+impl Usage {
+    /// Up to the present.
+    ///
+    /// # Errors
+    /// As `getrusage(2)`.
+    pub fn now() -> Result<Self> {
+        let usage = getrusage(UsageWho::RUSAGE_SELF).context("asking for the CPU time used (getrusage)")?;
+        Ok(Self { user_ns: nanoseconds(usage.user_time()), system_ns: nanoseconds(usage.system_time()) })
+    }
+
+    /// What was used from `start` to here, as a side's record.
+    pub fn since(self, start: Self, side: Side) -> Record {
+        Record::Usage {
+            side,
+            user_ns: self.user_ns.saturating_sub(start.user_ns),
+            system_ns: self.system_ns.saturating_sub(start.system_ns),
+        }
+    }
+}
+
+fn nanoseconds(time: TimeVal) -> u64 {
+    u64::try_from(time.num_nanoseconds()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_came_after_the_start_counts() {
+        let (start, end) = (Usage { user_ns: 5, system_ns: 7 }, Usage { user_ns: 9, system_ns: 7 });
+        assert_eq!(end.since(start, Side::Server), Record::Usage { side: Side::Server, user_ns: 4, system_ns: 0 });
+    }
+
+    #[test]
+    fn computing_takes_cpu_time() {
+        let start = Usage::now().unwrap();
+        let mut sum = 0_u64;
+        loop {
+            sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(1));
+            let now = Usage::now().unwrap();
+            if now.user_ns + now.system_ns >= start.user_ns + start.system_ns + 1_000_000 {
+                break;
+            }
+        }
+    }
+}

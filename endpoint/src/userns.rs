@@ -1,0 +1,130 @@
+//! A network of one's own on the host's kernel: as root, or through a user namespace.
+
+use std::fs;
+
+use anyhow::{Result, anyhow};
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getegid, geteuid};
+
+use crate::netns::NetNs;
+
+/// By whose leave namespaces are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// The caller's own capabilities.
+    Own,
+    /// Those of a new user namespace, in which the caller is root and nobody else exists.
+    UserNamespace,
+}
+
+/// Moves the caller, which must have one thread, into a new network namespace: nothing it does there reaches the
+/// host's. The namespaces go when the last process in them does.
+///
+/// # Errors
+/// The host forbids it; the message says which of its settings, and the command that mends it.
+pub fn seclude() -> Result<Privilege> {
+    if NetNs::create().is_ok() {
+        return Ok(Privilege::Own);
+    }
+    become_root_of_a_new_namespace()
+        .map_err(|(attempt, errno)| anyhow!("cannot {attempt}: {}; {}", errno.desc(), Knobs::read().remedy(errno)))?;
+    Ok(Privilege::UserNamespace)
+}
+
+/// user_namespaces(7): `setgroups` must be denied before an unprivileged process may write its group map.
+fn become_root_of_a_new_namespace() -> Result<(), (&'static str, Errno)> {
+    let (user, group) = (geteuid(), getegid());
+    let attempt = "create a user namespace (unshare CLONE_NEWUSER)";
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| (attempt, errno))?;
+    for (file, text) in [
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", format!("0 {user} 1")),
+        ("/proc/self/gid_map", format!("0 {group} 1")),
+    ] {
+        let errno = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
+        fs::write(file, text).map_err(|error| ("map the user into a user namespace", errno(error)))?;
+    }
+    let attempt = "create a network namespace in a user namespace (unshare CLONE_NEWNET)";
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| (attempt, errno))
+}
+
+/// Settings of the host that forbid namespaces; none where a kernel does not have one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Knobs {
+    /// Debian's `kernel.unprivileged_userns_clone`.
+    unprivileged_clone: Option<u64>,
+    /// Ubuntu's `kernel.apparmor_restrict_unprivileged_userns` (since 23.10).
+    apparmor_restricts: Option<u64>,
+    user_namespaces_at_most: Option<u64>,
+    network_namespaces_at_most: Option<u64>,
+}
+
+impl Knobs {
+    fn read() -> Self {
+        let read = |key: &str| fs::read_to_string(format!("/proc/sys/{key}")).ok()?.trim().parse().ok();
+        Self {
+            unprivileged_clone: read("kernel/unprivileged_userns_clone"),
+            apparmor_restricts: read("kernel/apparmor_restrict_unprivileged_userns"),
+            user_namespaces_at_most: read("user/max_user_namespaces"),
+            network_namespaces_at_most: read("user/max_net_namespaces"),
+        }
+    }
+
+    /// What forbade it, and the command that mends it.
+    fn remedy(self, errno: Errno) -> String {
+        const OTHERWISE: &str = "or run as root, or use the virtual backend, which needs no privilege";
+        let set = |key: &str, why: &str, value: &str| format!("{key} {why}: `sysctl -w {key}={value}`, {OTHERWISE}");
+        match errno {
+            Errno::ENOSPC if self.user_namespaces_at_most == Some(0) => {
+                set("user.max_user_namespaces", "is 0", "15000")
+            }
+            Errno::ENOSPC if self.network_namespaces_at_most == Some(0) => {
+                set("user.max_net_namespaces", "is 0", "15000")
+            }
+            Errno::ENOSPC => set("user.max_user_namespaces", "or user.max_net_namespaces is used up", "100000"),
+            Errno::EPERM | Errno::EACCES if self.unprivileged_clone == Some(0) => {
+                set("kernel.unprivileged_userns_clone", "is 0", "1")
+            }
+            Errno::EPERM | Errno::EACCES if self.apparmor_restricts == Some(1) => {
+                set("kernel.apparmor_restrict_unprivileged_userns", "is 1", "0")
+            }
+            Errno::EPERM | Errno::EACCES => format!(
+                "no sysctl forbids it, so a container's seccomp filter or a security module does: start the container \
+                 with `--security-opt seccomp=unconfined --cap-add SYS_ADMIN --cap-add NET_ADMIN`, {OTHERWISE}"
+            ),
+            Errno::EINVAL => {
+                format!("the kernel has no user namespaces (CONFIG_USER_NS): boot one that has, {OTHERWISE}")
+            }
+            _ => format!("run as root, {OTHERWISE}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_obstacle_is_named_with_the_command_that_removes_it() {
+        let knobs = Knobs::default();
+        let cases = [
+            (Knobs { unprivileged_clone: Some(0), ..knobs }, Errno::EPERM, "kernel.unprivileged_userns_clone=1"),
+            (
+                Knobs { unprivileged_clone: Some(1), apparmor_restricts: Some(1), ..knobs },
+                Errno::EPERM,
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+            ),
+            (Knobs { user_namespaces_at_most: Some(0), ..knobs }, Errno::ENOSPC, "user.max_user_namespaces=15000"),
+            (Knobs { network_namespaces_at_most: Some(0), ..knobs }, Errno::ENOSPC, "user.max_net_namespaces=15000"),
+            (Knobs { user_namespaces_at_most: Some(9), ..knobs }, Errno::ENOSPC, "is used up"),
+            (Knobs { apparmor_restricts: Some(0), ..knobs }, Errno::EPERM, "seccomp=unconfined"),
+            (knobs, Errno::EINVAL, "CONFIG_USER_NS"),
+        ];
+        for (knobs, errno, remedy) in cases {
+            let told = knobs.remedy(errno);
+            assert!(told.contains(remedy), "{errno}: {told}");
+            assert!(told.contains("virtual backend"), "{told}");
+        }
+    }
+}
