@@ -28,8 +28,9 @@ main() {
     cargo_lint_lane fmt --check
     cargo_lint_lane clippy --locked --all-targets -- -D warnings
     cargo_test_lane
-    pytest_lane fast "not cli and not guest"
+    pytest_lane fast "not cli and not guest and not native"
     pytest_lane cli cli
+    pytest_lane native native
     pytest_lane guest guest
     report
 }

@@ -107,6 +107,8 @@ def test_metrics_come_from_the_receiver_the_sender_and_the_path() -> None:
         "path_loss_up": 0,
         "path_rate_up_bit_s": pytest.approx(8 * 270_000 / (completion_ns / 1e9)),
         "path_min_rtt_s": pytest.approx(0.10001888),
+        "cpu_client_s": pytest.approx(0.6),
+        "cpu_per_byte_client_ns": pytest.approx(60),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from netwarp.backends.base import RECORDS_FILE, Status
+from netwarp.backends.base import RECORDS_FILE, Clock, Status
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.job import Job
@@ -30,6 +30,8 @@ class FakeBackend:
     """Writes the job's name as its record; fails, or interrupts, where told to."""
 
     name = "fake"
+    clock: Clock = "virtual"
+    one_at_a_time = False
 
     def __init__(self, fails: tuple[str, ...] = (), interrupts: str | None = None) -> None:
         self.fails = fails

@@ -100,7 +100,7 @@ def ending(exit_code: int = 0, given_up: str | None = None) -> Ending:
         ("Kernel panic - not syncing: Attempted to kill init!\n", ending(134), "Attempted to kill"),
         ("", ending(-9), "SIGKILL"),
         ("a\nb\nc\nd\n", ending(1), "status 1 before the run was over: b / c / d"),
-        ("", ending(-9, "the guest spins: …"), "the guest spins"),
+        ("", ending(-9, "the run spins: …"), "the run spins"),
     ],
 )
 def test_a_run_without_an_end_says_why(

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from netwarp import options
 from netwarp.backends import open_backend
+from netwarp.backends.native import NativeBackend
 from netwarp.backends.watch import Bounds
 from netwarp.compare import study_from_compare
 from netwarp.doctor import examine
@@ -23,7 +24,7 @@ from netwarp.errors import NetwarpError
 from netwarp.export import EXPORTS, export_results
 from netwarp.guest_files import REPOSITORY, find_kernel
 from netwarp.options import levels, path_option
-from netwarp.pipeline import Finished, Request, carry_out, collect, default_jobs, evaluate
+from netwarp.pipeline import Finished, Request, carry_out, collect, evaluate, jobs_for
 from netwarp.reproduce import SCORECARD_HTML
 from netwarp.reproduce import reproduce as reproduce_source
 from netwarp.reproduce import to_json as reproductions_json
@@ -31,6 +32,7 @@ from netwarp.run import Interrupted
 from netwarp.run_directory import RunDirectory
 from netwarp.scorecard import print_scorecard
 from netwarp.sources import load_sources
+from netwarp.speed import measure_speed
 from netwarp.study import Study, load_study
 from netwarp.summary import summarise
 from netwarp.table import print_results
@@ -275,7 +277,9 @@ def reproduce(
         place = out / each.name if out and len(sources) > 1 else out
 
         def carry(study: Study, directory: Path) -> Finished:
-            return carry_out(study, _request(study, backend, directory, jobs, []), _console())
+            # --jobs is for the studies whose runs can go side by side.
+            at_a_time = None if study.backend == "native" else jobs
+            return carry_out(study, _request(study, backend, directory, at_a_time, []), _console())
 
         done.append(reproduce_source(each, carry, out=place, quick=quick))
         if not as_json:
@@ -294,11 +298,12 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Print the table of a run directory again."""
-    results = collect(RunDirectory(directory))
+    paths = RunDirectory(directory)
+    results = collect(paths)
     if as_json:
         _print_json(summarise(directory))
     else:
-        print_results(results, Console())
+        print_results(results, Console(), paths.clock)
 
 
 @app.command()
@@ -323,17 +328,31 @@ def export(
 
 
 @app.command()
-def doctor(as_json: options.Json = False) -> None:
+def doctor(
+    speed: Annotated[
+        bool,
+        typer.Option(
+            "--speed",
+            help="Measure instead what this machine's CPU carries of each transport: native"
+            " transfers, some seconds. Reports of later runs quote it.",
+        ),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
     """Say what is missing to run here, and the exact command that mends it."""
+    if speed:
+        _measure_speed(as_json)
+        return
     findings = examine()
     if as_json:
         _print_json({"findings": [asdict(finding) for finding in findings]})
     else:
         console = Console()
         for finding in findings:
-            mark = "[green]ok[/]     " if finding.ok else "[bold red]missing[/]"
+            missing = "[yellow]without[/]" if finding.optional else "[bold red]missing[/]"
+            mark = "[green]ok[/]     " if finding.ok else missing
             console.print(f"{mark} {finding.name:13} {_escaped(finding.detail)}", soft_wrap=True)
-    if not all(finding.ok for finding in findings):
+    if not all(finding.ok or finding.optional for finding in findings):
         raise typer.Exit(1)
 
 
@@ -380,10 +399,11 @@ def _carry_out(
 def _request(
     study: Study, backend: str | None, out: Path | None, jobs: int | None, filters: list[str]
 ) -> Request:
+    place = open_backend(backend or study.backend, _bounds(study))
     return Request(
-        backend=open_backend(backend or study.backend, _bounds(study)),
+        backend=place,
         out=out,
-        jobs=jobs or default_jobs(),
+        jobs=jobs_for(place, jobs),
         filters=filters,
         command_line=["netwarp", *sys.argv[1:]],
     )
@@ -394,7 +414,7 @@ def _tell(finished: Finished, as_json: bool) -> None:
         _print_json(finished.summary)
     else:
         console = Console()
-        print_results(finished.results, console)
+        print_results(finished.results, console, finished.directory.clock)
         console.print(f"report: {finished.directory.path / 'report.html'}", soft_wrap=True)
     if finished.results.failed:
         raise typer.Exit(1)
@@ -404,6 +424,20 @@ def _bounds(study: Study) -> Bounds:
     return Bounds(
         stall_cpu_s=max(cell.conditions.limits.stall_cpu_s for cell in study.cells),
     )
+
+
+def _measure_speed(as_json: bool) -> None:
+    with _console().status("measuring") as status:
+        speed = measure_speed(
+            NativeBackend(), on_transport=lambda name: status.update(f"measuring {name}")
+        )
+    if as_json:
+        _print_json(speed)
+        return
+    for name, goodput_bit_s in speed["goodput_bit_s"].items():
+        Console().print(f"{name:5} {goodput_bit_s / 1e6:,.0f} Mbit/s", highlight=False)
+    for name, reason in speed["not_measured"].items():
+        Console().print(f"{name:5} not measured: {_escaped(reason)}", soft_wrap=True)
 
 
 def _print_json(value: Any) -> None:

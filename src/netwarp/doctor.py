@@ -7,9 +7,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from netwarp.backends.native import ask_abilities
 from netwarp.backends.virtual import VirtualBackend, check_scratch
 from netwarp.errors import NetwarpError
 from netwarp.guest_files import endpoint_version, find_endpoint, find_kernel
@@ -34,6 +35,8 @@ class Finding:
     ok: bool
     detail: str
     """What was found, or what is wrong and the remedy."""
+    optional: bool = False
+    """Whether virtual runs do without it."""
 
 
 def examine() -> list[Finding]:
@@ -48,7 +51,7 @@ def examine() -> list[Finding]:
     ]
     if all(finding.ok for finding in findings):
         findings.append(_look("guest", _guest))
-    return findings
+    return [*findings, replace(_look("native", _native), optional=True)]
 
 
 def _look(name: str, look: Callable[[], str]) -> Finding:
@@ -100,6 +103,24 @@ def _memory() -> str:
     check_scratch(scratch, guests=cpus)
     return (
         f"{scratch}: {shutil.disk_usage(scratch).free >> 20} MiB free for {cpus} guests at a time"
+    )
+
+
+def _native() -> str:
+    abilities = ask_abilities(find_endpoint())
+    if abilities.lacks_path is not None:
+        raise NetwarpError(f"not here: {abilities.lacks_path}")
+    lacks = {
+        "netem (nothing but an unimpaired path)": abilities.lacks_netem,
+        "SCTP": abilities.lacks_sctp,
+        "MPTCP": abilities.lacks_mptcp,
+    }
+    missing = [name for name, reason in lacks.items() if reason is not None]
+    how = "in a user namespace" if abilities.rootless else "as root"
+    without = f", without {', '.join(missing)}" if missing else ""
+    return (
+        f"Linux {abilities.kernel} {how}{without};"
+        f" congestion control {', '.join(abilities.congestion)}"
     )
 
 

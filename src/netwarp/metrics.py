@@ -17,10 +17,11 @@ from netwarp.record import (
     Side,
     Stats,
     Transfer,
+    Usage,
 )
 from netwarp.units import NS_PER_S
 
-Unit = Literal["s", "bit/s", "packets", "B", "ratio"]
+Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,12 @@ def _limit_metrics() -> Iterator[Metric]:
     yield Metric("send_buffer_limited_s", "s", "neither", "Of it, held back by the send buffer.")
 
 
+def _cpu_metrics(side: Side) -> Iterator[Metric]:
+    cpu = f"CPU time of the {side}'s process, in its own code and in the kernel's; real time only"
+    yield Metric(f"cpu_{side}_s", "s", "lower", f"{cpu}.")
+    yield Metric(f"cpu_per_byte_{side}_ns", "ns", "lower", f"{cpu}, for each content byte.")
+
+
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -92,6 +99,8 @@ METRICS: Mapping[str, Metric] = {
         *_path_metrics("up"),
         *_volume_metrics(),
         *_limit_metrics(),
+        *_cpu_metrics("client"),
+        *_cpu_metrics("server"),
     )
 }
 """All metrics by name. Times and the stacks' counters are those of the run's last transfer; the
@@ -145,6 +154,7 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
         **_times(job, records),
         **_sender_counters(job, records),
         **_path_counters(job, records),
+        **_cpu(job, records),
     }
     return {name: float(found[name]) for name in METRICS if name in found}
 
@@ -243,6 +253,18 @@ def _of_last_transfer(job: Job, records: Iterable[Record]) -> list[Record]:
         for record in records
         if isinstance(record, Connection | Transfer) and record.transfer == last
     ]
+
+
+def _cpu(job: Job, records: Sequence[Record]) -> dict[str, float]:
+    received = (each for each in _transfers(records) if each.side == _receiver(job))
+    content_bytes = sum(transfer.bytes for transfer in received)
+    found: dict[str, float] = {}
+    for usage in records:
+        if isinstance(usage, Usage):
+            cpu_ns = usage.user_ns + usage.system_ns
+            found[f"cpu_{usage.side}_s"] = cpu_ns / NS_PER_S
+            found[f"cpu_per_byte_{usage.side}_ns"] = cpu_ns / content_bytes
+    return found
 
 
 def _receiver(job: Job) -> Side:

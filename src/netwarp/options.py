@@ -31,9 +31,9 @@ def study_option(help_text: str) -> typer.models.OptionInfo:
 Backend = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        help="Where to run: virtual (a guest in virtual time), or replay:DIR (what DIR recorded)."
-        " Default: the study's, usually virtual.",
-        metavar="virtual|replay:DIR",
+        help="Where to run: virtual (a guest in virtual time), native (this host's own kernel, in"
+        " real time), or replay:DIR (what DIR recorded). Default: the study's, usually virtual.",
+        metavar="virtual|native|replay:DIR",
         rich_help_panel=RUNNING,
     ),
 ]
@@ -48,7 +48,10 @@ Out = Annotated[
 Jobs = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        min=1, help="Runs at a time. Default: one per CPU.", metavar="N", rich_help_panel=RUNNING
+        min=1,
+        help="Runs at a time. Default: one per CPU; native: always 1.",
+        metavar="N",
+        rich_help_panel=RUNNING,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]

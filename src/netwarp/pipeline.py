@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from netwarp.backends.base import RECORDS_FILE, Backend
-from netwarp.errors import RunDirectoryError
+from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.job import job_from_json
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
@@ -25,6 +25,7 @@ from netwarp.report import write_report
 from netwarp.results import RESULTS_FILE, Results, from_plan, write_results
 from netwarp.run import execute
 from netwarp.run_directory import RunDirectory, write_json
+from netwarp.speed import stored_speed
 from netwarp.study import Study
 from netwarp.summary import summarise
 
@@ -62,12 +63,12 @@ def carry_out(study: Study, request: Request, console: Console) -> Finished:
         Interrupted: on Ctrl-C; what had finished is kept.
     """
     plan = plan_study(study, filters=request.filters)
-    directory = RunDirectory(request.out or default_directory(study, plan))
+    directory = RunDirectory(request.out or default_directory(study, plan, request.backend.name))
     with directory.locked():
         refuse_another_study(plan, directory)
         describe(study, plan, request, directory)
         started_s = time.monotonic()
-        with ProgressBar(len(plan), console) as observer:
+        with ProgressBar(len(plan), console, request.backend.clock) as observer:
             execute(plan, request.backend, directory, jobs=request.jobs, observer=observer)
         note_times(directory, observer.clocks.virtual_s, time.monotonic() - started_s)
         with console.status("evaluating: results, figures, report"):
@@ -125,6 +126,8 @@ def describe(
     directory.write_plan([*planned, *measured_before(directory, planned)])
     earlier = _read(directory.provenance_file)
     now = provenance(study, request.backend, request.command_line, request.jobs)
+    if request.backend.name == "virtual":
+        now["speed"] = stored_speed(now["endpoint"]["sha256"], now["host"]["cpu"])
     # Resumed: what is measured already keeps the programs that measured it, so they must agree.
     for part in ("kernel", "endpoint"):
         if earlier and earlier.get(part) != now.get(part) and any(directory.runs.iterdir()):
@@ -175,18 +178,30 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
         )
 
 
-def default_directory(study: Study, plan: Sequence[PlannedRun]) -> Path:
-    """Name a directory after what is run, so that the same command finds its own again."""
+def default_directory(study: Study, plan: Sequence[PlannedRun], backend: str = "virtual") -> Path:
+    """Name a directory after what is run where, so that the same command finds its own again."""
     # More replicates of the same study go to the same place.
     raw = {key: value for key, value in study.raw.items() if key != "replicates"}
     what = json.dumps([raw, sorted({run.cell.index for run in plan})], sort_keys=True)
     stem = Path(study.file).stem
-    return DEFAULT_PARENT / f"{stem}-{sha256(what.encode()).hexdigest()[:8]}"
+    place = "-native" if backend == "native" else ""
+    return DEFAULT_PARENT / f"{stem}-{sha256(what.encode()).hexdigest()[:8]}{place}"
 
 
-def default_jobs() -> int:
-    """One run per CPU this process may use."""
-    return len(os.sched_getaffinity(0))
+def jobs_for(backend: Backend, asked: int | None) -> int:
+    """Choose how many runs go at a time: as many as asked for, else one per CPU.
+
+    Raises:
+        BackendError: several at a time where they would disturb each other.
+    """
+    if not backend.one_at_a_time:
+        return asked or len(os.sched_getaffinity(0))
+    if asked is not None and asked > 1:
+        raise BackendError(
+            f"--jobs {asked}: runs of the {backend.name} backend share this machine's CPUs and"
+            " would slow each other down: leave it away, they go one at a time"
+        )
+    return 1
 
 
 def _read(path: Path) -> dict[str, Any]:

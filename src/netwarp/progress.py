@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from netwarp.backends.base import Status
+from netwarp.backends.base import Clock, Status
 from netwarp.plan import PlannedRun
 
 LINE_EVERY_S = 10.0
@@ -25,8 +25,9 @@ LINE_EVERY_S = 10.0
 class Clocks:
     """Sums the clocks of all runs. Pure: told the time, never asks for it."""
 
-    def __init__(self, started_s: float) -> None:
+    def __init__(self, started_s: float, clock: Clock = "virtual") -> None:
         self.started_s = started_s
+        self.clock = clock
         self.finished = 0
         self.failed = 0
         self.resumed = 0
@@ -54,8 +55,10 @@ class Clocks:
     def text(self, now_s: float) -> str:
         """Say both clocks and the speed-up."""
         wall_s = now_s - self.started_s
-        speed_up = self.virtual_s / wall_s if wall_s > 0 else 0.0
         failed = f" · {self.failed} failed" if self.failed else ""
+        if self.clock == "real":
+            return f"real time · wall {span_text(wall_s)}{failed}"
+        speed_up = self.virtual_s / wall_s if wall_s > 0 else 0.0
         return (
             f"virtual {span_text(self.virtual_s)} · wall {span_text(wall_s)}"
             f" · {speed_up:,.0f}×{failed}"
@@ -65,8 +68,8 @@ class Clocks:
 class ProgressBar:
     """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
 
-    def __init__(self, total: int, console: Console) -> None:
-        self.clocks = Clocks(time.monotonic())
+    def __init__(self, total: int, console: Console, clock: Clock = "virtual") -> None:
+        self.clocks = Clocks(time.monotonic(), clock)
         self._total = total
         self._console = console
         self._lock = threading.Lock()

@@ -29,6 +29,7 @@ def provenance(
     return {
         "netwarp": version("netwarp"),
         "backend": backend.name,
+        "clock": backend.clock,
         **backend.provenance(),
         "host": host(),
         "seed": study.seed,
@@ -47,7 +48,7 @@ def host() -> dict[str, Any]:
         "system": f"{uname.system} {uname.release}",
         "architecture": uname.machine,
         "distribution": _distribution(),
-        "cpu": _cpu_model(),
+        "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
     }
@@ -60,7 +61,8 @@ def _distribution() -> str:
         return "unknown"
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """Name this machine's CPU."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name":

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import JOB_FILE, Status
+from netwarp.backends.base import JOB_FILE, Clock, Status
 from netwarp.errors import RunDirectoryError
 
 STATUS_FILE = "status.json"
@@ -33,6 +33,15 @@ class RunDirectory:
         self.study_toml = path / "study.toml"
         self.study_json = path / "study.json"
         self.provenance_file = path / "provenance.json"
+
+    @property
+    def clock(self) -> Clock:
+        """Whose time its numbers tell, as its provenance says."""
+        try:
+            provenance = json.loads(self.provenance_file.read_text())
+        except (OSError, ValueError):
+            return "virtual"
+        return "real" if provenance.get("clock") == "real" else "virtual"
 
     def run_path(self, run: str) -> Path:
         """Where a finished run is."""

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwarp.backends.base import CONSOLE_FILE, JOB_FILE, RECORDS_FILE
+from netwarp.backends.base import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, Clock
 from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.job import Job, job_from_json
 from netwarp.record import Record, read_records
@@ -26,6 +26,11 @@ class RunData:
     study: Study
     results: Results
     provenance: dict[str, Any]
+
+    @property
+    def clock(self) -> Clock:
+        """Whose time the numbers tell."""
+        return "real" if self.provenance.get("clock") == "real" else "virtual"
 
     def job(self, run: str) -> Job | None:
         """Read what a run was asked; None when its directory was not kept."""

@@ -10,13 +10,22 @@ from rich.text import Text
 
 from netwarp.levels import condition_text, level_text, sentence_case
 from netwarp.race import Entry, Race, race
-from netwarp.wording import Quantity, favourable, mean_text, number, quantity, verdict_text
+from netwarp.wording import (
+    Quantity,
+    favourable,
+    mean_text,
+    median_text,
+    number,
+    quantity,
+    verdict_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console, JustifyMethod
 
+    from netwarp.backends.base import Clock
     from netwarp.results import Results
 
 WIDTH = 100
@@ -28,25 +37,30 @@ HEADS = {
 }
 
 
-def print_results(results: Results, console: Console) -> None:
-    """Print completion time ± 95 % interval, goodput, retransmissions, connection time, verdict."""
+def print_results(results: Results, console: Console, clock: Clock = "virtual") -> None:
+    """Print completion time, goodput, retransmissions, connection time, verdict.
+
+    Completion times are means ± half the 95 % interval; in real time medians and ranges.
+    """
     if not results.runs:
         console.print("no run has finished yet")
         return
     compared = race(results)
     width = min(console.width, WIDTH)
-    for block in blocks(results, compared):
+    for block in blocks(results, compared, clock):
         console.print(block, width=width)
-    for note in notes(results, compared):
+    for note in notes(results, compared, clock):
         console.print(Text(note, style="dim"), width=width)
 
 
-def blocks(results: Results, compared: Race) -> list[Table | Text]:
+def blocks(results: Results, compared: Race, clock: Clock = "virtual") -> list[Table | Text]:
     """Lay the results out: a table for each condition, with common columns, and their headings."""
     metrics = [compared.metric, *(m for m in HEADS if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     heads = _heads(compared, shown)
-    lines = [[_line(entry, compared, shown) for entry in heat.entries] for heat in compared.heats]
+    lines = [
+        [_line(entry, compared, shown, clock) for entry in heat.entries] for heat in compared.heats
+    ]
     widths = [
         max(_longest(head), *(line[i].cell_len for heat in lines for line in heat))
         for i, head in enumerate(heads[:-1])
@@ -86,13 +100,17 @@ def _longest(text: Text) -> int:
     return max(map(len, text.plain.splitlines()), default=0)
 
 
-def notes(results: Results, compared: Race) -> list[str]:
+def notes(results: Results, compared: Race, clock: Clock = "virtual") -> list[str]:
     """Say how the numbers came about, and which runs failed."""
     text = "± is half the 95 % confidence interval of the mean (Student's t)"
+    paired = "verdicts by paired t-tests on shared loss seeds"
+    if clock == "real":
+        text = "real time: medians, in brackets the smallest and the largest value"
+        paired = "verdicts by paired t-tests, replicate by replicate"
     if any(not c.paired for c in compared.comparisons):
         text += "; verdicts by Welch's t-test"
     elif compared.comparisons:
-        text += "; verdicts by paired t-tests on shared loss seeds"
+        text += f"; {paired}"
     if compared.tested > 1:
         text += f", Holm-adjusted for {compared.tested} comparisons"
     lines = [text + "."]
@@ -109,7 +127,7 @@ def _shown(results: Results, metric: str) -> Quantity:
     return quantity(metric, max(means))
 
 
-def _line(entry: Entry, compared: Race, shown: dict[str, Quantity]) -> list[Text]:
+def _line(entry: Entry, compared: Race, shown: dict[str, Quantity], clock: Clock) -> list[Text]:
     cell = entry.cell
     texts = [Text(level_text(compared.factor, entry.label))]
     for metric, unit in shown.items():
@@ -117,9 +135,11 @@ def _line(entry: Entry, compared: Race, shown: dict[str, Quantity]) -> list[Text
         if estimate is None:
             texts.append(Text("–"))
         elif metric == compared.metric:
-            texts.append(Text(mean_text(estimate, unit)))
+            text = mean_text if clock == "virtual" else median_text
+            texts.append(Text(text(estimate, unit)))
         else:
-            texts.append(Text(number(estimate.mean * unit.scale)))
+            value = estimate.mean if clock == "virtual" else estimate.median
+            texts.append(Text(number(value * unit.scale)))
     verdict = _verdict(entry, compared)
     if cell.failed:
         verdict.append(f" · {len(cell.failed)} of {len(cell.runs)} failed", style="red")

@@ -41,6 +41,10 @@ TITLES = {
     "delay_mean_s": "Mean delay",
     "jitter_mean_s": "Mean jitter",
     "path_min_rtt_s": "Smallest RTT of the path",
+    "cpu_client_s": "CPU time, client",
+    "cpu_server_s": "CPU time, server",
+    "cpu_per_byte_client_ns": "CPU time per byte, client",
+    "cpu_per_byte_server_ns": "CPU time per byte, server",
 }
 
 
@@ -101,6 +105,18 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
 
 
+def median_text(estimate: Estimate, shown: Quantity) -> str:
+    """Write the median and the range, without the unit: `1.21 [1.18 – 2.04]`.
+
+    What to quote of measurements in real time, whose spread is one-sided and far from normal.
+    """
+    median = number(estimate.median * shown.scale)
+    if estimate.n == 1:
+        return median
+    low, high = estimate.minimum * shown.scale, estimate.maximum * shown.scale
+    return f"{median} [{number(low)} – {number(high)}]"
+
+
 def spread_note(estimate: Estimate) -> str:
     """Say why a mean has no ±; empty when it has one."""
     if estimate.ci95 is None:
@@ -122,7 +138,7 @@ def outcome_text(comparison: Comparison, metric: str) -> str:
     if not comparison.verdict.decided:
         return str(comparison.verdict)
     less = comparison.verdict is Verdict.LESS
-    if metric.endswith("_s") and not metric.endswith("_bit_s"):
+    if metric.endswith(("_s", "_ns")) and not metric.endswith("_bit_s"):
         return "faster" if less else "slower"
     return "lower" if less else "higher"
 
@@ -181,6 +197,8 @@ def _unit(metric: str, largest: float) -> tuple[str, float]:
         steps = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
     elif metric.endswith("_s"):
         steps = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+    elif metric.endswith("_ns"):
+        return "ns", 1.0
     elif "_bytes" in metric:
         steps = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
     elif metric.endswith("_ratio") or "_loss_" in metric:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from netwarp.backends.base import Backend, Status
+from netwarp.backends.native import NativeBackend
 from netwarp.backends.replay import ReplayBackend
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
@@ -23,6 +24,10 @@ def open_backend(name: str, bounds: Bounds) -> Backend:
     kind, _, argument = name.partition(":")
     if kind == "virtual" and not argument:
         return VirtualBackend(bounds)
+    if kind == "native" and not argument:
+        return NativeBackend(bounds)
     if kind == "replay" and argument:
         return ReplayBackend(Path(argument))
-    raise InputError(f"--backend {name}: no such backend; there are `virtual` and `replay:DIR`")
+    raise InputError(
+        f"--backend {name}: no such backend; there are `virtual`, `native` and `replay:DIR`"
+    )

@@ -14,6 +14,7 @@ RECORDS_FILE = "records.jsonl"
 CONSOLE_FILE = "console.log"
 
 Outcome = Literal["ok", "failed"]
+Clock = Literal["virtual", "real"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Backend(Protocol):
     """A place where runs happen."""
 
     name: str
+    one_at_a_time: bool
+    """Whether runs side by side would disturb each other."""
+
+    @property
+    def clock(self) -> Clock:
+        """Whose time its numbers tell: the guest's, in which CPU work is free, or the wall's."""
 
     def check(self) -> None:
         """Make sure that a run could start here.

@@ -14,8 +14,17 @@ PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
 
 
-def failure_reason(records: Path, console: Path, ending: Ending) -> tuple[str | None, float]:
-    """Say why a run failed, or None when it did not, and where its clock stood in seconds."""
+def failure_reason(
+    records: Path, console: Path, ending: Ending, *, who: str = "the guest"
+) -> tuple[str | None, float]:
+    """Say why a run failed, or None when it did not, and where its clock stood in seconds.
+
+    Args:
+        records: what the endpoint wrote.
+        console: what the process printed.
+        ending: how it ended.
+        who: what the message calls it.
+    """
     end = _end_record(records)
     if end is not None:
         virtual_s = end["virtual_ns"] / 1e9
@@ -23,10 +32,10 @@ def failure_reason(records: Path, console: Path, ending: Ending) -> tuple[str | 
         if failure is None:
             return None, virtual_s
         return f"{failure['stage']}: {failure['message']}", virtual_s
-    return _without_end(console, ending), ending.virtual_s
+    return _without_end(console, ending, who), ending.virtual_s
 
 
-def _without_end(console: Path, ending: Ending) -> str:
+def _without_end(console: Path, ending: Ending, who: str) -> str:
     if ending.given_up:
         return ending.given_up
     text = console.read_text(errors="replace")
@@ -38,7 +47,7 @@ def _without_end(console: Path, ending: Ending) -> str:
     else:
         how = f"ended with status {ending.exit_code}"
     tail = " / ".join(text.strip().splitlines()[-TAIL_LINES:]) or "nothing on its console"
-    return f"the guest {how} before the run was over: {tail}"
+    return f"{who} {how} before the run was over: {tail}"
 
 
 def _end_record(records: Path) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import JOB_FILE, Status
+from netwarp.backends.base import JOB_FILE, Clock, Status
 from netwarp.errors import BackendError
 from netwarp.job import Job, job_sha256
 from netwarp.run_directory import RunDirectory
@@ -18,10 +18,16 @@ class ReplayBackend:
     """Looks runs up by the hash of their job, so that a study's files and names may differ."""
 
     name = "replay"
+    one_at_a_time = False
 
     def __init__(self, recorded: Path) -> None:
         self.directory = RunDirectory(recorded)
         self._runs = {line["job_sha256"]: line["run"] for line in self.directory.plan_lines()}
+
+    @property
+    def clock(self) -> Clock:
+        """Whose time was recorded."""
+        return self.directory.clock
 
     def check(self) -> None:
         """See that there is something recorded."""
@@ -63,5 +69,5 @@ class ReplayBackend:
         recorded = json.loads(self.directory.provenance_file.read_text())
         return {
             "replayed_from": str(self.directory.path),
-            **{key: recorded[key] for key in ("kernel", "endpoint") if key in recorded},
+            **{key: recorded[key] for key in ("kernel", "endpoint", "speed") if key in recorded},
         }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Status
+from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Clock, Status
 from netwarp.backends.outcome import failure_reason
 from netwarp.backends.watch import Bounds, kill_group, watch
 from netwarp.errors import BackendError
@@ -29,6 +29,8 @@ class VirtualBackend:
     """Runs jobs in guests whose clock jumps when idle."""
 
     name = "virtual"
+    clock: Clock = "virtual"
+    one_at_a_time = False
 
     def __init__(
         self, bounds: Bounds | None = None, environ: Mapping[str, str] = os.environ

@@ -1,4 +1,7 @@
-"""Watches one guest process: its console, its clock, its CPU time. Knows nothing of jobs."""
+"""Watches one process, a guest or a native endpoint: its console, its clock, its CPU time.
+
+Knows nothing of jobs.
+"""
 
 from __future__ import annotations
 
@@ -165,11 +168,11 @@ class _Watcher:
         at = f"its clock stood at {self.virtual_s:g} s"
         if self.cpu_s - self._moved_cpu_s > self.bounds.stall_cpu_s:
             self.given_up = (
-                f"the guest spins: {at} for {self.cpu_s - self._moved_cpu_s:.0f} s of CPU time"
+                f"the run spins: {at} for {self.cpu_s - self._moved_cpu_s:.0f} s of CPU time"
                 " (limits.stall_cpu_s)"
             )
         elif now - self._moved_wall > self.bounds.stall_wall_s:
-            self.given_up = f"the guest hangs: {at} for {now - self._moved_wall:.0f} s"
+            self.given_up = f"the run hangs: {at} for {now - self._moved_wall:.0f} s"
         elif self.cpu_s > self.bounds.cpu_s:
             self.given_up = (
                 f"the run took more than {self.bounds.cpu_s:.0f} s of CPU time (limits.cpu_s)"

@@ -25,6 +25,7 @@ from netwarp.wording import (
     effect_text,
     favourable,
     mean_text,
+    median_text,
     number,
     outcome_text,
     quantity,
@@ -35,12 +36,19 @@ from netwarp.wording import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from netwarp.backends.base import Clock
     from netwarp.comparison import Comparison
     from netwarp.figures import Chart
     from netwarp.results import CellResult, Results
     from netwarp.rundata import RunData
 
-COLUMNS = ("goodput_bit_s", "retransmitted_packets", "connect_time_s")
+COLUMNS = (
+    "goodput_bit_s",
+    "retransmitted_packets",
+    "connect_time_s",
+    "cpu_per_byte_client_ns",
+    "cpu_per_byte_server_ns",
+)
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
@@ -62,10 +70,11 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         facts=_facts(data),
         answer=_answer(compared),
         standings=_standings(compared),
-        results=_results_table(data.results, compared),
+        results=_results_table(data.results, compared, data.clock),
         claims=evaluate_claims(data.study.claims, data.results),
         figures=[_figure(chart) for chart in charts],
         trust=trust.collect(data, compared),
+        real=data.clock == "real",
         provenance=_provenance(data),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
     )
@@ -80,7 +89,9 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
         ("kernel", str(provenance.get("kernel", {}).get("version", "unknown"))),
     ]
     virtual_s, wall_s = provenance.get("virtual_s"), provenance.get("wall_s")
-    if virtual_s and wall_s:
+    if data.clock == "real" and wall_s:
+        facts.append(("real time", f"{number(wall_s)} s"))
+    elif virtual_s and wall_s:
         facts.append(("virtual time", f"{number(virtual_s)} s"))
         facts.append(("wall time", f"{number(wall_s)} s ({number(virtual_s / wall_s, 2)}× faster)"))
     return [*facts, ("seed", str(data.study.seed))]
@@ -183,7 +194,7 @@ def _mark_class(entry: Entry, compared: Race) -> str:
     return {True: "better", False: "worse", None: "even"}[better]
 
 
-def _results_table(results: Results, compared: Race) -> dict[str, Any]:
+def _results_table(results: Results, compared: Race, clock: Clock) -> dict[str, Any]:
     metrics = [m for m in (compared.metric, *COLUMNS) if m in results.metrics]
     shown = {
         m: quantity(m, max(e.mean for c in results.cells if (e := c.estimate(m)) is not None))
@@ -192,7 +203,7 @@ def _results_table(results: Results, compared: Race) -> dict[str, Any]:
     heats = [
         {
             "condition": sentence_case(condition_text(heat.condition)) or "All runs",
-            "rows": [_result_row(entry, compared, shown) for entry in heat.entries],
+            "rows": [_result_row(entry, compared, shown, clock) for entry in heat.entries],
         }
         for heat in compared.heats
     ]
@@ -203,11 +214,13 @@ def _results_table(results: Results, compared: Race) -> dict[str, Any]:
     }
 
 
-def _result_row(entry: Entry, compared: Race, shown: dict[str, Quantity]) -> dict[str, Any]:
+def _result_row(
+    entry: Entry, compared: Race, shown: dict[str, Quantity], clock: Clock
+) -> dict[str, Any]:
     comparison = entry.comparison
     return {
         "name": level_text(compared.factor, entry.label),
-        "cells": [_value(entry.cell, metric, unit) for metric, unit in shown.items()],
+        "cells": [_value(entry.cell, metric, unit, clock) for metric, unit in shown.items()],
         "verdict": verdict_text(comparison, compared.metric) if comparison else "the first",
         "mark": _mark_class(entry, compared) if comparison else "first",
         "note": trust.comparison_note(comparison) if comparison else "",
@@ -217,10 +230,12 @@ def _result_row(entry: Entry, compared: Race, shown: dict[str, Quantity]) -> dic
     }
 
 
-def _value(cell: CellResult, metric: str, unit: Quantity) -> tuple[str, str]:
+def _value(cell: CellResult, metric: str, unit: Quantity, clock: Clock) -> tuple[str, str]:
     estimate = cell.estimate(metric)
     if estimate is None:
         return ("–", "not measured")
+    if clock == "real":
+        return (median_text(estimate, unit), f"n = {estimate.n}")
     low, high = estimate.minimum * unit.scale, estimate.maximum * unit.scale
     note = spread_note(estimate) or (
         f"{number(estimate.median * unit.scale)} ({number(low)} – {number(high)})"

@@ -67,6 +67,7 @@ def collect(data: RunData, compared: Race) -> dict[str, Any]:
         "ranked": sum(c.wilcoxon_p is not None for c in compared.comparisons),
         "left_out": sum(c.left_out for c in compared.comparisons),
         "power": power_hint(compared),
+        "speed": speed_limits(data),
     }  # fmt: skip
 
 
@@ -235,6 +236,39 @@ def limits(data: RunData) -> list[dict[str, str]]:
             }
         rows.append(row)
     return rows
+
+
+def speed_limits(data: RunData) -> dict[str, Any] | None:
+    """Say how far results are limited by the network alone, and which cells are beyond that.
+
+    None where the machine's speed was not measured before the run.
+    """
+    speed = data.provenance.get("speed")
+    if not speed:
+        return None
+    beyond = []
+    for cell in data.results.cells:
+        job = data.job(cell.runs[0].run)
+        goodput = cell.estimate("goodput_bit_s")
+        carries_bit_s = speed["goodput_bit_s"].get(job.transport.kind) if job else None
+        if goodput is not None and carries_bit_s is not None and goodput.maximum > carries_bit_s:
+            beyond.append({"cell": _name(cell.factors), "goodput": _rate_text(goodput.maximum)})
+    return {
+        "measured": speed["measured"],
+        "rows": [
+            {"name": level_text("transport", kind), "carries": _rate_text(carries_bit_s)}
+            for kind, carries_bit_s in speed["goodput_bit_s"].items()
+        ],
+        "missing": [
+            {"name": level_text("transport", kind), "reason": reason}
+            for kind, reason in speed.get("not_measured", {}).items()
+        ],
+        "beyond": beyond,
+    }
+
+
+def _rate_text(rate_bit_s: float) -> str:
+    return f"{count(round(rate_bit_s / 1e6))} Mbit/s"
 
 
 def power_hint(compared: Race) -> str:
