@@ -75,9 +75,10 @@ def test_the_tcp_of_2008_is_reno_without_sack_and_with_the_window_of_rfc_3390() 
 
 def test_what_is_given_wins_over_a_preset() -> None:
     level = {"kind": "tcp", "preset": "tcp-2008", "label": "x", "sack": True, "initial_window": 1}
-    transport = job_of(level, transport={"congestion": "cubic"}).transport
+    transport = job_of({**level, "recovery": "rack"}, transport={"congestion": "cubic"}).transport
     assert transport.tcp.sack
-    assert transport.tcp.recovery == "classic"
+    assert transport.tcp.recovery == "rack"
+    assert not transport.tcp.timestamps
     assert (transport.congestion, transport.initial_window_packets) == ("cubic", 1)
 
 
@@ -172,6 +173,7 @@ def test_a_timeline_counts_paths_from_one() -> None:
         ("sctp", {"transport": {"initial_window": 2}}, "fixed initial window"),
         ("sctp", {"transport": {"rto_min": "0.5ms"}}, "the kernel counts it in whole milliseconds"),
         ("sctp", {"transport": {"rto_min": "5s"}}, "rto_initial must lie between"),
+        ("tcp", {"transport": {"recovery": "classic"}}, "a TCP with SACK finds its losses by RACK"),
         ("mptcp", {}, "there is one path; add [path.second]"),
         ("sctp", {"transport": {"multihomed": True}}, "transport.multihomed = true: there is one"),
         ("tcp", {"path": SECOND}, "path.second"),

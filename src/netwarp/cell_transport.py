@@ -143,6 +143,18 @@ class CellTransport(TransportOptions):
             )
         return self
 
+    @model_validator(mode="after")
+    def _refuse_sack_without_rack(self) -> Self:
+        if self.resolved_tcp.recovery == "classic" and self.resolved_tcp.sack:
+            # net/ipv4/tcp_input.c, tcp_identify_packet_loss.
+            raise KeyValueError(
+                "recovery" if self.recovery else "sack",
+                self.recovery or self.sack,
+                "since Linux 6.17 a TCP with SACK finds its losses by RACK and nothing else",
+                'choose sack = false, or recovery = "rack"',
+            )
+        return self
+
     @property
     def resolved_congestion(self) -> str:
         """The congestion control asked for, or the default one."""

@@ -68,8 +68,9 @@ class TransportOptions(Section):
     initial_window_packets: Window | None = Field(default=None, alias="initial_window")
     """First flight in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC 9260's, fixed."""
     mss_bytes: Mss | None = Field(default=None, alias="mss")
-    """Largest payload of a packet in bytes; for `sctp` of a DATA chunk, several of which may share
-    a packet. Default: what the MTU allows."""
+    """Largest payload of a packet in bytes; for `tcp` and `tls` together with TCP options, of which
+    timestamps take 12 bytes (RFC 9293, 3.7.1); for `sctp` of a DATA chunk, several of which may
+    share a packet. Default: what the MTU allows."""
     nodelay: bool = True
     """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
     resume: Resumption = "none"
@@ -87,7 +88,7 @@ class TransportOptions(Section):
     """TCP: window scaling (RFC 7323). Default: true."""
     recovery: Literal["rack", "classic"] | None = None
     """TCP: how losses are found. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
-    duplicate acknowledgements and time-outs (RFC 5681). Default: rack."""
+    duplicate acknowledgements and time-outs (RFC 5681), only with `sack = false`. Default: rack."""
     streams: Streams | None = None
     """SCTP: streams of an association. With more than one, the chunks of a content go over streams
     of one association, not over associations of their own. Default: 1."""
