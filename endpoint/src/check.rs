@@ -94,7 +94,6 @@ impl Problems {
     fn refuse_what_is_not_done(&mut self, job: &Job) {
         let transport = &job.transport;
         let not_done = || "this endpoint cannot do it".to_owned();
-        self.require(transport.kind != TransportKind::Mptcp, "transport.kind", not_done);
         self.require(transport.resume == Resume::None, "transport.resume", not_done);
         self.require(!transport.sctp.multihomed, "transport.sctp.multihomed", not_done);
         let Workload::Bulk { chunks, .. } = &job.workload;

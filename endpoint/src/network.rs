@@ -10,6 +10,7 @@ use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
 use crate::netem;
 use crate::netlink::ethtool::{Ethtool, Offloads};
 use crate::netlink::message::{Attributes, Request};
+use crate::netlink::mptcp;
 use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket};
@@ -120,6 +121,10 @@ impl Network {
                 }
                 Step::Route { device, network, gateway, initial_window_packets } => {
                     self.queue(*device, route::add_route(device.index, *network, *gateway, *initial_window_packets))?
+                }
+                Step::Subflows { host, more, announced } => {
+                    mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
+                        .with_context(|| format!("in the {host:?} namespace"))?;
                 }
                 Step::Netem { device, direction } => {
                     self.impaired.insert(*device);

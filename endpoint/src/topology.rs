@@ -4,6 +4,11 @@
 //! client 10.i.1.1 ── 10.i.1.254 router 10.i.2.254 ── 10.i.2.1 server        (path i, every network a /24)
 //! ```
 //!
+//! With several paths, the destination decides: each path's networks are reached by its router alone, and a packet leaves
+//! from the address it has there unless its sender says otherwise. No rule looks at the source. A packet from the client's
+//! address on one path to the server's on another travels by the destination's path, its answer by the other: reachable,
+//! and used by neither MPTCP nor SCTP here.
+//!
 //! Impairment sits on the router's two egress devices, never on a host: a sender's stack must not see it (TCP small
 //! queues would), and what a host sends is single packets by then.
 
@@ -83,6 +88,15 @@ pub enum Step {
         /// First flight of connections by this route, sent and offered.
         initial_window_packets: u32,
     },
+    /// Let the MPTCP connections of a host have more subflows than their first.
+    Subflows {
+        /// Which host.
+        host: Namespace,
+        /// How many more.
+        more: u32,
+        /// Addresses that the host tells its peers to open them to.
+        announced: Vec<Ipv4Addr>,
+    },
     /// Impair what leaves by a device of the router.
     Netem {
         /// Which device.
@@ -139,6 +153,9 @@ pub fn steps(job: &Job) -> Vec<Step> {
         steps.extend(shared_sysctls());
         steps.extend(host_sysctls(job.transport.buffer_bytes));
         steps.extend(tcp_sysctls(&job.transport));
+        if job.transport.kind == TransportKind::Mptcp {
+            steps.extend(mptcp_of_host(host, &job.paths));
+        }
     }
     for (path, _) in numbered(&job.paths) {
         steps.push(Step::Create(Namespace::Router(path)));
@@ -271,6 +288,18 @@ fn tcp_sysctls(transport: &Transport) -> Vec<Step> {
     off.into_iter().map(|key| sysctl(key, "0")).collect()
 }
 
+/// The kernel's scheduler and path manager, with room for one subflow a path. Only the server announces: the client's
+/// answer goes out by the path of the address announced, and so from the client's address there.
+fn mptcp_of_host(host: Namespace, paths: &[Path]) -> [Step; 2] {
+    let others = || numbered(paths).skip(1).map(|(path, _)| path);
+    let announced = if host == Namespace::Server { others().map(server_address).collect() } else { Vec::new() };
+    [
+        // The kernel's default, but a native host's distribution may differ.
+        sysctl("net/mptcp/enabled", "1"),
+        Step::Subflows { host, more: others().map(|_| 1).sum(), announced },
+    ]
+}
+
 fn sysctl(key: &'static str, value: &str) -> Step {
     Step::Sysctl { key, value: value.to_owned(), optional: false }
 }
@@ -396,6 +425,23 @@ mod tests {
             }
         }
         assert_eq!(written_in, [Namespace::Client, Namespace::Server]);
+    }
+
+    #[test]
+    fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
+        let mut job = golden_job();
+        job.transport.kind = TransportKind::Mptcp;
+        job.paths = vec![job.paths[0].clone(); 3];
+        let subflows: Vec<Step> =
+            steps(&job).into_iter().filter(|step| matches!(step, Step::Subflows { .. })).collect();
+        let announced = vec![Ipv4Addr::new(10, 1, 2, 1), Ipv4Addr::new(10, 2, 2, 1)];
+        assert_eq!(
+            subflows,
+            [
+                Step::Subflows { host: Namespace::Client, more: 2, announced: vec![] },
+                Step::Subflows { host: Namespace::Server, more: 2, announced },
+            ]
+        );
     }
 
     #[test]

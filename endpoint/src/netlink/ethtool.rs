@@ -3,13 +3,9 @@
 //! A feature that lets the kernel carry several packets as one makes netem drop several packets as one. Which
 //! features those are is decided by name, so that one a newer kernel adds is switched off too.
 
-use super::message::{Attributes, Request, attribute, attributes, u16_at, u32_at};
+use super::generic::ask_family;
+use super::message::{Attributes, Request, attribute, attributes, u32_at};
 use super::{NetlinkError, Socket};
-
-const GENL_ID_CTRL: u16 = 16;
-const CTRL_CMD_GETFAMILY: u8 = 3;
-const CTRL_ATTR_FAMILY_ID: u16 = 1;
-const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 
 const ETHTOOL_MSG_STRSET_GET: u8 = 1;
 const ETHTOOL_MSG_FEATURES_GET: u8 = 11;
@@ -59,7 +55,7 @@ pub struct Ethtool {
 impl Ethtool {
     /// Asks the kernel for the family's number and the names of its features.
     pub fn learn(socket: &mut Socket) -> Result<Self, NetlinkError> {
-        let family = ask_family(socket)?;
+        let family = ask_family(socket, "ethtool", "CONFIG_ETHTOOL_NETLINK")?;
         let features = ask_features(socket, family)?;
         Ok(Self { family, features })
     }
@@ -156,23 +152,6 @@ fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
         feature.starts_with("tx-gso-") || feature.starts_with("tx-") && feature.ends_with("-segmentation");
     let receives_several = feature.starts_with("rx-gro") || feature == "rx-lro" || feature == "rx-udp-gro-forwarding";
     (sends_several || receives_several).then_some(false)
-}
-
-fn ask_family(socket: &mut Socket) -> Result<u16, NetlinkError> {
-    let attempt = "find ethtool's netlink family (CONFIG_ETHTOOL_NETLINK)";
-    let request = Request::new(
-        attempt.into(),
-        GENL_ID_CTRL,
-        0,
-        &[CTRL_CMD_GETFAMILY, 1, 0, 0],
-        &Attributes::new().put_string(CTRL_ATTR_FAMILY_NAME, "ethtool"),
-    );
-    let answers = socket.transact(&[request])?;
-    let number = answers
-        .first()
-        .and_then(|answer| attribute(answer.get(4..)?, CTRL_ATTR_FAMILY_ID))
-        .and_then(|payload| u16_at(payload, 0));
-    number.ok_or(NetlinkError::Incomplete { attempt: attempt.into(), missing: "family number" })
 }
 
 fn ask_features(socket: &mut Socket, family: u16) -> Result<Vec<String>, NetlinkError> {

@@ -1,7 +1,9 @@
 //! The only place that speaks netlink: synchronous sockets, batched requests, errors that name the attempt.
 
 pub mod ethtool;
+mod generic;
 pub mod message;
+pub mod mptcp;
 pub mod qdisc;
 pub mod route;
 

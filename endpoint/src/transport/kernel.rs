@@ -27,6 +27,16 @@ pub trait Protocol: Send + Sync + 'static {
     /// A socket with all options set that must be set before connecting or listening.
     fn socket(&self, peer: SocketAddr) -> Result<Socket>;
 
+    /// Binds a server's socket.
+    fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+        socket.bind(&address.into()).context("binding a socket")
+    }
+
+    /// Binds a client's socket, where the kernel's choice would not do.
+    fn bind_client(&self, _socket: &Socket) -> Result<()> {
+        Ok(())
+    }
+
     /// Does what is left to do, such as a TLS handshake, when the kernel has the connection. Gives all its streams.
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<Self::Stream>>;
 
@@ -74,6 +84,7 @@ impl<P: Protocol> super::Dialer for Dialer<P> {
         let protocol = self.0.clone();
         Box::pin(offload(move || {
             let socket = protocol.socket(server)?;
+            protocol.bind_client(&socket)?;
             let start = Moment::now();
             socket.connect(&server.into()).with_context(|| format!("connecting to {server} over {}", P::NAME))?;
             established(&*protocol, socket, start)
@@ -96,7 +107,7 @@ impl<P: Protocol> Listener<P> {
         let socket = protocol.socket(address)?;
         let attempt = || format!("listening on {address} over {}", P::NAME);
         socket.set_reuse_address(true).with_context(attempt)?;
-        socket.bind(&address.into()).with_context(attempt)?;
+        protocol.bind(&socket, address).with_context(attempt)?;
         socket.listen(libc::SOMAXCONN).with_context(attempt)?;
         // Only the listener: what it accepts blocks, as accept(2) on Linux passes no flags on.
         socket.set_nonblocking(true).with_context(attempt)?;

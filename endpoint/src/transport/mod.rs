@@ -5,6 +5,8 @@
 
 mod identity;
 mod kernel;
+mod mptcp;
+mod mptcp_info;
 mod quic;
 mod quic_config;
 mod sctp;
@@ -21,7 +23,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use crate::clock::Moment;
 use crate::content::{Gap, Reader, Sink};
@@ -151,7 +153,7 @@ pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<A
         TransportKind::Tls => Arc::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?)),
         TransportKind::Sctp => Arc::new(kernel::Dialer::new(sctp::Sctp::new(job)?)),
         TransportKind::Quic => Arc::new(quic::Dialer::new(job, server, trusted()?)?),
-        TransportKind::Mptcp => bail!("this endpoint has no MPTCP"),
+        TransportKind::Mptcp => Arc::new(kernel::Dialer::new(mptcp::Mptcp::new(job))),
     })
 }
 
@@ -165,6 +167,6 @@ pub fn listen(job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
         TransportKind::Tls => Box::new(kernel::Listener::bind(tls::Server::new(job)?, address)?),
         TransportKind::Sctp => Box::new(kernel::Listener::bind(sctp::Sctp::new(job)?, address)?),
         TransportKind::Quic => Box::new(quic::Listener::bind(job, address)?),
-        TransportKind::Mptcp => bail!("this endpoint has no MPTCP"),
+        TransportKind::Mptcp => Box::new(kernel::Listener::bind(mptcp::Mptcp::new(job), address)?),
     })
 }

@@ -41,19 +41,27 @@ impl Protocol for Tcp {
     const NAME: &'static str = "tcp";
 
     fn socket(&self, peer: SocketAddr) -> Result<Socket> {
-        let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(socket2::Protocol::TCP));
-        let socket = Socket::from(socket.context("creating a TCP socket")?);
-        socket.set_congestion(&self.options.congestion)?;
-        if let Some(mss_bytes) = self.options.mss_bytes {
-            socket.set(libc::IPPROTO_TCP, libc::TCP_MAXSEG, &(mss_bytes as c_int), "TCP_MAXSEG")?;
-        }
-        socket.set_tcp_nodelay(self.options.nodelay).context("setting TCP_NODELAY")?;
-        Ok(socket)
+        socket(peer, socket2::Protocol::TCP, &self.options)
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
-        Ok(vec![TcpStream { socket, options: self.options.clone() }])
+        Ok(vec![TcpStream::new(socket, self.options.clone())])
     }
+}
+
+/// A socket of TCP, or of a protocol with TCP's options, with the options set that must be set before connecting.
+///
+/// # Errors
+/// A protocol the kernel does not have; options it refuses.
+pub fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Transport) -> Result<Socket> {
+    let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
+    let socket = Socket::from(socket.context("creating a TCP socket")?);
+    socket.set_congestion(&options.congestion)?;
+    if let Some(mss_bytes) = options.mss_bytes {
+        socket.set(libc::IPPROTO_TCP, libc::TCP_MAXSEG, &(mss_bytes as c_int), "TCP_MAXSEG")?;
+    }
+    socket.set_tcp_nodelay(options.nodelay).context("setting TCP_NODELAY")?;
+    Ok(socket)
 }
 
 /// A TCP connection.
@@ -61,6 +69,13 @@ impl Protocol for Tcp {
 pub struct TcpStream {
     socket: Arc<Socket>,
     options: Transport,
+}
+
+impl TcpStream {
+    /// Of a connected socket.
+    pub fn new(socket: Arc<Socket>, options: Transport) -> Self {
+        Self { socket, options }
+    }
 }
 
 impl ByteStream for TcpStream {
@@ -130,9 +145,17 @@ fn receive_as_it_comes(socket: &Socket, sink: &mut Sink) -> Result<()> {
 pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
     let info = TcpInfo::read(socket)?;
     info.check_options(&options.tcp)?;
+    Ok(Report { settings: settings(kind, socket, options, &info)?, stats: info.stats() })
+}
+
+/// Reads back what TCP uses, but for what `info` says already.
+///
+/// # Errors
+/// As `getsockopt(2)`.
+pub fn settings(kind: TransportKind, socket: &Socket, options: &Transport, info: &TcpInfo) -> Result<Settings> {
     let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
-    let settings = Settings {
+    Ok(Settings {
         transport: kind,
         initial_window_bytes: u64::from(options.initial_window_packets) * u64::from(info.snd_mss),
         mss_bytes: info.snd_mss,
@@ -140,8 +163,7 @@ pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Resu
         receive_buffer_bytes: socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64,
         paced: asks_for_pacing(&congestion),
         congestion,
-    };
-    Ok(Report { settings, stats: info.stats() })
+    })
 }
 
 /// Without `SO_MAX_PACING_RATE` or the `fq` qdisc, TCP paces when its congestion control asks for it

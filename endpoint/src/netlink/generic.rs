@@ -1,0 +1,27 @@
+//! Generic netlink's own family: finds the others by name (`include/uapi/linux/genetlink.h`).
+
+use super::message::{Attributes, Request, attribute, u16_at};
+use super::{NetlinkError, Socket};
+
+const GENL_ID_CTRL: u16 = 16;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const CTRL_ATTR_FAMILY_ID: u16 = 1;
+const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+
+/// Asks the kernel for a family's number. `option` is what builds the family in, for the message when it is absent.
+pub fn ask_family(socket: &mut Socket, name: &str, option: &str) -> Result<u16, NetlinkError> {
+    let attempt = format!("find the netlink family {name} ({option})");
+    let request = Request::new(
+        attempt.clone(),
+        GENL_ID_CTRL,
+        0,
+        &[CTRL_CMD_GETFAMILY, 1, 0, 0],
+        &Attributes::new().put_string(CTRL_ATTR_FAMILY_NAME, name),
+    );
+    let answers = socket.transact(&[request])?;
+    let number = answers
+        .first()
+        .and_then(|answer| attribute(answer.get(4..)?, CTRL_ATTR_FAMILY_ID))
+        .and_then(|payload| u16_at(payload, 0));
+    number.ok_or(NetlinkError::Incomplete { attempt, missing: "family number" })
+}

@@ -1,0 +1,71 @@
+//! The kernel's MPTCP path manager, through its generic netlink family (`include/uapi/linux/mptcp_pm.h`).
+
+use std::net::Ipv4Addr;
+
+use super::generic::ask_family;
+use super::message::{Attributes, Request};
+use super::{NetlinkError, Socket};
+
+const MPTCP_PM_VER: u8 = 1;
+const MPTCP_PM_CMD_ADD_ADDR: u8 = 1;
+const MPTCP_PM_CMD_SET_LIMITS: u8 = 5;
+
+const MPTCP_PM_ENDPOINT_ADDR: u16 = 1;
+const MPTCP_PM_ATTR_RCV_ADD_ADDRS: u16 = 2;
+const MPTCP_PM_ATTR_SUBFLOWS: u16 = 3;
+
+const MPTCP_PM_ADDR_ATTR_FAMILY: u16 = 1;
+const MPTCP_PM_ADDR_ATTR_ADDR4: u16 = 3;
+const MPTCP_PM_ADDR_ATTR_FLAGS: u16 = 6;
+const MPTCP_PM_ADDR_FLAG_SIGNAL: u32 = 1;
+
+/// Lets the connections of the socket's network namespace have this many subflows besides their first, and announces
+/// these addresses to their peers.
+pub fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &[Ipv4Addr]) -> Result<(), NetlinkError> {
+    let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
+    let mut requests = vec![set_limits(family, more_subflows)];
+    requests.extend(announced.iter().map(|&address| announce(family, address)));
+    socket.transact(&requests).map(drop)
+}
+
+fn set_limits(family: u16, more_subflows: u32) -> Request {
+    Request::new(
+        format!("let MPTCP connections have {more_subflows} more subflows"),
+        family,
+        0,
+        &[MPTCP_PM_CMD_SET_LIMITS, MPTCP_PM_VER, 0, 0],
+        &Attributes::new()
+            .put_u32(MPTCP_PM_ATTR_RCV_ADD_ADDRS, more_subflows)
+            .put_u32(MPTCP_PM_ATTR_SUBFLOWS, more_subflows),
+    )
+}
+
+fn announce(family: u16, address: Ipv4Addr) -> Request {
+    let endpoint = Attributes::new()
+        .put(MPTCP_PM_ADDR_ATTR_FAMILY, &(libc::AF_INET as u16).to_ne_bytes())
+        .put(MPTCP_PM_ADDR_ATTR_ADDR4, &address.octets())
+        .put_u32(MPTCP_PM_ADDR_ATTR_FLAGS, MPTCP_PM_ADDR_FLAG_SIGNAL);
+    Request::new(
+        format!("have MPTCP announce {address}"),
+        family,
+        0,
+        &[MPTCP_PM_CMD_ADD_ADDR, MPTCP_PM_VER, 0, 0],
+        &Attributes::new().nest(MPTCP_PM_ENDPOINT_ADDR, endpoint),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand from `mptcp_pm.h`, little endian.
+    #[test]
+    fn an_announcement_byte_by_byte() {
+        let mut message = Vec::new();
+        announce(0x1d, Ipv4Addr::new(10, 1, 2, 1)).write(&mut message, 1, true);
+        let hex: String = message.iter().map(|byte| format!("{byte:02x}")).collect();
+        let header = "30000000 1d00 0500 01000000 00000000";
+        let body = "01010000 1c000180 06000100 02000000 08000300 0a010201 08000600 01000000";
+        assert_eq!(hex, [header, body].concat().replace(' ', ""));
+    }
+}
