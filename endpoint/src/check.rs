@@ -95,21 +95,24 @@ impl Problems {
         let transport = &job.transport;
         let not_done = || "this endpoint cannot do it".to_owned();
         self.require(transport.resume == Resume::None, "transport.resume", not_done);
-        self.require(!transport.sctp.multihomed, "transport.sctp.multihomed", not_done);
         let Workload::Bulk { chunks, .. } = &job.workload;
         let shared = transport.kind == TransportKind::Sctp && transport.sctp.streams > 1 && *chunks > 1;
         self.require(!shared, "workload.chunks", not_done);
     }
 
     fn check_path_count(&mut self, job: &Job) {
-        let at_most = match job.transport.kind {
-            TransportKind::Mptcp => PATHS_MAX,
-            TransportKind::Sctp if job.transport.sctp.multihomed => PATHS_MAX,
-            _ => 1,
+        let multihomed = job.transport.kind == TransportKind::Sctp && job.transport.sctp.multihomed;
+        let allowed = match job.transport.kind {
+            TransportKind::Mptcp => 1..=PATHS_MAX,
+            TransportKind::Sctp if multihomed => 2..=PATHS_MAX,
+            _ => 1..=1,
         };
-        self.require((1..=at_most).contains(&job.paths.len()), "paths", || match at_most {
-            1 => format!("has {} entries, but only mptcp and multihomed sctp use more than one", job.paths.len()),
-            _ => format!("has {} entries, this endpoint builds 1 to {at_most}", job.paths.len()),
+        self.require(allowed.contains(&job.paths.len()), "paths", || {
+            let (count, at_least, at_most) = (job.paths.len(), allowed.start(), allowed.end());
+            match at_most {
+                1 => format!("has {count} entries, but only mptcp and multihomed sctp use more than one"),
+                _ => format!("has {count} entries, the transport can use {at_least} to {at_most}"),
+            }
         });
     }
 

@@ -11,6 +11,7 @@ mod quic;
 mod quic_config;
 mod sctp;
 mod sctp_api;
+mod sctp_multihoming;
 mod sctp_order;
 pub mod socket;
 mod tcp;

@@ -81,6 +81,10 @@ pub fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
 /// smoothed RTT of the oldest. Times that overlap are left out.
 pub fn stats(subflows: &[TcpInfo]) -> Stats {
     let each: Vec<Stats> = subflows.iter().map(TcpInfo::stats).collect();
+    combined(&each)
+}
+
+fn combined(each: &[Stats]) -> Stats {
     let total = |read: fn(&Stats) -> Option<u64>| each.iter().map(read).sum::<Option<u64>>();
     Stats {
         retransmitted_packets: total(|stats| stats.retransmitted_packets),
@@ -112,8 +116,22 @@ mod tests {
 
     #[test]
     fn subflows_add_up() {
-        let one = TcpInfo { snd_mss: 1000, ..TcpInfo::default() };
-        let told = stats(&[one, one]);
-        assert_eq!((told.retransmitted_packets, told.congestion_window_bytes, told.busy_ns), (Some(0), Some(0), None));
+        let subflow = |packets, smoothed_rtt_ns, min_rtt_ns| Stats {
+            retransmitted_packets: Some(packets),
+            smoothed_rtt_ns: Some(smoothed_rtt_ns),
+            min_rtt_ns,
+            congestion_window_bytes: Some(14_480),
+            busy_ns: Some(9),
+            ..Stats::default()
+        };
+        let told = combined(&[subflow(3, 50, Some(40)), subflow(4, 30, Some(20)), subflow(0, 10, None)]);
+        let expected = Stats {
+            retransmitted_packets: Some(7),
+            smoothed_rtt_ns: Some(50),
+            min_rtt_ns: Some(20),
+            congestion_window_bytes: Some(3 * 14_480),
+            ..Stats::default()
+        };
+        assert_eq!(told, expected);
     }
 }

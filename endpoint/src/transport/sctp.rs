@@ -16,6 +16,7 @@ use super::sctp_api::{
     SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RTOINFO, SCTP_STATUS, SOL_SCTP, SendInfo, receive_message,
     send_info_message,
 };
+use super::sctp_multihoming::Addresses;
 use super::sctp_order::{PLACE_BYTES, Reassembly, placed};
 use super::socket::{self, Socket};
 use crate::clock::{self, Moment};
@@ -35,6 +36,7 @@ const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 #[derive(Debug, Clone)]
 pub struct Sctp {
     options: Transport,
+    addresses: Addresses,
 }
 
 impl Sctp {
@@ -49,7 +51,7 @@ impl Sctp {
             "SCTP has no congestion control {:?}: the kernel's one is {CONGESTION:?}",
             options.congestion
         );
-        Ok(Self { options })
+        Ok(Self { options, addresses: Addresses::of(job) })
     }
 }
 
@@ -73,6 +75,14 @@ impl Protocol for Sctp {
         }
         socket::set_buffers(&socket, self.options.buffer_bytes)?;
         Ok(socket)
+    }
+
+    fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+        self.addresses.bind_server(socket, address)
+    }
+
+    fn bind_client(&self, socket: &Socket) -> Result<()> {
+        self.addresses.bind_client(socket)
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {
