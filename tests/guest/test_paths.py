@@ -1,0 +1,129 @@
+"""Two paths: MPTCP over both at once, SCTP failing over from one to the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from guest.lab import Measured, race
+from netwarp.backends.base import RECORDS_FILE
+from netwarp.record import Calibration, Happening, Probe, Transfer
+
+PATH: dict[str, Any] = {"rtt": "50ms", "rate": "20mbit", "queue": "4bdp"}
+SIZE_BYTES = 10_000_000
+# Buffers too small to overflow the queue in slow start, whose losses would hide what an outage does.
+MULTIHOMED: dict[str, Any] = {
+    "kind": "sctp",
+    "multihomed": True,
+    "buffer": "256kB",
+    "label": "multihomed",
+}
+
+
+def two_paths(cut_at: str | None = None, **second: str) -> dict[str, Any]:
+    timeline = [] if cut_at is None else [{"at": cut_at, "change": "outage"}]
+    return {**PATH, "second": {"rtt": "50ms", **second}, "timeline": timeline}
+
+
+def run_one(place: Path, path: dict[str, Any], transport: Any, **options: Any) -> Measured:
+    (run,) = race(place, path, transports=[transport], size="10MB", **options)
+    return run
+
+
+def delivered_bytes(run: Measured, path: int, direction: str = "down") -> int:
+    (counted,) = (
+        record
+        for record in run.records
+        if isinstance(record, Calibration) and (record.path, record.direction) == (path, direction)
+    )
+    return counted.delivered_bytes
+
+
+def fail_over_s(run: Measured) -> float:
+    """From the outage until content comes again."""
+    (outage,) = (record for record in run.records if isinstance(record, Happening))
+    (transfer,) = (
+        record
+        for record in run.records
+        if isinstance(record, Transfer) and record.longest_gap_ns is not None
+    )
+    assert transfer.longest_gap_ns is not None
+    assert transfer.longest_gap_at_ns is not None
+    assert abs(transfer.longest_gap_at_ns - outage.at_ns) < 0.2e9, "the gap is not the outage's"
+    return (transfer.longest_gap_at_ns + transfer.longest_gap_ns - outage.at_ns) / 1e9
+
+
+def hashes(run: Measured) -> set[str | None]:
+    return {record.sha256 for record in run.records if isinstance(record, Transfer)}
+
+
+@pytest.fixture(scope="module")
+def aggregated(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    return run_one(tmp_path_factory.mktemp("aggregated"), two_paths(), "mptcp")
+
+
+def test_mptcp_uses_both_paths(aggregated: Measured) -> None:
+    for path in (0, 1):
+        assert delivered_bytes(aggregated, path) > 0.3 * SIZE_BYTES, f"path {path}"
+
+
+def test_two_equal_paths_are_nearly_twice_as_fast(aggregated: Measured, tmp_path: Path) -> None:
+    single = run_one(tmp_path, PATH, "tcp")
+    assert aggregated.metrics["goodput_bit_s"] > 1.6 * single.metrics["goodput_bit_s"]
+    assert aggregated.metrics["goodput_bit_s"] < 2 * 20e6
+
+
+def test_each_path_is_probed(tmp_path: Path) -> None:
+    run = run_one(tmp_path, two_paths(rtt="80ms"), "mptcp")
+    rtts_ns = [record.min_rtt_ns for record in run.records if isinstance(record, Probe)]
+    assert rtts_ns == [pytest.approx(50e6, abs=1e5), pytest.approx(80e6, abs=1e5)]
+
+
+def test_the_second_path_may_be_another(tmp_path: Path) -> None:
+    run = run_one(tmp_path, two_paths(rate="5mbit"), "mptcp")
+    assert delivered_bytes(run, 0) > 2 * delivered_bytes(run, 1) > 0
+
+
+def test_mptcp_outlives_either_path(tmp_path: Path) -> None:
+    for cut, live in ((0, 1), (1, 0)):
+        path = two_paths()
+        path["timeline"] = [{"at": "1s", "change": "outage", "path": cut + 1}]
+        run = run_one(tmp_path / str(cut), path, "mptcp")
+        assert len(hashes(run)) == 1
+        assert None not in hashes(run)
+        assert delivered_bytes(run, live) > 0.6 * SIZE_BYTES, f"path {cut} cut"
+        assert delivered_bytes(run, cut) < 0.4 * SIZE_BYTES, f"path {cut} cut"
+
+
+def test_multihomed_sctp_sends_by_its_primary_path(tmp_path: Path) -> None:
+    run = run_one(tmp_path, two_paths(), MULTIHOMED)
+    assert delivered_bytes(run, 0) > SIZE_BYTES
+    # Heartbeats only.
+    assert 0 < delivered_bytes(run, 1) < 10_000
+
+
+def test_multihomed_sctp_fails_over_when_its_primary_path_is_cut(tmp_path: Path) -> None:
+    run = run_one(tmp_path, two_paths("1s"), MULTIHOMED)
+    assert len(hashes(run)) == 1
+    assert None not in hashes(run)
+    assert delivered_bytes(run, 1) > 0.5 * SIZE_BYTES
+    # RTO.Min at least. Which retransmission takes the other path is the kernel's to say.
+    assert 1.0 <= fail_over_s(run) < 8.0
+
+
+def test_smaller_rto_bounds_fail_over_sooner(tmp_path: Path) -> None:
+    bounds = {"rto_initial": "400ms", "rto_min": "200ms", "rto_max": "2s"}
+    usual = run_one(tmp_path / "usual", two_paths("1s"), MULTIHOMED)
+    quick = run_one(tmp_path / "quick", two_paths("1s"), {**MULTIHOMED, **bounds})
+    assert 0.2 <= fail_over_s(quick) < 0.5 * fail_over_s(usual)
+
+
+@pytest.mark.parametrize("transport", ["mptcp", MULTIHOMED], ids=["mptcp", "sctp"])
+def test_several_paths_are_repeatable(tmp_path: Path, transport: Any) -> None:
+    path = {**two_paths("300ms"), "jitter": "2ms", "loss": "1%"}
+    for place in ("one", "other"):
+        race(tmp_path / place, path, transports=[transport], size="1MB")
+    one, other = (tmp_path / place / "c000-r00" / RECORDS_FILE for place in ("one", "other"))
+    assert one.read_bytes() == other.read_bytes()
