@@ -13,7 +13,7 @@ from netwarp.record import Calibration, Happening, Probe, Transfer
 
 PATH: dict[str, Any] = {"rtt": "50ms", "rate": "20mbit", "queue": "4bdp"}
 SIZE_BYTES = 10_000_000
-# Buffers too small to overflow the queue in slow start, whose losses would hide what an outage does.
+# Buffers too small to overflow the queue in slow start: those losses would hide the outage's.
 MULTIHOMED: dict[str, Any] = {
     "kind": "sctp",
     "multihomed": True,
