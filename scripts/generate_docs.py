@@ -18,8 +18,9 @@ from netwarp.conditions import LimitsSection, WorkloadSection
 from netwarp.diagnose import describe_type
 from netwarp.metrics import METRICS
 from netwarp.paths import PathSection, TimelineEntry
+from netwarp.questions import Claim, Figure
 from netwarp.sources import SourceFile
-from netwarp.study import Claim, Figure, StudyFile
+from netwarp.study import StudyFile
 from netwarp.transport import TransportSection
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -7,8 +7,9 @@ import pytest
 import support
 from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claim, evaluate_claims
 from netwarp.errors import StudyError
+from netwarp.questions import Claim
 from netwarp.results import Results, RunResult
-from netwarp.study import Claim, study_from_mapping
+from netwarp.study import study_from_mapping
 
 NOISE = (0.99, 1.0, 1.01, 1.005, 0.995)
 

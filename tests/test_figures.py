@@ -13,8 +13,9 @@ from netwarp.chart_style import TRANSPORT_STYLES
 from netwarp.charts import CHART_KINDS
 from netwarp.errors import StudyError
 from netwarp.figures import default_figures, draw, draw_all, write_charts
+from netwarp.questions import Figure
 from netwarp.results import Results
-from netwarp.study import Figure, study_from_mapping
+from netwarp.study import study_from_mapping
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

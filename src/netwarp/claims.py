@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from netwarp.evidence import Evidence
+    from netwarp.questions import Claim
     from netwarp.results import CellResult, Factors, Results
-    from netwarp.study import Claim
 
 Conditions = dict[tuple[tuple[str, str], ...], list["CellResult"]]
 

@@ -276,6 +276,17 @@ def factor_key(key: str) -> str:
     return f'factors."{key}"' if "." in key else f"factors.{key}"
 
 
+def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Read ``path.loss = […]`` under [factors] like ``"path.loss" = […]``."""
+    flat: dict[str, Any] = {}
+    for key, value in factors.items():
+        if isinstance(value, dict):
+            flat |= flattened(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
 def _squeezed(value: Any) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return "".join(text.split())

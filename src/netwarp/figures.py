@@ -12,8 +12,8 @@ import vl_convert
 from netwarp.chart_data import Layout, layout
 from netwarp.charts import OVER_FACTOR, scatter, titled
 from netwarp.levels import condition_text, factor_name, factor_title, level_text
+from netwarp.questions import Figure
 from netwarp.run_directory import write_bytes, write_text
-from netwarp.study import Figure
 from netwarp.wording import less_is_better, mean_text, quantity
 
 if TYPE_CHECKING:

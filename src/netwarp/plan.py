@@ -19,9 +19,10 @@ from netwarp.errors import StudyError
 from netwarp.factors import Cell, select_cells
 from netwarp.fields import Gemodel, LossModel
 from netwarp.job import FORMAT, Heading, Job, job_sha256, job_to_json
+from netwarp.questions import resolve_levels
 from netwarp.seeds import content_seed, path_seed, run_seed
 from netwarp.sizing import buffer_bytes, limit_packets
-from netwarp.study import Study, resolve_levels
+from netwarp.study import Study
 from netwarp.units import NS_PER_S
 
 FileSize = Callable[[str], int]
