@@ -164,7 +164,7 @@ def test_a_timeline_counts_paths_from_one() -> None:
         ("tcp", {"workload": {"size": "3B", "chunks": 4}}, "workload.chunks = 4: a content of 3"),
         ("tcp", {"workload": {"size": "3B", "chunks": 0}}, "write a whole number from 1 to 100"),
         ("tcp", {"workload": {"size": "1MB", "dial": "at once"}}, "known: sequential, parallel"),
-        ("tls", {"transport": {"resume": "1rtt"}}, 'resume = "1rtt": the run\'s only connection'),
+        ("tls", {"transport": {"resume": "1rtt"}}, 'resume = "1rtt": the run\'s only transfer'),
         ("sctp", {"transport": {"resume": "1rtt"}}, "SCTP has nothing that a later association"),
         ("tcp", {"transport": {"resume": "1rtt"}}, "TCP has no session tickets; 0rtt is TCP Fast"),
         ("quic", {"transport": {"sack": False}}, "transport.sack = false: quic has no such option"),

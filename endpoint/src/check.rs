@@ -95,9 +95,6 @@ impl Problems {
         let transport = &job.transport;
         let not_done = || "this endpoint cannot do it".to_owned();
         self.require(transport.resume == Resume::None, "transport.resume", not_done);
-        let Workload::Bulk { chunks, .. } = &job.workload;
-        let shared = transport.kind == TransportKind::Sctp && transport.sctp.streams > 1 && *chunks > 1;
-        self.require(!shared, "workload.chunks", not_done);
     }
 
     fn check_path_count(&mut self, job: &Job) {

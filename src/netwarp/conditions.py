@@ -122,11 +122,11 @@ class Conditions(Section):
                 f"a content of {workload.size_bytes} bytes has no {self.chunks} parts",
                 "choose fewer chunks or a larger size",
             )
-        if self.transport.resume != "none" and self.connections * workload.transfers == 1:
+        if self.transport.resume != "none" and workload.transfers == 1:
             raise KeyValueError(
                 "transport.resume",
                 self.transport.resume,
-                "the run's only connection has nothing to resume",
+                "the run's only transfer has nothing to resume",
                 "set workload.transfers = 2",
             )
         return self

@@ -128,3 +128,36 @@ def test_transfers_repeat_over_new_connections(tmp_path: Path) -> None:
             for transfer in range(3)
         ]
         assert times_s == pytest.approx([times_s[0]] * 3, rel=0.02)
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+@pytest.mark.parametrize("unordered", [False, True])
+def test_chunks_share_an_association_over_its_streams(
+    unordered: bool, direction: str, tmp_path: Path
+) -> None:
+    """Chunk i is on stream i modulo the streams, whatever is lost and comes out of order."""
+    sctp = {"kind": "sctp", "unordered": unordered}
+    runs = race(
+        tmp_path,
+        {**LINE, "loss": "3%", "loss_up": "3%"},
+        transports=[{**sctp, "streams": number, "label": f"{number}"} for number in (2, 5, 9)],
+        size="400003B",
+        chunks=CHUNKS,
+        direction=direction,
+    )
+    for run, streams in zip(runs, (2, 5, 9), strict=True):
+        for side in ("client", "server"):
+            places = [(each.connection, each.stream) for each in transfers(run, side)]
+            assert places == [(0, chunk % streams) for chunk in range(CHUNKS)]
+        assert len(connections(run, "client")) == 1
+
+
+def test_streams_of_an_association_are_not_held_up_by_each_other(tmp_path: Path) -> None:
+    """All chunks arrive together, where one stream has them one after another."""
+    sctp = {"kind": "sctp", "streams": CHUNKS, "label": "sctp"}
+    (run,) = race(tmp_path, LINE, transports=[sctp], size="5MB")
+    found = transfers(run, "client")
+    assert len(found) == CHUNKS
+    # Each chunk takes nearly all of the time: they share the association's window.
+    whole_ns = max(each.last_byte_ns for each in found) - min(each.first_byte_ns for each in found)
+    assert all(each.last_byte_ns - each.first_byte_ns > 0.8 * whole_ns for each in found)

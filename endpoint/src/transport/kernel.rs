@@ -174,12 +174,18 @@ impl<S: ByteStream> super::Connection for Connection<S> {
             if self.given < self.streams.len() {
                 return self.open_stream().await.map(Some);
             }
+            self.closed().await.map(|()| None)
+        })
+    }
+
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
             // Registered for this wait alone: an event loop that watches it all the time wakes up for each packet.
             let socket = socket::watch(self.socket.clone())?;
             loop {
                 let mut ready = socket.readable().await.context("waiting for the peer to close")?;
                 if socket.get_ref().drain().context("waiting for the peer to close")? {
-                    return Ok(None);
+                    return Ok(());
                 }
                 ready.clear_ready();
             }

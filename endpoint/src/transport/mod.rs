@@ -11,6 +11,7 @@ mod quic;
 mod quic_config;
 mod sctp;
 mod sctp_api;
+mod sctp_inbox;
 mod sctp_multihoming;
 mod sctp_order;
 pub mod socket;
@@ -67,6 +68,10 @@ pub trait Connection: Send {
     /// The next stream the peer opened, or none when it has closed the connection.
     /// Dropping this future loses no stream.
     fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn Stream>>>;
+
+    /// Waits until the peer has closed the connection. What it still sends is thrown away.
+    /// Dropping this future loses nothing of worth.
+    fn closed(&mut self) -> Pending<'_, ()>;
 
     /// What the stack uses and has counted until now. To be asked while the connection stands.
     ///

@@ -191,6 +191,15 @@ impl super::Connection for Connection {
         })
     }
 
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
+            match self.connection.closed().await {
+                error if closed_in_order(&error) => Ok(()),
+                error => Err(error).context("waiting for the peer to close"),
+            }
+        })
+    }
+
     fn report(&self) -> Result<Report> {
         let path = self.connection.stats().path;
         let settings = Settings {

@@ -1,6 +1,6 @@
 //! `sctp`: the kernel's, one-to-one sockets (RFC 6458, section 4).
 
-use std::io::{ErrorKind, IoSlice};
+use std::io::{Cursor, ErrorKind, IoSlice, Read as _};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use socket2::{Domain, Type};
 use super::Report;
 use super::kernel::{ByteStream, Protocol};
 use super::sctp_api::{
-    AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, RtoInfo, SCTP_GET_ASSOC_STATS,
-    SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RTOINFO, SCTP_STATUS, SOL_SCTP, SendInfo, receive_message,
-    send_info_message,
+    AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, Piece, ROUND_ROBIN, RtoInfo,
+    SCTP_GET_ASSOC_STATS, SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO, SCTP_RTOINFO, SCTP_STATUS,
+    SCTP_STREAM_SCHEDULER, SOL_SCTP, SendInfo, receive_message, send_info_message,
 };
+use super::sctp_inbox::Inbox;
 use super::sctp_multihoming::Addresses;
 use super::sctp_order::{PLACE_BYTES, Reassembly, placed};
 use super::socket::{self, Socket};
@@ -88,9 +89,25 @@ impl Protocol for Sctp {
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {
         let status = status(&socket)?;
         check_association(&socket, &status, &self.options.sctp)?;
-        let order = needs_order(&self.options.sctp).then(Order::default);
-        let initial_window_bytes = PeerAddress::of(&status).congestion_window_bytes;
-        Ok(vec![SctpStream { socket, options: self.options.clone(), initial_window_bytes, order }])
+        socket.set(SOL_SCTP, SCTP_RECVRCVINFO, &c_int::from(true), "SCTP_RECVRCVINFO")?;
+        let SctpOptions { streams, unordered, .. } = self.options.sctp;
+        if streams > 1 {
+            // The kernel's default sends messages in the order of the calls: a buffer large enough would take all of
+            // the first stream's before any of the second's.
+            let scheduler = AssociationValue { association: 0, value: ROUND_ROBIN };
+            socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
+        }
+        let inbox = Arc::new(Inbox::new(streams));
+        let stream = |number| SctpStream {
+            socket: socket.clone(),
+            options: self.options.clone(),
+            initial_window_bytes: PeerAddress::of(&status).congestion_window_bytes,
+            number,
+            inbox: inbox.clone(),
+            begun: Cursor::default(),
+            order: unordered.then(Order::default),
+        };
+        Ok((0..streams).map(stream).collect())
     }
 }
 
@@ -103,11 +120,6 @@ fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
         max_ms: ms(options.rto_max_ns)?,
         min_ms: ms(options.rto_min_ns)?,
     })
-}
-
-/// Whether messages may overtake each other.
-fn needs_order(options: &SctpOptions) -> bool {
-    options.streams > 1 || options.unordered
 }
 
 /// Sees that the association has what was asked for: the peer may grant fewer streams, and the kernel keeps
@@ -126,21 +138,26 @@ fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpO
     Ok(())
 }
 
-/// An association, used as one stream of bytes.
+/// A stream of an association, used as one of bytes.
 #[derive(Debug)]
 pub struct SctpStream {
     socket: Arc<Socket>,
     options: Transport,
     /// As the kernel set it when the association came up: no option chooses it.
     initial_window_bytes: u32,
+    /// Its number on the association.
+    number: u16,
+    /// Shared by the association's streams.
+    inbox: Arc<Inbox>,
+    /// The message that is being read, when all are in order.
+    begun: Cursor<Vec<u8>>,
     /// Where messages may overtake each other.
     order: Option<Order>,
 }
 
-/// Messages that say where they belong, sent on one stream after the other.
+/// Messages that say where they belong.
 #[derive(Debug, Default)]
 struct Order {
-    sent_messages: u64,
     sent_bytes: u64,
     received: Reassembly,
 }
@@ -153,13 +170,11 @@ impl SctpStream {
     }
 
     fn send_message(&mut self, bytes: &[u8]) -> Result<()> {
-        let SctpOptions { streams, unordered, .. } = self.options.sctp;
-        let Some(order) = &mut self.order else { return self.hand_over(bytes, &SendInfo::on_stream(0, false)) };
-        let stream = u16::try_from(order.sent_messages % u64::from(streams)).expect("streams are counted in 16 bits");
+        let info = SendInfo::on_stream(self.number, self.options.sctp.unordered);
+        let Some(order) = &mut self.order else { return self.hand_over(bytes, &info) };
         let message = placed(order.sent_bytes, bytes);
-        order.sent_messages += 1;
         order.sent_bytes += bytes.len() as u64;
-        self.hand_over(&message, &SendInfo::on_stream(stream, unordered))
+        self.hand_over(&message, &info)
     }
 
     fn hand_over(&self, message: &[u8], info: &SendInfo) -> Result<()> {
@@ -176,34 +191,41 @@ impl SctpStream {
 
     /// Takes the next bytes: at most one message's, a part of it if the buffer is smaller.
     fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let Some(order) = &mut self.order else {
+        let SctpOptions { streams, max_message_bytes, .. } = self.options.sctp;
+        if streams == 1 && self.order.is_none() {
             let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
             ensure!(received > 0, "the peer shut the association down in the middle of the content");
             return Ok(received);
-        };
+        }
+        let next = || self.inbox.next(self.number, || whole_message(&self.socket, max_message_bytes));
         loop {
-            match order.received.read(buffer) {
-                0 => order.received.take(&whole_message(&self.socket, self.options.sctp.max_message_bytes)?)?,
-                filled => return Ok(filled),
+            let filled = match &mut self.order {
+                Some(order) => order.received.read(buffer),
+                None => self.begun.read(buffer).context("reading a message in memory")?,
+            };
+            match (filled, &mut self.order) {
+                (0, Some(order)) => order.received.take(&next()?)?,
+                (0, None) => self.begun = Cursor::new(next()?),
+                (filled, _) => return Ok(filled),
             }
         }
     }
 }
 
-/// Waits for a message that says where it belongs. It may come in parts, with no other in between: messages are
+/// Waits for a message and says on which stream it came. It may come in parts, with no other in between: messages are
 /// not interleaved (RFC 8260) unless a socket asks for it.
-fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<Vec<u8>> {
+fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8>)> {
     let mut message = vec![0; max_message_bytes as usize];
     let mut filled = 0;
     loop {
         ensure!(filled < message.len(), "the peer sent a message of more than {max_message_bytes} bytes");
         match receive_message(socket.as_raw_fd(), &mut message[filled..]) {
-            Ok((0, _)) => bail!("the peer shut the association down in the middle of the content"),
-            Ok((received, complete)) => {
-                filled += received;
-                if complete {
+            Ok(Piece { length: 0, .. }) => bail!("the peer shut the association down in the middle of the content"),
+            Ok(Piece { length, is_last, stream }) => {
+                filled += length;
+                if is_last {
                     message.truncate(filled);
-                    return Ok(message);
+                    return Ok((stream.context("a message came without saying on which stream")?, message));
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

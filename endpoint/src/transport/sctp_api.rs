@@ -22,6 +22,16 @@ pub const SCTP_STATUS: c_int = 14;
 /// Counters: [`AssociationStats`].
 pub const SCTP_GET_ASSOC_STATS: c_int = 112;
 
+/// Which stream's message is sent next: [`AssociationValue`].
+pub const SCTP_STREAM_SCHEDULER: c_int = 123;
+/// Streams take turns (`SCTP_SS_RR`; RFC 8260, section 3.2).
+pub const ROUND_ROBIN: u32 = 2;
+/// Say with each message which stream it came on: an int.
+pub const SCTP_RECVRCVINFO: c_int = 32;
+
+/// Type of the control message that carries [`ReceiveInfo`].
+const SCTP_RCVINFO: c_int = 3;
+
 /// Type of the control message that carries [`SendInfo`].
 const SCTP_SNDINFO: c_int = 2;
 /// Of [`SendInfo`]'s flags: deliver as it comes.
@@ -72,6 +82,20 @@ pub struct SendInfo {
     stream: u16,
     flags: u16,
     payload_protocol: u32,
+    context: u32,
+    association: i32,
+}
+
+/// `struct sctp_rcvinfo`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct ReceiveInfo {
+    stream: u16,
+    sequence: u16,
+    flags: u16,
+    payload_protocol: u32,
+    transmission_sequence: u32,
+    cumulative_sequence: u32,
     context: u32,
     association: i32,
 }
@@ -188,21 +212,46 @@ pub fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) 
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Receives the next bytes of a message (`recvmsg(2)`). True with the last of them (`MSG_EOR`); none, and true, at the
-/// association's end.
+/// What `recvmsg(2)` gave of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Its bytes; 0 at the association's end.
+    pub length: usize,
+    /// Whether these are the message's last ones (`MSG_EOR`).
+    pub is_last: bool,
+    /// The stream it came on; none unless the socket was told to say it (`SCTP_RECVRCVINFO`).
+    pub stream: Option<u16>,
+}
+
+/// Receives the next bytes of a message (`recvmsg(2)`).
 ///
 /// # Errors
 /// As `recvmsg(2)`.
-pub fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
+pub fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Piece> {
+    const SPACE: usize = control_space(size_of::<ReceiveInfo>());
+    #[repr(align(8))]
+    struct Control([u8; SPACE]);
+    let mut control = Control([0; SPACE]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all-zero is a valid msghdr.
     let mut header: msghdr = unsafe { std::mem::zeroed() };
     header.msg_iov = &mut part;
     header.msg_iovlen = 1;
-    // SAFETY: the one part is a buffer valid for writes; no name and no control message is asked for.
+    header.msg_control = control.0.as_mut_ptr().cast::<c_void>();
+    header.msg_controllen = SPACE;
+    // SAFETY: the one part and `control` are valid for writes of their lengths and outlive the call; no name is asked for.
     let received = unsafe { libc::recvmsg(socket, &mut header, 0) };
-    let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-    Ok((received, received == 0 || header.msg_flags & libc::MSG_EOR != 0))
+    let length = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel filled `control` with whole control messages and set their total length.
+    let stream = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&header);
+        let is_info = !first.is_null()
+            && (*first).cmsg_level == libc::IPPROTO_SCTP
+            && (*first).cmsg_type == SCTP_RCVINFO
+            && (*first).cmsg_len >= libc::CMSG_LEN(size_of::<ReceiveInfo>() as u32) as usize;
+        is_info.then(|| libc::CMSG_DATA(first).cast::<ReceiveInfo>().read_unaligned().stream)
+    };
+    Ok(Piece { length, is_last: header.msg_flags & libc::MSG_EOR != 0, stream })
 }
 
 const fn control_space(data_bytes: usize) -> usize {
@@ -220,6 +269,7 @@ mod tests {
     fn fields_lie_where_the_kernel_puts_them() {
         // As a C program that includes linux/sctp.h prints them.
         assert_eq!((size_of::<InitMessage>(), size_of::<SendInfo>(), size_of::<AssociationValue>()), (8, 16, 8));
+        assert_eq!(size_of::<ReceiveInfo>(), 28);
         assert_eq!((size_of::<RtoInfo>(), offset_of!(RtoInfo, max_ms)), (16, 8));
         assert_eq!((size_of::<PeerAddress>(), offset_of!(PeerAddress, congestion_window_bytes)), (152, 136));
         assert_eq!(offset_of!(PeerAddress, smoothed_rtt_ticks), 140);

@@ -1,5 +1,5 @@
-//! Bytes in order over messages that may overtake each other: those on other streams, and unordered ones
-//! (RFC 9260, 6.6). Each message then begins with its place. Pure.
+//! Bytes in order over messages that may overtake each other: unordered ones (RFC 9260, 6.6). Each message then begins
+//! with its place. Pure.
 
 use std::collections::BTreeMap;
 

@@ -79,11 +79,10 @@ pub async fn serve(
             () = finished(&mut finish) => {}
         }
     }
-    let surplus = tokio::select! {
-        accepted = connection.accept_stream() => accepted?,
-        () = finished(&mut finish) => None,
-    };
-    ensure!(surplus.is_none(), "the client opened more than {} streams on a connection", bulk.layout.streams);
+    tokio::select! {
+        closed = connection.closed() => closed?,
+        () = finished(&mut finish) => {}
+    }
     Ok(records)
 }
 
