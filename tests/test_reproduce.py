@@ -80,6 +80,14 @@ def test_the_shipped_sources_are_found() -> None:
     assert [source.name for source in load_sources(["park-2008", "park-2008"])] == ["park-2008"]
     with pytest.raises(InputError, match=r'kim-2020: no such source .* did you mean "kim-2022"'):
         load_sources(["kim-2020"])
+    with pytest.raises(InputError, match=r"\./mine: no such source .* has a source\.toml"):
+        load_sources(["./mine"])
+
+
+def test_a_folder_of_ones_own_is_a_source(tmp_path: Path) -> None:
+    folder = write_source(tmp_path)
+    (source,) = load_sources([str(folder)])
+    assert (source.name, len(source.studies)) == ("test-2000", 2)
 
 
 def test_an_index_that_names_no_study_is_refused(tmp_path: Path) -> None:

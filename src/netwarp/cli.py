@@ -252,7 +252,9 @@ def compare(
 def reproduce(
     source: Annotated[
         list[str],
-        typer.Argument(metavar="SOURCE|all", help="Source documents, such as park-2008."),
+        typer.Argument(
+            metavar="SOURCE|all", help="Source documents: park-2008, or a folder such as ./mine."
+        ),
     ],
     quick: Annotated[
         bool,

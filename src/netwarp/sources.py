@@ -62,18 +62,23 @@ def find_sources(places: tuple[Path, ...] = _PLACES) -> dict[str, Path]:
 
 
 def load_sources(names: list[str], places: tuple[Path, ...] = _PLACES) -> list[Source]:
-    """Load sources by name; ``all`` is every one there is.
+    """Load sources by name, or by the folder of one's own; ``all`` is every one that is shipped.
 
     Raises:
         InputError: no such source.
         StudyError: an index that cannot be read.
     """
     found = find_sources(places)
+    found |= {
+        name: Path(name) for name in names if "/" in name and (Path(name) / SOURCE_FILE).is_file()
+    }
     unknown = [name for name in names if name not in (*found, "all")]
     if unknown:
         remedy = did_you_mean(unknown[0], ["all", *found])
+        if "/" in unknown[0]:
+            remedy = f"a folder of studies has a {SOURCE_FILE}"
         raise InputError(f"{unknown[0]}: no such source document; {remedy}")
-    wanted = list(found) if "all" in names else names
+    wanted = list(find_sources(places)) if "all" in names else names
     return [load_source(found[name]) for name in dict.fromkeys(wanted)]
 
 
@@ -103,4 +108,4 @@ def load_source(folder: Path) -> Source:
                 value=study.stem,
                 remedy=f"add {study.name}, or drop the name",
             )
-    return Source(folder.name, index, studies)
+    return Source(folder.resolve().name, index, studies)

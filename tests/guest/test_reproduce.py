@@ -1,0 +1,82 @@
+"""The command that does a source document again, on a tiny one, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+INDEX = """# A test of the command, not of a publication.
+title = "Two round trips are more than one"
+authors = "Nobody"
+published = "here"
+method = "none"
+differs = "nothing"
+studies = ["connect"]
+"""
+STUDY = """# Does TLS take longer to connect than TCP?
+title = "Connection time"
+replicates = 3
+[path]
+rtt = "20ms"
+[workload]
+size = "100kB"
+[factors]
+transport = ["tcp", "tls"]
+"workload.chunks" = [1, 2, 3]
+[[figure]]
+x = "workload.chunks"
+y = "connect_time_s"
+series = "transport"
+[[claim]]
+text = "TCP connects sooner than TLS"
+source = "a test"
+metric = "connect_time_s"
+less = { transport = "tcp" }
+than = { transport = "tls" }
+[[claim]]
+text = "TLS connects sooner than TCP"
+source = "a test"
+why = "it has one round trip more"
+metric = "connect_time_s"
+less = { transport = "tls" }
+than = { transport = "tcp" }
+[[claim]]
+text = "Every connection costs as much as the one before"
+source = "a test"
+metric = "connect_time_s"
+linear_over = "workload.chunks"
+[quick]
+replicates = 2
+"""
+
+
+def test_a_source_is_done_again_with_figures_and_a_scorecard(tmp_path: Path) -> None:
+    folder = tmp_path / "test-2000"
+    folder.mkdir()
+    (folder / "source.toml").write_text(INDEX)
+    (folder / "connect.toml").write_text(STUDY)
+    answer = subprocess.run(
+        [Path(sys.prefix) / "bin" / "netwarp", "reproduce", "./test-2000", "--quick", "--json"],
+        cwd=tmp_path, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    told = json.loads(answer.stdout)
+    assert [(claim["verdict"], claim["reason"]) for claim in told["claims"]] == [
+        ("reproduced", None),
+        ("reversed", "it has one round trip more"),
+        ("reproduced", None),
+    ]
+    out = tmp_path / "netwarp-out" / "reproduce" / "test-2000-quick"
+    (source,) = told["sources"]
+    assert source == json.loads((out / "scorecard.json").read_text())
+    assert source["virtual_s"] > 12 * 0.04  # twelve runs of two round trips and more
+    (study,) = source["studies"]
+    assert (study["runs"], study["failed"]) == (12, 0)
+    assert study["figures"]
+    assert all((tmp_path / figure).read_text().startswith("<svg") for figure in study["figures"])
+    assert (out / "connect" / "report.html").is_file()
+    assert "one round trip more" in (out / "scorecard.html").read_text()
