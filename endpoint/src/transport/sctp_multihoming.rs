@@ -2,6 +2,10 @@
 //!
 //! The kernel does the rest: the first address of each end is the primary, the others are probed by heartbeats, and data
 //! moves to one of them when the primary times out.
+//!
+//! Data goes to no address that is not verified (RFC 9260, 5.4), and the first heartbeat that could verify one leaves after
+//! RTO.Initial, half more or less at random (`sctp_transport_timeout`): a path cut in the first seconds of an association is
+//! not failed over after one time-out, but when the other is verified.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsRawFd as _;
