@@ -26,6 +26,7 @@ TITLES = {
     "path.queue": "Queue",
     "path.jitter": "Jitter",
     "path.mtu": "MTU",
+    "transport.mss": "MSS",
     "workload.size": "File size",
 }
 
