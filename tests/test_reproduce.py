@@ -14,7 +14,7 @@ from netwarp.claims import ClaimVerdict
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.overrides import apply_quick
 from netwarp.pipeline import Finished, evaluate
-from netwarp.reproduce import Reproduction, reproduce, to_json
+from netwarp.reproduce import Reproduction, reproduce_document, to_json
 from netwarp.run_directory import RunDirectory
 from netwarp.scorecard import print_scorecard, score_text
 from netwarp.sources import find_sources, load_source, load_sources
@@ -72,7 +72,7 @@ def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
         return evaluate(RunDirectory(support.write_run_directory(directory)))
 
     source = load_source(write_source(tmp_path))
-    return reproduce(source, carry_out, out=tmp_path / "out", quick=True)
+    return reproduce_document(source, carry_out, out=tmp_path / "out", quick=True)
 
 
 def test_the_shipped_sources_are_found() -> None:

@@ -102,7 +102,7 @@ class Reproduction:
         }
 
 
-def reproduce(
+def reproduce_document(
     source: Source, carry_out: CarryOut, *, out: Path | None = None, quick: bool = False
 ) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.

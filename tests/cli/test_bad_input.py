@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import Netwarp
+from netwarp.export import EXPORTS
 
 STUDY = """# Is this a study?
 title = "small"
@@ -109,3 +111,14 @@ def test_help_teaches(netwarp: Netwarp, command: str) -> None:
     answer = netwarp(*command.split(), "--help")
     assert answer.returncode == 0
     assert len(answer.stdout.splitlines()) > 5
+
+
+def test_the_version_is_said(netwarp: Netwarp) -> None:
+    answer = netwarp("--version")
+    assert (answer.returncode, answer.stdout) == (0, f"netwarp {metadata.version('netwarp')}\n")
+
+
+def test_all_formats_are_named_in_the_help(netwarp: Netwarp) -> None:
+    answer = netwarp("export", "--help")
+    for name in EXPORTS:
+        assert name in answer.stdout

@@ -1,0 +1,81 @@
+"""The command line: arguments → calls. No logic lives here.
+
+Modules that draw and compute are imported by the commands that need them, so that `--help` and a
+refused option answer at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from importlib import metadata
+from typing import Annotated, NoReturn
+
+import typer
+
+from netwarp.cli import looking, machine, racing, running
+from netwarp.cli.output import console, escaped
+from netwarp.errors import NetwarpError
+from netwarp.run import Interrupted
+
+app = typer.Typer(
+    name="netwarp",
+    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with `netwarp demo`; `netwarp COMMAND --help` explains a command.",
+)
+for command in (
+    running.demo,
+    running.run,
+    racing.compare,
+    running.reproduce,
+    looking.show,
+    looking.report,
+    looking.export,
+    machine.doctor,
+):
+    app.command()(command)
+app.add_typer(machine.kernel_app, name="kernel")
+
+
+@app.callback()
+def netwarp(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+    ] = False,
+) -> None:
+    """Race transport protocols over a real Linux kernel in virtual time."""
+    if version:
+        typer.echo(f"netwarp {metadata.version('netwarp')}")
+        raise typer.Exit
+
+
+def main() -> NoReturn:
+    """Run the program; the one place that prints errors."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app(standalone_mode=True)
+        status = 0
+    except NetwarpError as error:
+        console().print(f"[bold red]error:[/] {escaped(str(error))}", soft_wrap=True)
+        status = error.exit_status
+    except Interrupted as interrupted:
+        console().print(
+            f"interrupted: {interrupted.finished} of {interrupted.planned} runs are kept;"
+            " the same command goes on from there",
+            soft_wrap=True,
+        )
+        status = 130
+    except KeyboardInterrupt:
+        console().print("interrupted")
+        status = 130
+    sys.exit(status)
+
+
+def _interrupt(signum: int, frame: object) -> NoReturn:
+    """Treat a polite kill like Ctrl-C: clean up, keep what was measured."""
+    del signum, frame
+    raise KeyboardInterrupt

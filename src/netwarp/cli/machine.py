@@ -1,0 +1,94 @@
+"""Commands about this machine: doctor, kernel."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.console import Console
+
+from netwarp.backends.native import NativeBackend
+from netwarp.cli import options
+from netwarp.cli.output import console, escaped, print_json
+from netwarp.doctor import examine
+from netwarp.guest_files import REPOSITORY, find_kernel
+
+kernel_app = typer.Typer(
+    help="The guest kernel: build it, or say what is built.", no_args_is_help=True
+)
+
+
+def doctor(
+    speed: Annotated[
+        bool,
+        typer.Option(
+            "--speed",
+            help="Measure instead what this machine's CPU carries of each transport: native"
+            " transfers, some seconds. Reports of later runs quote it.",
+        ),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Say what is missing to run here, and the exact command that mends it."""
+    if speed:
+        show_speed(as_json)
+        return
+    findings = examine()
+    if as_json:
+        print_json({"findings": [asdict(finding) for finding in findings]})
+    else:
+        console = Console()
+        for finding in findings:
+            missing = "[yellow]without[/]" if finding.optional else "[bold red]missing[/]"
+            mark = "[green]ok[/]     " if finding.ok else missing
+            console.print(f"{mark} {finding.name:13} {escaped(finding.detail)}", soft_wrap=True)
+    if not all(finding.ok or finding.optional for finding in findings):
+        raise typer.Exit(1)
+
+
+@kernel_app.command("info")
+def kernel_info(as_json: options.Json = False) -> None:
+    """Say which guest kernel is built, from what, and where it is."""
+    kernel = find_kernel()
+    description = {"directory": str(kernel.directory), **kernel.info}
+    if as_json:
+        print_json(description)
+    else:
+        for key, value in description.items():
+            Console().print(f"{key:20} {escaped(str(value))}", soft_wrap=True, highlight=False)
+
+
+@kernel_app.command(
+    "build", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def kernel_build(
+    context: typer.Context,
+    source: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="A kernel source tarball instead of the distribution's.", metavar="PATH"),
+    ] = None,
+) -> None:
+    """Build the guest kernel from the distribution's source; nothing to do when it is built."""
+    script = REPOSITORY / "guest" / "build.sh"
+    arguments = ["--source", str(source)] if source else []
+    raise typer.Exit(subprocess.run([script, *arguments, *context.args], check=False).returncode)
+
+
+def show_speed(as_json: bool) -> None:
+    """Measure the native speed of every transport and print it."""
+    from netwarp.speed import measure_speed
+
+    with console().status("measuring") as status:
+        speed = measure_speed(
+            NativeBackend(), on_transport=lambda name: status.update(f"measuring {name}")
+        )
+    if as_json:
+        print_json(speed)
+        return
+    for name, goodput_bit_s in speed["goodput_bit_s"].items():
+        Console().print(f"{name:5} {goodput_bit_s / 1e6:,.0f} Mbit/s", highlight=False)
+    for name, reason in speed["not_measured"].items():
+        Console().print(f"{name:5} not measured: {escaped(reason)}", soft_wrap=True)
