@@ -67,7 +67,7 @@ pub fn problems(job: &Job) -> Vec<String> {
         TransportKind::Sctp => problems.check_sctp(transport),
         TransportKind::Quic => {}
     }
-    problems.refuse_what_is_not_done(job);
+    problems.check_resume(transport);
     let Workload::Bulk { content, chunks, transfers, .. } = &job.workload;
     if let Content::File { path, .. } = content {
         problems.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
@@ -91,10 +91,16 @@ impl Problems {
         }
     }
 
-    fn refuse_what_is_not_done(&mut self, job: &Job) {
-        let transport = &job.transport;
-        let not_done = || "this endpoint cannot do it".to_owned();
-        self.require(transport.resume == Resume::None, "transport.resume", not_done);
+    fn check_resume(&mut self, transport: &Transport) {
+        let reason = match (transport.kind, transport.resume) {
+            (TransportKind::Tcp | TransportKind::Tls | TransportKind::Quic, Resume::ZeroRtt)
+            | (TransportKind::Tls | TransportKind::Quic, Resume::OneRtt)
+            | (_, Resume::None) => return,
+            (TransportKind::Tcp, Resume::OneRtt) => "TCP has no session tickets; 0rtt is TCP Fast Open",
+            (TransportKind::Sctp, _) => "SCTP has nothing that a later association could resume",
+            (TransportKind::Mptcp, _) => "MPTCP connections are opened without Fast Open here",
+        };
+        self.require(false, "transport.resume", || reason.to_owned());
     }
 
     fn check_path_count(&mut self, job: &Job) {

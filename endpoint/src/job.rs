@@ -165,7 +165,10 @@ pub struct Transport {
     pub sctp: SctpOptions,
 }
 
-/// What a later connection uses of an earlier one to the same server.
+/// What connections of a later transfer use of those of earlier ones, never of their own.
+///
+/// Early data can be replayed: whoever has a copy of a client's first flight can send it to the server again (RFC 8446,
+/// section 8), so it is only for requests that may be answered twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resume {
     /// Nothing: every handshake is a full one.

@@ -33,11 +33,12 @@ pub enum Record {
         connection: u32,
         /// Which of the run's transfers it served, from 0.
         transfer: u32,
-        /// What it used of an earlier connection.
+        /// What it used of an earlier connection, as the stack says when it is over: what was asked for is not always got.
         resumed: Resume,
         /// Call of `connect` (client), acceptance (server).
         start_ns: u64,
-        /// Ready for application data.
+        /// Ready for application data. With early data that is before the peer has answered: at once (`tcp`, `quic`), or
+        /// when TCP is connected (`tls`).
         connected_ns: u64,
         /// What the stack really used.
         settings: Settings,

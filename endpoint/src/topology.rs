@@ -14,7 +14,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::job::{Direction, Heading, Job, Path, Recovery, Transport, TransportKind};
+use crate::job::{Direction, Heading, Job, Path, Recovery, Resume, Transport, TransportKind};
 
 /// A network namespace of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +153,7 @@ pub fn steps(job: &Job) -> Vec<Step> {
         steps.extend(shared_sysctls());
         steps.extend(host_sysctls(job.transport.buffer_bytes));
         steps.extend(tcp_sysctls(&job.transport));
+        steps.extend(fast_open(&job.transport));
         if job.transport.kind == TransportKind::Mptcp {
             steps.extend(mptcp_of_host(host, &job.paths));
         }
@@ -254,6 +255,12 @@ fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
         // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
         Step::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
     ]
+}
+
+/// For hosts: Fast Open for clients (1) and servers (2).
+fn fast_open(transport: &Transport) -> Option<Step> {
+    let wanted = transport.kind == TransportKind::Tcp && transport.resume == Resume::ZeroRtt;
+    wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
 /// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),

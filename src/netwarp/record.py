@@ -58,11 +58,13 @@ class Connection(Wire):
     transfer: U32
     """Which of the run's transfers it served, from 0."""
     resumed: Resumption
-    """What it used of an earlier connection."""
+    """What it used of an earlier connection, as the stack says when it is over: what was asked for
+    is not always got."""
     start_ns: U64
     """Call of `connect` (client), acceptance (server)."""
     connected_ns: U64
-    """Ready for application data."""
+    """Ready for application data. With early data that is before the peer has answered: at once
+    (`tcp`, `quic`), or when TCP is connected (`tls`)."""
     settings: Settings
     """What the stack really used."""
     stats: Stats

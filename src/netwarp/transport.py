@@ -74,9 +74,10 @@ class TransportOptions(Section):
     nodelay: bool = True
     """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
     resume: Resumption = "none"
-    """What later connections of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
+    """What later transfers of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
     `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
-    whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice."""
+    whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice. A
+    transfer resumes what earlier transfers left, never a connection of its own."""
     preset: Preset | None = None
     """A generation of TCP, for what is not given otherwise. `tcp-2008` (`tcp`, `tls`): no SACK, no
     timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""

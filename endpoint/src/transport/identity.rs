@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
-use rustls::client::Resumption;
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
+use super::tickets::{Sessions, Tickets, Verifier};
+use crate::job::Resume;
 
 /// The name in the certificate. It is never resolved.
 pub const SERVER_NAME: &str = "netwarp.test";
@@ -37,35 +40,52 @@ impl Identity {
         &self.certificate
     }
 
-    /// A server's configuration: TLS 1.3, no tickets, as no connection of a run resumes another.
+    /// A server's configuration: TLS 1.3, and a ticket for each connection if later ones are to resume.
+    ///
+    /// # Arguments
+    /// * `early_bytes` - how much early data a connection may bring, where `resume` allows any.
     ///
     /// # Errors
     /// A key that does not fit the certificate.
-    pub fn server_config(&self) -> Result<ServerConfig> {
+    pub fn server_config(&self, resume: Resume, early_bytes: u32) -> Result<ServerConfig> {
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
             .context("choosing TLS 1.3")?
             .with_no_client_auth()
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
             .context("using the server's certificate")?;
-        config.send_tls13_tickets = 0;
+        config.send_tls13_tickets = usize::from(resume != Resume::None);
+        config.session_storage = Arc::new(Sessions::default());
+        if resume == Resume::ZeroRtt {
+            config.max_early_data_size = early_bytes;
+            // Early data is answered at once, or nothing would be won (RFC 8446, 4.4.4).
+            config.send_half_rtt_data = true;
+        }
         Ok(config)
     }
 }
 
-/// A client's configuration: TLS 1.3, trusting the certificate with this DER and no other, no resumption.
+/// A client's configuration: TLS 1.3, trusting the certificate with this DER and no other. All connections made with
+/// it share their tickets.
 ///
 /// # Errors
 /// Bytes that are no certificate.
-pub fn client_config(trusted: &[u8]) -> Result<ClientConfig> {
+pub fn client_config(trusted: &[u8], resume: Resume) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.to_vec())).context("trusting the server's certificate")?;
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
+    let verifier = Arc::new(Verifier(verifier.context("trusting the server's certificate")?));
     let mut config = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
         .context("choosing TLS 1.3")?
-        .with_root_certificates(roots)
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    config.resumption = Resumption::disabled();
+    config.resumption = match resume {
+        Resume::None => Resumption::disabled(),
+        Resume::OneRtt | Resume::ZeroRtt => Resumption::store(Arc::new(Tickets::default())),
+    };
+    config.enable_early_data = resume == Resume::ZeroRtt;
     Ok(config)
 }
 

@@ -37,6 +37,16 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Sets what only a client's socket needs.
+    fn prepare_to_connect(&self, _socket: &Socket, _may_resume: bool) -> Result<()> {
+        Ok(())
+    }
+
+    /// Sets what only a listening socket needs.
+    fn prepare_to_accept(&self, _socket: &Socket) -> Result<()> {
+        Ok(())
+    }
+
     /// Does what is left to do, such as a TLS handshake, when the kernel has the connection. Gives all its streams.
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<Self::Stream>>;
 
@@ -80,11 +90,12 @@ impl<P: Protocol> Dialer<P> {
 }
 
 impl<P: Protocol> super::Dialer for Dialer<P> {
-    fn dial(&self, server: SocketAddr) -> Pending<'_, Box<dyn super::Connection>> {
+    fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
         let protocol = self.0.clone();
         Box::pin(offload(move || {
             let socket = protocol.socket(server)?;
             protocol.bind_client(&socket)?;
+            protocol.prepare_to_connect(&socket, may_resume)?;
             let start = Moment::now();
             socket.connect(&server.into()).with_context(|| format!("connecting to {server} over {}", P::NAME))?;
             established(&*protocol, socket, start)
@@ -109,6 +120,7 @@ impl<P: Protocol> Listener<P> {
         socket.set_reuse_address(true).with_context(attempt)?;
         protocol.bind(&socket, address).with_context(attempt)?;
         socket.listen(libc::SOMAXCONN).with_context(attempt)?;
+        protocol.prepare_to_accept(&socket)?;
         // Only the listener: what it accepts blocks, as accept(2) on Linux passes no flags on.
         socket.set_nonblocking(true).with_context(attempt)?;
         Ok(Self { protocol: Arc::new(protocol), socket: socket::watch(Arc::new(socket))? })

@@ -9,6 +9,7 @@ mod mptcp;
 mod mptcp_info;
 mod quic;
 mod quic_config;
+mod quic_session;
 mod sctp;
 mod sctp_api;
 mod sctp_inbox;
@@ -17,6 +18,7 @@ mod sctp_order;
 pub mod socket;
 mod tcp;
 mod tcp_info;
+mod tickets;
 mod tls;
 mod udp;
 
@@ -29,7 +31,7 @@ use anyhow::{Context as _, Result};
 
 use crate::clock::Moment;
 use crate::content::{Gap, Reader, Sink};
-use crate::job::{Job, Transport, TransportKind};
+use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::record::{Settings, Stats};
 
 /// The port every server listens on.
@@ -40,8 +42,12 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A client's end: opens connections, all with the same options.
 pub trait Dialer: Send + Sync {
-    /// Connects to `server`. Ready when application data may be sent.
-    fn dial(&self, server: SocketAddr) -> Pending<'_, Box<dyn Connection>>;
+    /// Connects to `server`. Ready when application data may be sent: with early data (`resume = 0rtt`) that is at
+    /// once, before the peer has answered anything.
+    ///
+    /// # Arguments
+    /// * `may_resume` - whether it may use what connections before it left.
+    fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn Connection>>;
 }
 
 /// A server's end, bound and listening.
@@ -112,6 +118,8 @@ pub struct Report {
     pub settings: Settings,
     /// What the stack counted.
     pub stats: Stats,
+    /// What it used of an earlier connection.
+    pub resumed: Resume,
 }
 
 /// A content handed to the transport.

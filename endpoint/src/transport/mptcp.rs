@@ -15,7 +15,7 @@ use super::tcp::{self, TcpStream};
 use super::{Report, mptcp_info};
 use crate::clock::Moment;
 use crate::content::{Reader, Sink};
-use crate::job::{Job, Transport, TransportKind};
+use crate::job::{Job, Resume, Transport, TransportKind};
 
 /// MPTCP with a job's options.
 #[derive(Debug, Clone)]
@@ -87,6 +87,6 @@ impl ByteStream for MptcpStream {
         let subflows = mptcp_info::subflows(&self.socket)?;
         subflows.iter().try_for_each(|subflow| subflow.check_options(&self.options.tcp))?;
         let settings = tcp::settings(TransportKind::Mptcp, &self.socket, &self.options, &subflows[0])?;
-        Ok(Report { settings, stats: mptcp_info::stats(&subflows) })
+        Ok(Report { settings, stats: mptcp_info::stats(&subflows), resumed: Resume::None })
     }
 }

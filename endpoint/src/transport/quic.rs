@@ -13,11 +13,12 @@ use socket2::{Domain, Type};
 
 use super::identity::{self, Identity, SERVER_NAME};
 use super::quic_config::{self, NO_ERROR};
+use super::quic_session::Watched;
 use super::udp::Datagrams;
 use super::{Pending, Received, Report, Sent, socket};
 use crate::clock::{self, Moment};
 use crate::content::{Reader, Sink};
-use crate::job::{Job, Transport, TransportKind};
+use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::record::{Settings, Stats};
 
 /// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
@@ -54,9 +55,9 @@ impl Dialer {
     pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let any = SocketAddr::new(unspecified(server), 0);
         let transport = Arc::new(quic_config::transport(job, server)?);
-        let crypto =
-            QuicClientConfig::try_from(identity::client_config(trusted)?).context("choosing QUIC's ciphers")?;
-        let mut config = ClientConfig::new(Arc::new(crypto));
+        let crypto = QuicClientConfig::try_from(identity::client_config(trusted, job.transport.resume)?)
+            .context("choosing QUIC's ciphers")?;
+        let mut config = ClientConfig::new(Arc::new(Watched(Arc::new(crypto))));
         config.transport_config(transport);
         let (endpoint, options) = bind(job, any, None)?;
         Ok(Self { endpoint, config, options })
@@ -64,12 +65,16 @@ impl Dialer {
 }
 
 impl super::Dialer for Dialer {
-    fn dial(&self, server: SocketAddr) -> Pending<'_, Box<dyn super::Connection>> {
+    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
         Box::pin(async move {
             let attempt = || format!("connecting to {server} over quic");
             let start = Moment::now();
             let connecting = self.endpoint.connect_with(self.config.clone(), server, SERVER_NAME);
-            let connection = connecting.with_context(attempt)?.await.with_context(attempt)?;
+            let connection = match connecting.with_context(attempt)?.into_0rtt() {
+                // The ticket that was left allows early data. Should the server not accept it, the streams say so.
+                Ok((connection, _)) => connection,
+                Err(connecting) => connecting.await.with_context(attempt)?,
+            };
             let connected = Moment::now();
             let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
             let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
@@ -85,8 +90,9 @@ impl Listener {
     /// As `bind(2)`; options quinn does not have.
     pub fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
         let identity = Identity::generate()?;
-        let crypto = QuicServerConfig::try_from(identity.server_config()?).context("choosing QUIC's ciphers")?;
-        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        let crypto = QuicServerConfig::try_from(identity.server_config(job.transport.resume, u32::MAX)?)
+            .context("choosing QUIC's ciphers")?;
+        let mut config = ServerConfig::with_crypto(Arc::new(Watched(Arc::new(crypto))));
         config.transport_config(Arc::new(quic_config::transport(job, address.ip())?));
         let (endpoint, options) = bind(job, address, Some(config))?;
         Ok(Self { endpoint, identity, options })
@@ -104,7 +110,12 @@ impl super::Listener for Listener {
             let start = Moment::now();
             let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
             let handshake: Pending<'static, _> = Box::pin(async move {
-                let connection = incoming.await.context("QUIC handshake")?;
+                let connecting = incoming.accept().context("QUIC handshake")?;
+                let connection = match options.transport.resume {
+                    // Early data is read, and answered, before the handshake is over; a server can always.
+                    Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
+                    Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
+                };
                 let connected = Moment::now();
                 let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
                 Ok(Box::new(connection) as Box<dyn super::Connection>)
@@ -218,7 +229,8 @@ impl super::Connection for Connection {
             congestion_window_bytes: Some(path.cwnd),
             ..Stats::default()
         };
-        Ok(Report { settings, stats })
+        let resumed = self.connection.handshake_data().and_then(|data| data.downcast::<Resume>().ok());
+        Ok(Report { settings, stats, resumed: *resumed.context("the QUIC handshake is not over")? })
     }
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {

@@ -22,7 +22,7 @@ use super::sctp_order::{PLACE_BYTES, Reassembly, placed};
 use super::socket::{self, Socket};
 use crate::clock::{self, Moment};
 use crate::content::{Reader, Sink};
-use crate::job::{Job, SctpOptions, Transport, TransportKind};
+use crate::job::{Job, Resume, SctpOptions, Transport, TransportKind};
 use crate::record::{Settings, Stats};
 
 /// Congestion control as RFC 9260, section 7, has it: the only one of the kernel's SCTP.
@@ -281,7 +281,7 @@ impl ByteStream for SctpStream {
             receive_buffer_bytes: socket::granted_receive_bytes(&self.socket)?,
             paced: false,
         };
-        Ok(Report { settings, stats: stats(&counters, &peer, clock::tick_ns()) })
+        Ok(Report { settings, stats: stats(&counters, &peer, clock::tick_ns()), resumed: Resume::None })
     }
 }
 

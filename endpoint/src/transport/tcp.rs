@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context as _, Result, bail};
 use libc::c_int;
@@ -16,22 +17,24 @@ use super::socket::Socket;
 use super::tcp_info::TcpInfo;
 use crate::clock::Moment;
 use crate::content::{Reader, Sink};
-use crate::job::{Job, Transport, TransportKind};
+use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::record::Settings;
 
 /// Bytes hashed at once.
 const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
 
 /// TCP with a job's options.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Tcp {
     options: Transport,
+    /// Whether a connection has asked for the server's Fast Open cookie.
+    has_asked: AtomicBool,
 }
 
 impl Tcp {
     /// Takes the options from the job.
     pub fn new(job: &Job) -> Self {
-        Self { options: job.transport.clone() }
+        Self { options: job.transport.clone(), has_asked: AtomicBool::new(false) }
     }
 }
 
@@ -42,6 +45,23 @@ impl Protocol for Tcp {
 
     fn socket(&self, peer: SocketAddr) -> Result<Socket> {
         socket(peer, socket2::Protocol::TCP, &self.options)
+    }
+
+    /// Fast Open (RFC 7413): `connect(2)` returns at once when the kernel has the server's cookie, and the first bytes
+    /// sent go with the SYN; without one it connects as ever and asks for it. One connection asks for all, as the
+    /// others would find the cookie there that only later transfers are to use.
+    fn prepare_to_connect(&self, socket: &Socket, may_resume: bool) -> Result<()> {
+        if self.options.resume == Resume::ZeroRtt && (may_resume || !self.has_asked.swap(true, Relaxed)) {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, &c_int::from(true), "TCP_FASTOPEN_CONNECT")?;
+        }
+        Ok(())
+    }
+
+    fn prepare_to_accept(&self, socket: &Socket) -> Result<()> {
+        if self.options.resume == Resume::ZeroRtt {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN, &libc::SOMAXCONN, "TCP_FASTOPEN")?;
+        }
+        Ok(())
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TcpStream>> {
@@ -145,7 +165,8 @@ fn receive_as_it_comes(socket: &Socket, sink: &mut Sink) -> Result<()> {
 pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
     let info = TcpInfo::read(socket)?;
     info.check_options(&options.tcp)?;
-    Ok(Report { settings: settings(kind, socket, options, &info)?, stats: info.stats() })
+    let resumed = if info.has_syn_data() { Resume::ZeroRtt } else { Resume::None };
+    Ok(Report { settings: settings(kind, socket, options, &info)?, stats: info.stats(), resumed })
 }
 
 /// Reads back what TCP uses, but for what `info` says already.

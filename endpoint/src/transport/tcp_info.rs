@@ -93,6 +93,12 @@ impl TcpInfo {
         Ok(())
     }
 
+    /// Whether data went with the SYN and was acknowledged with it (Fast Open; `TCPI_OPT_SYN_DATA`).
+    pub fn has_syn_data(&self) -> bool {
+        const SYN_DATA: u8 = 32;
+        self.options & SYN_DATA != 0
+    }
+
     /// The counters in the record's units.
     pub fn stats(&self) -> Stats {
         Stats {

@@ -1,4 +1,12 @@
 //! `tls`: TLS 1.3 (rustls) over the kernel's TCP. No kernel TLS: records are made and opened in this process.
+//!
+//! With early data (`resume = 0rtt`) a client that has a ticket sends what it asks for with its ClientHello, once TCP is
+//! connected, and the server answers with its own first flight. The content of a client that sends (`up`) waits for
+//! the handshake: were early data refused, it would have to be sent again.
+//!
+//! Early data can be replayed: whoever has a copy of a client's first flight can send it to the server once more, and
+//! nothing in it is fresh (RFC 8446, section 8). It is for requests that may be answered twice. This server answers
+//! each ticket once.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
@@ -6,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, Connection as Session, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, ClientConnection, Connection as Session, HandshakeKind, ServerConfig, ServerConnection};
 
 use super::Report;
 use super::identity::{self, Identity, SERVER_NAME};
@@ -15,7 +23,10 @@ use super::socket::{SEND_BLOCK_BYTES, Socket};
 use super::tcp::{self, Tcp};
 use crate::clock::Moment;
 use crate::content::{Reader, Sink};
-use crate::job::{Job, Transport, TransportKind};
+use crate::job::{Job, Resume, Transport, TransportKind};
+
+/// Early data a connection may bring: far more than requests.
+const EARLY_DATA_BYTES: u32 = 16 << 10;
 
 /// The client's side.
 pub struct Client {
@@ -30,7 +41,7 @@ impl Client {
     /// # Errors
     /// Bytes that are no certificate.
     pub fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
-        let config = Arc::new(identity::client_config(trusted)?);
+        let config = Arc::new(identity::client_config(trusted, job.transport.resume)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config })
     }
 }
@@ -46,8 +57,13 @@ impl Protocol for Client {
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TlsStream>> {
         let name = ServerName::try_from(SERVER_NAME).context("naming the server")?;
-        let session = ClientConnection::new(self.config.clone(), name).context("starting a TLS client")?;
-        Ok(vec![TlsStream::handshake(socket, session.into(), &self.options)?])
+        let mut session = ClientConnection::new(self.config.clone(), name).context("starting a TLS client")?;
+        let is_early = session.early_data().is_some();
+        let mut stream = TlsStream::new(socket, session.into(), &self.options);
+        if !is_early {
+            stream.handshake()?;
+        }
+        Ok(vec![stream])
     }
 }
 
@@ -66,7 +82,7 @@ impl Server {
     /// No random numbers to be had.
     pub fn new(job: &Job) -> Result<Self> {
         let identity = Identity::generate()?;
-        let config = Arc::new(identity.server_config()?);
+        let config = Arc::new(identity.server_config(job.transport.resume, EARLY_DATA_BYTES)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
     }
 }
@@ -82,7 +98,12 @@ impl Protocol for Server {
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TlsStream>> {
         let session = ServerConnection::new(self.config.clone()).context("starting a TLS server")?;
-        Ok(vec![TlsStream::handshake(socket, session.into(), &self.options)?])
+        let mut stream = TlsStream::new(socket, session.into(), &self.options);
+        match self.options.resume {
+            Resume::ZeroRtt => stream.handshake_or_early_data()?,
+            Resume::None | Resume::OneRtt => stream.handshake()?,
+        }
+        Ok(vec![stream])
     }
 
     fn certificate(&self) -> Option<&[u8]> {
@@ -95,17 +116,92 @@ pub struct TlsStream {
     session: Session,
     records: Records,
     options: Transport,
+    /// Client: early data sent and not yet known to be accepted. It stays so until the handshake is over.
+    unconfirmed: Vec<u8>,
+    /// Server: whether it accepted early data.
+    has_early_data: bool,
 }
 
 impl TlsStream {
-    fn handshake(socket: Arc<Socket>, mut session: Session, options: &Transport) -> Result<Self> {
+    fn new(socket: Arc<Socket>, mut session: Session, options: &Transport) -> Self {
         session.set_buffer_limit(None);
-        let mut records = Records::new(socket);
-        while session.is_handshaking() {
-            session.complete_io(&mut records).context("TLS handshake")?;
+        let (records, options) = (Records::new(socket), options.clone());
+        Self { session, records, options, unconfirmed: Vec::new(), has_early_data: false }
+    }
+
+    /// Completes the handshake, if there is anything left of it. What the server did not take as early data is sent
+    /// again.
+    fn handshake(&mut self) -> Result<()> {
+        while self.session.is_handshaking() {
+            self.session.complete_io(&mut self.records).context("TLS handshake")?;
         }
-        flush(&mut session, &mut records)?;
-        Ok(Self { session, records, options: options.clone() })
+        let unconfirmed = std::mem::take(&mut self.unconfirmed);
+        if let Session::Client(session) = &mut self.session {
+            if !session.is_early_data_accepted() {
+                session.writer().write_all(&unconfirmed).context("sealing what was refused as early data")?;
+            }
+        }
+        flush(&mut self.session, &mut self.records)
+    }
+
+    /// Client: a server that answers early data has to be heard first.
+    fn client_handshake(&mut self) -> Result<()> {
+        match self.session {
+            Session::Client(_) if self.session.is_handshaking() => self.handshake(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Server: goes on with the handshake until it is complete, or may be answered before it is.
+    fn handshake_or_early_data(&mut self) -> Result<()> {
+        while self.session.is_handshaking() && !self.has_early_data {
+            self.receive_record().context("TLS handshake")?;
+            if let Session::Server(session) = &mut self.session {
+                self.has_early_data = session.early_data().is_some();
+            }
+        }
+        Ok(())
+    }
+
+    /// Server: takes early data into the buffer; gives how much of it there was.
+    fn receive_early(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let Session::Server(session) = &mut self.session else { break };
+            let Some(mut early) = session.early_data() else { break };
+            let read = early.read(&mut buffer[filled..]).context("reading early data")?;
+            filled += read;
+            if read == 0 && session.is_handshaking() {
+                self.receive_record()?;
+            } else if read == 0 {
+                break;
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Receives what is left until the peer ends the session: tickets among it.
+    fn receive_to_end(&mut self) -> Result<()> {
+        loop {
+            let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
+            let state = self.session.process_new_packets().context("opening a TLS record")?;
+            if read == 0 || state.peer_has_closed() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What it used of an earlier connection.
+    fn resumed(&self) -> Resume {
+        let is_early = match &self.session {
+            Session::Client(session) => session.is_early_data_accepted(),
+            Session::Server(_) => self.has_early_data,
+        };
+        match self.session.handshake_kind() {
+            Some(HandshakeKind::Resumed) if is_early => Resume::ZeroRtt,
+            Some(HandshakeKind::Resumed) => Resume::OneRtt,
+            _ => Resume::None,
+        }
     }
 
     /// Receives one record and opens it.
@@ -121,7 +217,8 @@ impl TlsStream {
         if state.peer_has_closed() && state.plaintext_bytes_to_read() == 0 {
             bail!("the peer closed the TLS session in the middle of the content");
         }
-        Ok(())
+        // What a handshake answers, and the tickets a server sends when it is over.
+        flush(&mut self.session, &mut self.records)
     }
 
     /// Gives plaintext at hand to `take`, receiving more when there is none; `take` says how much it took.
@@ -145,12 +242,20 @@ impl TlsStream {
 
 impl ByteStream for TlsStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
-        self.session.writer().write_all(message).context("sealing a message")?;
+        match &mut self.session {
+            Session::Client(session) if session.is_handshaking() => {
+                let mut early = session.early_data().context("sending before the handshake is over")?;
+                early.write_all(message).context("sealing early data")?;
+                self.unconfirmed.extend_from_slice(message);
+            }
+            session => session.writer().write_all(message).context("sealing a message")?,
+        }
         flush(&mut self.session, &mut self.records)
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
-        let mut filled = 0;
+        self.client_handshake()?;
+        let mut filled = self.receive_early(buffer)?;
         while filled < buffer.len() {
             let rest = &mut buffer[filled..];
             self.with_plaintext(|plaintext| {
@@ -164,6 +269,7 @@ impl ByteStream for TlsStream {
     }
 
     fn send_content(&mut self, content: &mut Reader) -> Result<()> {
+        self.client_handshake()?;
         let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
         while content.remaining_bytes() > 0 {
             self.session.writer().write_all(content.read(&mut block)?).context("sealing a block")?;
@@ -173,6 +279,7 @@ impl ByteStream for TlsStream {
     }
 
     fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
+        self.client_handshake()?;
         let mut first_byte = None;
         while let remaining @ 1.. = sink.remaining_bytes() {
             self.with_plaintext(|plaintext| {
@@ -187,11 +294,17 @@ impl ByteStream for TlsStream {
 
     fn finish(&mut self) -> Result<()> {
         self.session.send_close_notify();
-        flush(&mut self.session, &mut self.records)
+        flush(&mut self.session, &mut self.records)?;
+        match self.session {
+            // Tickets of a connection with early data come after the content: the server could not send them before.
+            Session::Client(_) if self.options.resume != Resume::None => self.receive_to_end(),
+            _ => Ok(()),
+        }
     }
 
     fn report(&self) -> Result<Report> {
-        tcp::report(TransportKind::Tls, &self.records.socket, &self.options)
+        let report = tcp::report(TransportKind::Tls, &self.records.socket, &self.options)?;
+        Ok(Report { resumed: self.resumed(), ..report })
     }
 }
 
@@ -258,5 +371,59 @@ impl Write for Records {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn job() -> Job {
+        let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
+        (job.transport.kind, job.transport.resume) = (TransportKind::Tls, Resume::ZeroRtt);
+        job
+    }
+
+    /// A request and its answer over a new connection. Gives what each end says of it.
+    fn exchange(client: &Client, server: &Server) -> (Resume, Resume) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let theirs = listener.accept().unwrap().0;
+        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        std::thread::scope(|scope| {
+            let serving = scope.spawn(|| {
+                let mut stream = server.establish(take(theirs)).unwrap().remove(0);
+                let mut request = [0; 3];
+                stream.receive(&mut request).unwrap();
+                stream.send(&request).unwrap();
+                stream.finish().unwrap();
+                // As a confirmation would, the end comes after the client's Finished, which the ticket answers.
+                stream.receive_to_end().unwrap();
+                flush(&mut stream.session, &mut stream.records).unwrap();
+                stream.resumed()
+            });
+            let mut stream = client.establish(take(ours)).unwrap().remove(0);
+            stream.send(b"ask").unwrap();
+            let mut answer = [0; 3];
+            stream.receive(&mut answer).unwrap();
+            assert_eq!(&answer, b"ask");
+            stream.session.send_close_notify();
+            flush(&mut stream.session, &mut stream.records).unwrap();
+            stream.receive_to_end().unwrap();
+            (stream.resumed(), serving.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn early_data_that_is_refused_is_sent_again() {
+        let mut server = Server::new(&job()).unwrap();
+        let client = Client::new(&job(), server.identity.certificate()).unwrap();
+        assert_eq!(exchange(&client, &server), (Resume::None, Resume::None));
+        let mut config = ServerConfig::clone(&server.config);
+        config.max_early_data_size = 0;
+        server.config = Arc::new(config);
+        assert_eq!(exchange(&client, &server), (Resume::OneRtt, Resume::OneRtt));
     }
 }

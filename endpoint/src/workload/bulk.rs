@@ -127,7 +127,7 @@ impl Bulk {
     /// The client's part of one transfer.
     async fn drive(&self, dialer: &Arc<dyn Dialer>, transfer: u32) -> Result<Vec<Record>> {
         let mut working = JoinSet::new();
-        for (number, connection) in (0..).zip(self.dial(dialer).await?) {
+        for (number, connection) in (0..).zip(self.dial(dialer, transfer).await?) {
             working.spawn(self.clone().ask(connection, transfer, number));
         }
         let mut carried = gather(working).await?;
@@ -136,20 +136,21 @@ impl Bulk {
     }
 
     /// Opens all connections of a transfer, in order; ready when the last is connected.
-    async fn dial(&self, dialer: &Arc<dyn Dialer>) -> Result<Vec<Box<dyn Connection>>> {
+    /// It may resume what earlier transfers left, but no connection of its own.
+    async fn dial(&self, dialer: &Arc<dyn Dialer>, transfer: u32) -> Result<Vec<Box<dyn Connection>>> {
         let Workload::Bulk { dial, .. } = &self.run.job.workload;
-        let mut connections = Vec::new();
+        let (may_resume, mut connections) = (transfer > 0, Vec::new());
         match dial {
             Dial::Sequential => {
                 for _ in 0..self.layout.connections {
-                    connections.push(dialer.dial(self.run.server).await?);
+                    connections.push(dialer.dial(self.run.server, may_resume).await?);
                 }
             }
             Dial::Parallel => {
                 let mut dialling = JoinSet::new();
                 for number in 0..self.layout.connections {
                     let (dialer, server) = (dialer.clone(), self.run.server);
-                    dialling.spawn(async move { Ok((number, dialer.dial(server).await?)) });
+                    dialling.spawn(async move { Ok((number, dialer.dial(server, may_resume).await?)) });
                 }
                 let mut dialled = gather(dialling).await?;
                 dialled.sort_by_key(|(number, _)| *number);

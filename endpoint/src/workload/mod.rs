@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use tokio::sync::watch;
 
-use crate::job::{Job, Resume, Workload};
+use crate::job::{Job, Workload};
 use crate::record::{Record, Side};
 use crate::transport::{Connection, Dialer, Report};
 
@@ -61,7 +61,7 @@ fn connection_record(
         side,
         connection: index,
         transfer,
-        resumed: Resume::None,
+        resumed: report.resumed,
         start_ns: connection.start().since(run.epoch_ns),
         connected_ns: connection.connected().since(run.epoch_ns),
         settings: report.settings,

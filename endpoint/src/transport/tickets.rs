@@ -1,0 +1,143 @@
+//! TLS 1.3 session tickets (RFC 8446, 2.2): where each end keeps what a later connection resumes.
+//!
+//! Every connection leaves one ticket, and every ticket serves one connection, oldest first. The server remembers the
+//! sessions itself, as rustls wants it for early data: a ticket that was used is forgotten, so that a copy of the first
+//! flight is answered with a full handshake and its early data dropped.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use rustls::NamedGroup;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
+use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+
+/// More than connections of one transfer leave for the next.
+const SESSIONS: usize = 1024;
+
+thread_local! {
+    static RESUMES: Cell<bool> = const { Cell::new(false) };
+    static VERIFIES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a step of a handshake did, for the stacks that do not tell which kind of handshake it was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Step {
+    /// A server found the session of a ticket.
+    pub resumes: bool,
+    /// A client looked at a certificate, which a resumed handshake does not have.
+    pub verifies: bool,
+}
+
+/// Takes a step of a handshake on this thread, and watches the stores and the verifier of this module meanwhile.
+pub fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
+    RESUMES.set(false);
+    VERIFIES.set(false);
+    let result = step();
+    (result, Step { resumes: RESUMES.get(), verifies: VERIFIES.get() })
+}
+
+/// A client's tickets, of one server.
+#[derive(Debug, Default)]
+pub struct Tickets {
+    tickets: Mutex<VecDeque<Tls13ClientSessionValue>>,
+}
+
+impl ClientSessionStore for Tickets {
+    /// All connections offer the same groups, and the server takes the first.
+    fn set_kx_hint(&self, _server: ServerName<'static>, _group: NamedGroup) {}
+
+    fn kx_hint(&self, _server: &ServerName<'_>) -> Option<NamedGroup> {
+        None
+    }
+
+    /// There is only TLS 1.3 here.
+    fn set_tls12_session(&self, _server: ServerName<'static>, _session: Tls12ClientSessionValue) {}
+
+    fn tls12_session(&self, _server: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        None
+    }
+
+    fn remove_tls12_session(&self, _server: &ServerName<'static>) {}
+
+    fn insert_tls13_ticket(&self, _server: ServerName<'static>, ticket: Tls13ClientSessionValue) {
+        self.tickets.lock().expect("no holder panics").push_back(ticket);
+    }
+
+    fn take_tls13_ticket(&self, _server: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.tickets.lock().expect("no holder panics").pop_front()
+    }
+}
+
+/// A server's sessions.
+#[derive(Debug)]
+pub struct Sessions(Arc<ServerSessionMemoryCache>);
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self(ServerSessionMemoryCache::new(SESSIONS))
+    }
+}
+
+impl StoresServerSessions for Sessions {
+    fn put(&self, key: Vec<u8>, session: Vec<u8>) -> bool {
+        self.0.put(key, session)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let session = self.0.take(key);
+        RESUMES.set(RESUMES.get() || session.is_some());
+        session
+    }
+
+    fn can_cache(&self) -> bool {
+        self.0.can_cache()
+    }
+}
+
+/// Looks at certificates as another verifier does.
+#[derive(Debug)]
+pub struct Verifier(pub Arc<dyn ServerCertVerifier>);
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        VERIFIES.set(true);
+        self.0.verify_server_cert(certificate, intermediates, server, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
