@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Clock, Status
-from netwarp.backends.outcome import failure_reason
+from netwarp.backends.base import CONSOLE_FILE, Clock, Status
+from netwarp.backends.outcome import status_of
 from netwarp.backends.watch import Bounds, kill_group, watch
 from netwarp.errors import BackendError
 from netwarp.guest_files import endpoint_version, find_endpoint
@@ -102,17 +102,7 @@ class NativeBackend:
         finally:
             with self._lock:
                 self._running = None
-        reason, clock_s = failure_reason(
-            directory / RECORDS_FILE, directory / CONSOLE_FILE, ending, who="the endpoint"
-        )
-        return Status(
-            outcome="ok" if reason is None else "failed",
-            reason=reason,
-            wall_s=ending.wall_s,
-            cpu_s=ending.cpu_s,
-            peak_rss_bytes=ending.peak_rss_bytes,
-            virtual_s=clock_s,
-        )
+        return status_of(directory, ending, who="the endpoint")
 
     def stop(self) -> None:
         """Kill the run under way."""

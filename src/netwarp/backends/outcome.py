@@ -8,10 +8,32 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Status
 from netwarp.backends.watch import Ending
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
+
+
+def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Status:
+    """Sum up a run whose process has ended.
+
+    Args:
+        directory: the run's own, with its records and console.
+        ending: how the process ended.
+        who: what the reason calls it.
+    """
+    reason, virtual_s = failure_reason(
+        directory / RECORDS_FILE, directory / CONSOLE_FILE, ending, who=who
+    )
+    return Status(
+        outcome="ok" if reason is None else "failed",
+        reason=reason,
+        wall_s=ending.wall_s,
+        cpu_s=ending.cpu_s,
+        peak_rss_bytes=ending.peak_rss_bytes,
+        virtual_s=virtual_s,
+    )
 
 
 def failure_reason(

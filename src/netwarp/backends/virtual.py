@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Clock, Status
-from netwarp.backends.outcome import failure_reason
+from netwarp.backends.base import CONSOLE_FILE, Clock, Status
+from netwarp.backends.outcome import status_of
 from netwarp.backends.watch import Bounds, kill_group, watch
 from netwarp.errors import BackendError
 from netwarp.guest_files import endpoint_version, find_endpoint, find_kernel
@@ -73,17 +73,7 @@ class VirtualBackend:
                 self._running.discard(process)
             (directory / ENDPOINT_LINK).unlink()
             shutil.rmtree(directory / ".uml", ignore_errors=True)
-        reason, virtual_s = failure_reason(
-            directory / RECORDS_FILE, directory / CONSOLE_FILE, ending
-        )
-        return Status(
-            outcome="ok" if reason is None else "failed",
-            reason=reason,
-            wall_s=ending.wall_s,
-            cpu_s=ending.cpu_s,
-            peak_rss_bytes=ending.peak_rss_bytes,
-            virtual_s=virtual_s,
-        )
+        return status_of(directory, ending)
 
     def stop(self) -> None:
         """Kill all guests."""
