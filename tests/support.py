@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from netwarp.backends.base import Status
-from netwarp.job import Job
+from netwarp.job import Bulk, Job
 from netwarp.plan import plan_study
 from netwarp.record import (
     Calibration,
@@ -259,3 +259,10 @@ def _provenance() -> dict[str, Any]:
         "virtual_s": 12345.6,
         "wall_s": 61.2,
     }
+
+
+def bulk(job: Job) -> Bulk:
+    """Give a job's workload, which must be of one file."""
+    if not isinstance(job.workload, Bulk):
+        raise TypeError(f"{job.run} is not bulk")
+    return job.workload

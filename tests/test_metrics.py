@@ -10,6 +10,7 @@ import pytest
 from netwarp.job import Job, job_from_json
 from netwarp.metrics import failure_from_records, metrics_from_records
 from netwarp.record import Calibration, Connection, Record, Transfer, read_records
+from support import bulk
 
 GOLDEN = Path(__file__).parent / "golden"
 MS = 1_000_000
@@ -28,7 +29,7 @@ def records(transfers: int, chunks: int) -> list[Record]:
     and has its chunk after another 100 ms.
     """
     golden = read_records(GOLDEN / "records-bulk-quic.jsonl")
-    size_bytes = job().workload.content.size_bytes
+    size_bytes = bulk(job()).content.size_bytes
     made: list[Record] = []
     for each in golden:
         if not isinstance(each, Connection | Transfer):

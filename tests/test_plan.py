@@ -11,6 +11,7 @@ from netwarp.plan import filter_cells, plan_study
 from netwarp.seeds import derive, splitmix64
 from netwarp.study import study_from_mapping
 from netwarp.treatment import equal_treatment
+from support import bulk
 
 BASE: dict[str, Any] = {
     "title": "t",
@@ -40,14 +41,14 @@ def test_all_cells_of_a_replicate_share_their_seeds() -> None:
         assert (
             len({(job.seed, job.paths[0].down.seed, job.paths[0].up.seed) for job in of_one}) == 1
         )
-        assert len({job.workload.content.model_dump_json() for job in of_one}) == 1
+        assert len({bulk(job).content.model_dump_json() for job in of_one}) == 1
 
 
 def test_every_seed_of_a_study_differs_from_every_other() -> None:
     planned = plan_study(study_from_mapping(BASE | {"replicates": 50}), filters=["transport=tcp"])
     seeds = []
     for run in planned:
-        content = run.job.workload.content
+        content = bulk(run.job).content
         assert content.kind == "seeded"
         if run.cell.levels["path.loss"] == "1%":
             path = run.job.paths[0]
@@ -174,12 +175,12 @@ def test_a_file_is_sent_with_the_size_it_has(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"x" * 1234)
     tables = {**BASE, "workload": {"file": "data.bin", "direction": "up"}}
     planned = plan_study(study_from_mapping(tables, folder=tmp_path))[0]
-    assert planned.job.workload.content.model_dump() == {
+    assert bulk(planned.job).content.model_dump() == {
         "kind": "file",
         "path": str(tmp_path / "data.bin"),
         "size_bytes": 1234,
     }
-    assert planned.job.workload.direction == "up"
+    assert bulk(planned.job).direction == "up"
 
 
 def test_a_file_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:

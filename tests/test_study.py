@@ -11,6 +11,7 @@ from netwarp.errors import StudyError
 from netwarp.overrides import apply_overrides
 from netwarp.plan import plan_study
 from netwarp.study import Study, load_study, study_from_mapping
+from support import bulk
 
 GOOD = """\
 # Does QUIC's lead over TCP grow with packet loss?
@@ -350,4 +351,4 @@ def test_compare_names_the_option_to_blame(options: dict[str, Any], start: str) 
 def test_compare_finds_a_file_where_the_command_was_given(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"abc")
     study = study_from_compare(transports=["tcp"], path={}, file="data", folder=tmp_path)
-    assert plan_study(study)[0].job.workload.content.size_bytes == 3
+    assert bulk(plan_study(study)[0].job).content.size_bytes == 3

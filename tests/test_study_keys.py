@@ -12,6 +12,7 @@ from netwarp.job import Job
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
 from netwarp.treatment import equal_treatment
+from support import bulk
 
 SECOND = {"rtt": "100ms", "rate": "50mbit", "second": {"rtt": "30ms"}}
 OUTAGE = {"at": "2s", "change": "outage"}
@@ -37,9 +38,9 @@ def job_of(transport: Any, /, **sections: Any) -> Job:
 
 def test_what_is_not_given_is_one_chunk_one_transfer_and_todays_stacks() -> None:
     job = job_of("sctp")
-    workload = job.workload
+    workload = bulk(job)
     assert (workload.chunks, workload.dial, workload.transfers) == (1, "sequential", 1)
-    assert (job.transport.resume, job.capture, job.timeline) == ("none", False, ())
+    assert (job.transport.resume, job.capture, job.timeline.is_empty) == ("none", False, True)
     assert job.transport.tcp.model_dump() == {
         "sack": True,
         "timestamps": True,
@@ -53,7 +54,7 @@ def test_what_is_not_given_is_one_chunk_one_transfer_and_todays_stacks() -> None
 def test_chunks_dial_and_transfers_reach_the_job() -> None:
     workload = {"size": "10MB", "chunks": 6, "dial": "parallel", "transfers": 2}
     job = job_of("tls", workload=workload, transport={"resume": "0rtt"}, capture="pcap")
-    assert (job.workload.chunks, job.workload.dial, job.workload.transfers) == (6, "parallel", 2)
+    assert (bulk(job).chunks, bulk(job).dial, bulk(job).transfers) == (6, "parallel", 2)
     assert job.transport.resume == "0rtt"
     assert job.capture
 
@@ -84,7 +85,7 @@ def test_what_is_given_wins_over_a_preset() -> None:
 
 def test_the_chunks_of_sctp_are_as_many_as_its_streams() -> None:
     job = job_of({"kind": "sctp", "streams": 3, "label": "x"})
-    assert (job.workload.chunks, job.transport.sctp.streams) == (3, 3)
+    assert (bulk(job).chunks, job.transport.sctp.streams) == (3, 3)
 
 
 def test_small_chunks_of_sctp_are_small_messages() -> None:
@@ -152,7 +153,7 @@ def test_buffers_of_two_paths_hold_both_flights_at_the_longer_round_trip() -> No
 def test_a_timeline_counts_paths_from_one() -> None:
     entries = [OUTAGE | {"path": 2}, RESTORE | {"path": 2}]
     job = job_of("mptcp", path=SECOND | {"timeline": entries})
-    assert [(event.at_ns, event.path, event.change.kind) for event in job.timeline] == [
+    assert [(event.at_ns, event.path, event.change.kind) for event in job.timeline.events] == [
         (2_000_000_000, 1, "outage"),
         (4_000_000_000, 1, "restore"),
     ]
@@ -254,7 +255,7 @@ def test_compare_varies_chunks_dial_streams_and_resumption() -> None:
         "workload.dial",
         "transport.resume",
     ]
-    assert plan_study(study)[0].job.workload.transfers == 2
+    assert bulk(plan_study(study)[0].job).transfers == 2
     with pytest.raises(StudyError, match="compare: --streams = 2: tcp has no such option"):
         study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], streams=["2"])
     with pytest.raises(StudyError, match='compare: --chunks = "x"'):

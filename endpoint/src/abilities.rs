@@ -187,6 +187,7 @@ fn nothing_but_a_limit() -> Direction {
         loss: Loss::None {},
         rate_bit_s: None,
         limit_packets: 1,
+        shaper_queue_bytes: None,
         reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
         duplicate_ratio: 0.0,
         corrupt_ratio: 0.0,

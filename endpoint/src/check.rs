@@ -9,7 +9,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::job::{Change, Content, Direction, FORMAT, Job, Loss, Recovery, Resume, Transport, TransportKind, Workload};
+use crate::job::{
+    Bulk, Change, Content, Direction, FORMAT, Job, Loss, Reconnect, Recovery, Resume, Transport, TransportKind,
+    Workload,
+};
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
@@ -48,6 +51,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
     problems.check_path_count(job);
     problems.check_timeline(job);
+    problems.refuse_unfinished(job);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
         problems.require((68..=65_535).contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
@@ -68,7 +72,10 @@ pub fn problems(job: &Job) -> Vec<String> {
         TransportKind::Quic => {}
     }
     problems.check_resume(transport);
-    let Workload::Bulk { content, chunks, transfers, .. } = &job.workload;
+    let Workload::Bulk(Bulk { content, chunks, transfers, .. }) = &job.workload else {
+        problems.require(false, "workload.kind", || "is stream, which this endpoint cannot do yet".to_owned());
+        return problems.0;
+    };
     if let Content::File { path, .. } = content {
         problems.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
     }
@@ -89,6 +96,19 @@ impl Problems {
         if !holds {
             self.0.push(format!("{key}: {}", otherwise()));
         }
+    }
+
+    fn refuse_unfinished(&mut self, job: &Job) {
+        let drawn = !job.timeline.redraws.is_empty() || !job.timeline.traces.is_empty();
+        self.require(!drawn, "timeline", || "has redraws or traces, which this endpoint cannot do yet".to_owned());
+        for (index, path) in job.paths.iter().enumerate() {
+            self.require(path.attached && !job.timeline.roams(), &format!("paths[{index}].attached"), || {
+                "is false: not yet".to_owned()
+            });
+            let shaped = [&path.down, &path.up].iter().any(|direction| direction.shaper_queue_bytes.is_some());
+            self.require(!shaped, &format!("paths[{index}]"), || "has a shaper: not yet".to_owned());
+        }
+        self.require(job.transport.reconnect == Reconnect::New, "transport.reconnect", || "is migrate".to_owned());
     }
 
     fn check_resume(&mut self, transport: &Transport) {
@@ -123,7 +143,7 @@ impl Problems {
     fn check_timeline(&mut self, job: &Job) {
         let mut earlier_ns = None;
         let mut out = vec![false; job.paths.len()];
-        for (index, event) in job.timeline.iter().enumerate() {
+        for (index, event) in job.timeline.events.iter().enumerate() {
             let at = format!("timeline[{index}]");
             self.require(earlier_ns.is_none_or(|earlier_ns| earlier_ns < event.at_ns), &format!("{at}.at_ns"), || {
                 format!("is {}, must be later than the event before it", event.at_ns)
@@ -272,13 +292,13 @@ mod tests {
         let spoil: [(&str, Spoil); 17] = [
             ("format", |job| job.format = 2),
             ("paths", |job| job.paths.push(job.paths[0].clone())),
-            ("timeline[0].path", |job| job.timeline = vec![event(1, 1, Change::Outage {})]),
-            ("timeline[0].change", |job| job.timeline = vec![event(1, 0, Change::Restore {})]),
+            ("timeline[0].path", |job| job.timeline.events = vec![event(1, 1, Change::Outage {})]),
+            ("timeline[0].change", |job| job.timeline.events = vec![event(1, 0, Change::Restore {})]),
             ("timeline[1].change", |job| {
-                job.timeline = vec![event(1, 0, Change::Outage {}), event(2, 0, Change::Outage {})];
+                job.timeline.events = vec![event(1, 0, Change::Outage {}), event(2, 0, Change::Outage {})];
             }),
             ("timeline[1].at_ns", |job| {
-                job.timeline = vec![event(1, 0, Change::Outage {}), event(1, 0, Change::Restore {})];
+                job.timeline.events = vec![event(1, 0, Change::Outage {}), event(1, 0, Change::Restore {})];
             }),
             ("paths[0].mtu_bytes", |job| job.paths[0].mtu_bytes = 40),
             ("paths[0].down.loss.p", |job| {
@@ -292,19 +312,19 @@ mod tests {
             ("paths[0].down.reorder", |job| job.paths[0].down.delay_ns = 0),
             ("transport.buffer_bytes", |job| job.transport.buffer_bytes = u64::MAX),
             ("workload.chunks", |job| {
-                let Workload::Bulk { chunks, .. } = &mut job.workload;
+                let Workload::Bulk(Bulk { chunks, .. }) = &mut job.workload else { return };
                 *chunks = CHUNKS_MAX + 1;
             }),
             ("workload.chunks", |job| {
-                let Workload::Bulk { content, chunks, .. } = &mut job.workload;
+                let Workload::Bulk(Bulk { content, chunks, .. }) = &mut job.workload else { return };
                 (*content, *chunks) = (Content::Seeded { seed: 1, size_bytes: 4 }, 5);
             }),
             ("workload.transfers", |job| {
-                let Workload::Bulk { transfers, .. } = &mut job.workload;
+                let Workload::Bulk(Bulk { transfers, .. }) = &mut job.workload else { return };
                 *transfers = 0;
             }),
             ("workload.content.path", |job| {
-                let Workload::Bulk { content, .. } = &mut job.workload;
+                let Workload::Bulk(Bulk { content, .. }) = &mut job.workload else { return };
                 *content = Content::File { path: "relative".into(), size_bytes: 1 };
             }),
         ];

@@ -21,6 +21,11 @@ pub enum Order {
         /// Hex DER of the server's certificate (client of `tls` and `quic` only).
         certificate: Option<String>,
     },
+    /// To the client: it has an address on this path now, which it prefers.
+    Moved {
+        /// Index of the path.
+        path: u32,
+    },
     /// To the server: no more clients will come. Report and exit.
     Finish,
 }

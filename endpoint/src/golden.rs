@@ -7,15 +7,17 @@ use serde_json::Value;
 use crate::job::Job;
 use crate::record::Record;
 
-const JOBS: [&str; 3] = [
+const JOBS: [&str; 4] = [
     include_str!("../../tests/golden/job-bulk-quic.json"),
     include_str!("../../tests/golden/job-bulk-tcp-impaired.json"),
     include_str!("../../tests/golden/job-bulk-sctp-multihomed.json"),
+    include_str!("../../tests/golden/job-stream-roaming.json"),
 ];
 
-const RECORDS: [&str; 2] = [
+const RECORDS: [&str; 3] = [
     include_str!("../../tests/golden/records-bulk-quic.jsonl"),
     include_str!("../../tests/golden/records-failed.jsonl"),
+    include_str!("../../tests/golden/records-stream.jsonl"),
 ];
 
 #[test]

@@ -11,7 +11,7 @@ use nix::time::{ClockId, clock_getres};
 use nix::unistd::sync;
 
 use crate::check;
-use crate::job::{Content, Job, Workload};
+use crate::job::{Bulk, Content, Job, Workload};
 use crate::journal::Journal;
 use crate::netns::write_sysctl;
 use crate::orchestrate::{self, Stage};
@@ -105,7 +105,7 @@ fn raise_limits(job: &Job) -> Result<()> {
 
 /// The guest's own `/tmp` hides the host's: a file to be sent from there is put back in its place.
 fn reveal_content(job: &Job) -> Result<()> {
-    let Workload::Bulk { content: Content::File { path, .. }, .. } = &job.workload else { return Ok(()) };
+    let Workload::Bulk(Bulk { content: Content::File { path, .. }, .. }) = &job.workload else { return Ok(()) };
     let Ok(relative) = path.strip_prefix(TMP) else { return Ok(()) };
     let attempt = || format!("bring the host's {} into the guest", path.display());
     fs::create_dir(HOST_TMP).with_context(attempt)?;

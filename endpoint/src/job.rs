@@ -26,8 +26,8 @@ pub struct Job {
     pub transport: Transport,
     /// What travels.
     pub workload: Workload,
-    /// What happens to the paths while the run goes on, in order of time.
-    pub timeline: Vec<Event>,
+    /// What happens to the paths while the run goes on.
+    pub timeline: Timeline,
     /// Write a packet capture of the routers' links to the run directory.
     pub capture: bool,
     /// When to give up.
@@ -40,6 +40,9 @@ pub struct Job {
 pub struct Path {
     /// Largest IP packet, headers included.
     pub mtu_bytes: u32,
+    /// Whether the client has its address on this path from the start. Of a host that moves between access points, only
+    /// the first path is; the server then has one address, that of the first path, reached by whichever path the client is on.
+    pub attached: bool,
     /// Server to client.
     pub down: Direction,
     /// Client to server.
@@ -64,6 +67,9 @@ pub struct Direction {
     pub rate_bit_s: Option<u64>,
     /// Packets netem holds at most: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,
+    /// Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem: a rate that changes. A packet
+    /// waits there for the rate of the moment; netem would keep it to the rate of when it came.
+    pub shaper_queue_bytes: Option<u32>,
     /// Share of packets sent on at once, overtaking the delay line.
     pub reorder: Reorder,
     /// Share of packets sent twice, 0 to 1.
@@ -159,6 +165,8 @@ pub struct Transport {
     pub nodelay: bool,
     /// What a later connection of the run uses of an earlier one.
     pub resume: Resume,
+    /// What becomes of connections when the client moves to another path.
+    pub reconnect: Reconnect,
     /// For `tcp`, `tls` and `mptcp`.
     pub tcp: TcpOptions,
     /// For `sctp`.
@@ -180,6 +188,17 @@ pub enum Resume {
     /// Tickets with early data (RFC 8446, 2.3); for TCP, Fast Open (RFC 7413).
     #[serde(rename = "0rtt")]
     ZeroRtt,
+}
+
+/// What becomes of standing connections when the client's address changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reconnect {
+    /// They are given up: the client opens new ones, and every unfinished content goes on at the byte reached.
+    New,
+    /// They go on over the new address: QUIC's migration (RFC 9000, section 9), SCTP's dynamic address reconfiguration
+    /// (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).
+    Migrate,
 }
 
 /// Options of the kernel's TCP that differ between its generations.
@@ -268,24 +287,91 @@ pub enum TransportKind {
 
 /// What travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
     /// One file, as fast as it goes.
-    Bulk {
-        /// Which way the content goes.
-        direction: Heading,
-        /// What is sent.
-        content: Content,
-        /// Hash at both ends and compare; otherwise the receiver counts and discards.
-        verify: bool,
-        /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection
-        /// where the transport has streams (`quic`; `sctp` with more than one).
-        chunks: u32,
-        /// How the connections are opened.
-        dial: Dial,
-        /// How often the content is sent, on new connections each time; later ones may resume.
-        transfers: u32,
+    Bulk(Bulk),
+    /// A medium, as its player asks for it.
+    Stream(Stream),
+}
+
+/// One file, as fast as it goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {
+    /// Which way the content goes.
+    pub direction: Heading,
+    /// What is sent.
+    pub content: Content,
+    /// Hash at both ends and compare; otherwise the receiver counts and discards.
+    pub verify: bool,
+    /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection
+    /// where the transport has streams (`quic`; `sctp` with more than one).
+    pub chunks: u32,
+    /// How the connections are opened.
+    pub dial: Dial,
+    /// How often the content is sent, on new connections each time; later ones may resume.
+    pub transfers: u32,
+}
+
+/// A medium in segments, each in several qualities, fetched by a player that adapts.
+///
+/// The viewer watches for [`Self::watch_ns`] of play time, and may move the play position at every full second of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Of the medium's bytes.
+    pub seed: u64,
+    /// The medium's length in segments.
+    pub segments: u32,
+    /// Play time of a segment.
+    pub segment_ns: u64,
+    /// What the storage has, lowest first.
+    pub qualities: Vec<Quality>,
+    /// Which quality the player asks for.
+    pub rule: Rule,
+    /// Play time until the viewer is done.
+    pub watch_ns: u64,
+    /// Play time that must be at hand before playing starts, or goes on after a stall or a seek.
+    pub start_buffer_ns: u64,
+    /// Play time the player holds ahead at most; it asks for no segment that would not fit.
+    pub buffer_ns: u64,
+    /// Probability of a seek at each full second of play time, to a segment drawn evenly ([`Job::seed`]).
+    pub seek_ratio: f64,
+    /// Hash what arrives, and compare with the medium's bytes.
+    pub verify: bool,
+}
+
+/// One quality of a medium.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quality {
+    /// Such as `hd`.
+    pub name: String,
+    /// Size of each of its segments.
+    pub segment_bytes: u64,
+}
+
+/// How a player chooses the quality of the next segment. All choose the lowest after connecting and after a seek.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Rule {
+    /// By the measured link delay: the time from a request to the first byte of its answer, of the segment before.
+    /// The highest quality below the first bound, the next below the second, and so on.
+    Delay {
+        /// Ascending; one fewer than there are qualities.
+        bounds_ns: Vec<u64>,
     },
+    /// The highest quality whose bit rate is at most the share of the harmonic mean of the last segments' throughput
+    /// (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
+    Throughput {
+        /// Share of the estimate that is used, 0 to 1.
+        safety_ratio: f64,
+        /// Segments of the mean.
+        window: u32,
+    },
+    /// By the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section III).
+    Bola {},
 }
 
 /// How several connections are opened.
@@ -296,6 +382,31 @@ pub enum Dial {
     Sequential,
     /// All at once.
     Parallel,
+}
+
+/// What happens to the paths while a run goes on. Of what is due at the same time, events come first, then redraws, then
+/// traces, each in the order given.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timeline {
+    /// In order of time.
+    pub events: Vec<Event>,
+    /// Delays drawn anew.
+    pub redraws: Vec<Redraw>,
+    /// Rates as they were measured.
+    pub traces: Vec<Trace>,
+}
+
+impl Timeline {
+    /// Whether nothing happens.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
+    }
+
+    /// Whether the client moves between paths.
+    pub fn roams(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
+    }
 }
 
 /// Something that happens to a path.
@@ -316,8 +427,56 @@ pub struct Event {
 pub enum Change {
     /// Both directions lose every packet from now on; nobody is told.
     Outage {},
-    /// Both directions are again as the job describes them.
+    /// Both directions are again as they were before the outage.
     Restore {},
+    /// Packets that come from now on are delayed by this much. Where no rate keeps them in order, they may overtake.
+    Delay {
+        /// Server to client.
+        down_ns: u64,
+        /// Client to server.
+        up_ns: u64,
+    },
+    /// The token bucket of a direction has another rate.
+    Rate {
+        /// Which.
+        direction: Heading,
+        /// 0: nothing leaves.
+        rate_bit_s: u64,
+    },
+    /// The client gets its address on this path, prefers it from now on, and is told.
+    Attach {},
+    /// The client loses its address on this path, and the path every packet.
+    Detach {},
+}
+
+/// A path whose delay is drawn anew at a fixed period, from a normal distribution cut off at 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Redraw {
+    /// Index of the path.
+    pub path: u32,
+    /// First at the epoch, then after each of these.
+    pub period_ns: u64,
+    /// Of the round-trip time, half of which goes to each direction.
+    pub mean_ns: u64,
+    /// Standard deviation of the round-trip time.
+    pub deviation_ns: u64,
+    /// Seeds the draws.
+    pub seed: u64,
+}
+
+/// A direction of a path whose rate follows a trace, over and over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Index of the path.
+    pub path: u32,
+    /// Which way.
+    pub direction: Heading,
+    /// How long each of the rates holds.
+    pub step_ns: u64,
+    /// From the epoch on; 0: nothing leaves.
+    pub rates_bit_s: Vec<u64>,
 }
 
 /// A direction of travel.

@@ -129,6 +129,7 @@ mod tests {
             loss: Loss::Random { ratio: 0.05, correlation: 0.0 },
             rate_bit_s: Some(50_000_000),
             limit_packets: 626,
+            shaper_queue_bytes: None,
             reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
             duplicate_ratio: 0.0,
             corrupt_ratio: 0.0,

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -73,11 +73,11 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
 /// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
 /// not notice that the parts are not the whole.
 fn expected(job: &Job) -> Result<Expected> {
-    let Workload::Bulk { content, verify, chunks, transfers, .. } = &job.workload;
-    let parts = Layout::of(job).parts();
-    let sha256 = (*verify && *chunks > 1).then(|| hash_parts(content, &parts)).transpose()?;
+    let Workload::Bulk(bulk) = &job.workload else { bail!("this endpoint has no player") };
+    let parts = Layout::of(bulk, &job.transport).parts();
+    let sha256 = (bulk.verify && bulk.chunks > 1).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
     let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
-    Ok(Expected { transfers: *transfers, chunks_bytes, sha256 })
+    Ok(Expected { transfers: bulk.transfers, chunks_bytes, sha256 })
 }
 
 /// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.

@@ -33,6 +33,8 @@ pub enum Record {
         connection: u32,
         /// Which of the run's transfers it served, from 0.
         transfer: u32,
+        /// Whether it was given up because the client moved to another path.
+        abandoned: bool,
         /// What it used of an earlier connection, as the stack says when it is over: what was asked for is not always got.
         resumed: Resume,
         /// Call of `connect` (client), acceptance (server).
@@ -61,6 +63,8 @@ pub enum Record {
         direction: Heading,
         /// Content bytes sent or received.
         bytes: u64,
+        /// Sender: bytes of the chunk before these, which connections that were given up had carried.
+        resumed_at_bytes: u64,
         /// Receiver: first content byte at hand. Sender: first byte handed to the transport.
         first_byte_ns: u64,
         /// Receiver: last content byte at hand. Sender: the receiver's confirmation at hand.
@@ -71,6 +75,56 @@ pub enum Record {
         longest_gap_ns: Option<u64>,
         /// When it began: the last arrival before it.
         longest_gap_at_ns: Option<u64>,
+    },
+    /// A segment of a medium at the player.
+    Segment {
+        /// Counted in the order of requests, from 0.
+        request: u32,
+        /// Place in the medium, from 0.
+        segment: u32,
+        /// Index of the quality.
+        quality: u32,
+        /// Index of the connection that carried its last byte.
+        connection: u32,
+        /// Index of the stream on it.
+        stream: u32,
+        /// Size.
+        bytes: u64,
+        /// Asked for.
+        requested_ns: u64,
+        /// First byte at hand.
+        first_byte_ns: u64,
+        /// Last byte at hand.
+        last_byte_ns: u64,
+        /// Play time ahead when it was asked for.
+        buffer_ns: u64,
+        /// Hex SHA-256 as it arrived, if asked for.
+        sha256: Option<String>,
+    },
+    /// Something the player did, in order of time.
+    Player {
+        /// When.
+        at_ns: u64,
+        /// What.
+        action: Action,
+    },
+    /// The client was told of its address on another path.
+    Handover {
+        /// When.
+        at_ns: u64,
+        /// Index of the path.
+        path: u32,
+        /// Longest time without new content that ended between this and the next handover, or the end.
+        longest_gap_ns: Option<u64>,
+        /// When it began.
+        longest_gap_at_ns: Option<u64>,
+    },
+    /// Content received over time, in a run with a timeline or a player.
+    Goodput {
+        /// From the epoch on, the width of each count.
+        step_ns: u64,
+        /// Content bytes that came in each step, up to the last that did.
+        bytes: Vec<u64>,
     },
     /// What one direction of a path really did, counted on its links before the probes.
     Calibration {
@@ -133,6 +187,31 @@ pub enum Record {
         /// None when all that was asked happened.
         failure: Option<Failure>,
     },
+}
+
+/// What a player does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Action {
+    /// It plays: at first, after a stall, after a seek.
+    Play {
+        /// From the start of this segment.
+        segment: u32,
+    },
+    /// Nothing is left to play.
+    Stall {},
+    /// The viewer moves the play position.
+    Seek {
+        /// To the start of this segment.
+        segment: u32,
+    },
+    /// It asks for another quality than before.
+    Switch {
+        /// Index of the quality.
+        quality: u32,
+    },
+    /// The viewer has seen enough.
+    End {},
 }
 
 /// Whose time the records tell.

@@ -55,7 +55,7 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
             Some(records) = served.join_next() => link.write(records.context("serving a client")??)?,
             order = link.next() => match order? {
                 None | Some(Order::Finish) => break,
-                Some(Order::Begin { .. }) => bail!("a second order to begin"),
+                Some(order) => bail!("a server is not ordered to {order:?} while it serves"),
             },
         }
     }
@@ -140,7 +140,7 @@ impl Link {
                 self.usage = Some(Usage::now()?);
                 Ok((epoch_ns, certificate))
             }
-            Some(Order::Finish) => bail!("told to finish before having begun"),
+            Some(order) => bail!("ordered to {order:?} before having begun"),
             None => bail!("standard input closed before the order to begin"),
         }
     }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
@@ -28,7 +28,7 @@ impl<'a> Timeline<'a> {
     pub fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
-        let timeline = Self { paths: &job.paths, upcoming: &job.timeline, epoch_ns, timer };
+        let timeline = Self { paths: &job.paths, upcoming: &job.timeline.events, epoch_ns, timer };
         timeline.arm()?;
         Ok(timeline)
     }
@@ -69,6 +69,9 @@ fn carry_out(event: &Event, paths: &[Path], network: &mut Network) -> Result<()>
     let options = match event.change {
         Change::Outage {} => netem::outage,
         Change::Restore {} => netem::restore,
+        Change::Delay { .. } | Change::Rate { .. } | Change::Attach {} | Change::Detach {} => {
+            bail!("this endpoint cannot do that yet")
+        }
     };
     let changes = [(Heading::Down, &path.down), (Heading::Up, &path.up)]
         .map(|(heading, direction)| (bottleneck(index, heading), options(direction)));
@@ -90,13 +93,13 @@ mod tests {
     fn it_is_readable_when_an_event_is_due() {
         let text = include_str!("../../tests/golden/job-bulk-sctp-multihomed.json");
         let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        job.timeline[0].at_ns = 1_000_000_000_000;
+        job.timeline.events[0].at_ns = 1_000_000_000_000;
         let now_ns = Moment::now().since(0);
         assert!(!is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::ZERO));
-        job.timeline[0].at_ns = 1_000_000;
+        job.timeline.events[0].at_ns = 1_000_000;
         assert!(is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::NONE));
         assert!(Moment::now().since(now_ns) >= 1_000_000);
-        job.timeline.clear();
+        job.timeline.events.clear();
         assert!(!is_due(&Timeline::start(&job, now_ns).unwrap(), PollTimeout::ZERO));
     }
 }

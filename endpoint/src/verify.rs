@@ -98,6 +98,7 @@ mod tests {
             chunk,
             direction: Heading::Down,
             bytes,
+            resumed_at_bytes: 0,
             first_byte_ns: 1,
             last_byte_ns: 2,
             sha256: Some(sha256.to_owned()),

@@ -24,6 +24,7 @@ Ratio = Annotated[float, Field(ge=0, le=1)]
 Heading = Literal["down", "up"]
 TransportKind = Literal["tcp", "tls", "sctp", "quic", "mptcp"]
 Resumption = Literal["none", "1rtt", "0rtt"]
+Reconnect = Literal["new", "migrate"]
 
 
 class Wire(BaseModel):
@@ -47,14 +48,19 @@ class Job(Wire):
     """One router for each; the first is the one used unless the transport can use more."""
     transport: Transport
     """How bytes travel."""
-    workload: Bulk
+    workload: Workload
     """What travels."""
-    timeline: tuple[Event, ...] = Field(strict=False)
-    """What happens to the paths while the run goes on, in order of time."""
+    timeline: Timeline
+    """What happens to the paths while the run goes on."""
     capture: bool
     """Write a packet capture of the routers' links to the run directory."""
     limits: Limits
     """When to give up."""
+
+    @property
+    def heading(self) -> Heading:
+        """Which way the content goes: a medium to its player at the client."""
+        return self.workload.direction if isinstance(self.workload, Bulk) else "down"
 
 
 class Path(Wire):
@@ -62,6 +68,10 @@ class Path(Wire):
 
     mtu_bytes: U32
     """Largest IP packet, headers included."""
+    attached: bool
+    """Whether the client has its address on this path from the start. Of a host that moves between
+    access points, only the first path is; the server then has one address, that of the first path,
+    reached by whichever path the client is on."""
     down: Direction
     """Server to client."""
     up: Direction
@@ -85,6 +95,10 @@ class Direction(Wire):
     """Bottleneck rate of Ethernet frames (without preamble and FCS); none is unlimited."""
     limit_packets: U32
     """Packets netem holds at most: those in the delay line and those queued for the bottleneck."""
+    shaper_queue_bytes: U32 | None
+    """Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem:
+    a rate that changes. A packet waits there for the rate of the moment; netem would keep it to
+    the rate of when it came."""
     reorder: Reorder
     """Share of packets sent on at once, overtaking the delay line."""
     duplicate_ratio: Ratio
@@ -166,6 +180,11 @@ class Transport(Wire):
     resume: Resumption
     """What a later connection of the run uses of an earlier one: nothing, TLS 1.3 session tickets
     (RFC 8446, 2.2), or tickets with early data (2.3; for TCP, Fast Open, RFC 7413)."""
+    reconnect: Reconnect
+    """What becomes of standing connections when the client's address changes. `new`: they are given
+    up, and every unfinished content goes on at the byte reached over new ones. `migrate`: they go
+    on over the new address (QUIC's migration, RFC 9000, section 9; SCTP's dynamic address
+    reconfiguration, RFC 5061; MPTCP's subflows, RFC 8684, 3.2)."""
     tcp: TcpOptions
     """For `tcp`, `tls` and `mptcp`."""
     sctp: SctpOptions
@@ -225,6 +244,83 @@ class Bulk(Wire):
     """How often the content is sent, on new connections each time; later ones may resume."""
 
 
+class Stream(Wire):
+    """A medium in segments, each in several qualities, fetched by a player that adapts.
+
+    The viewer watches for `watch_ns` of play time, and may move the play position at every full
+    second of it.
+    """
+
+    kind: Literal["stream"]
+    """Always `stream`."""
+    seed: U64
+    """Of the medium's bytes."""
+    segments: Annotated[int, Field(ge=1, lt=2**32)]
+    """The medium's length in segments."""
+    segment_ns: U64
+    """Play time of a segment."""
+    qualities: tuple[Quality, ...] = Field(min_length=1, strict=False)
+    """What the storage has, lowest first."""
+    rule: Rule
+    """Which quality the player asks for."""
+    watch_ns: U64
+    """Play time until the viewer is done."""
+    start_buffer_ns: U64
+    """Play time that must be at hand before playing starts, or goes on after a stall or a seek."""
+    buffer_ns: U64
+    """Play time the player holds ahead at most; it asks for no segment that would not fit."""
+    seek_ratio: Ratio
+    """Probability of a seek at each full second of play time, to a segment drawn evenly."""
+    verify: bool
+    """Hash what arrives, and compare with the medium's bytes."""
+
+
+class Quality(Wire):
+    """One quality of a medium."""
+
+    name: str
+    """Such as `hd`."""
+    segment_bytes: U64
+    """Size of each of its segments."""
+
+
+class DelayRule(Wire):
+    """By the measured link delay: from a request to the first byte of its answer, of the segment
+    before. The highest quality below the first bound, the next below the second, and so on.
+    """
+
+    kind: Literal["delay"]
+    """Always `delay`."""
+    bounds_ns: tuple[U64, ...] = Field(strict=False)
+    """Ascending; one fewer than there are qualities."""
+
+
+class ThroughputRule(Wire):
+    """The highest quality whose bit rate is at most a share of the harmonic mean of the last
+    segments' throughput (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
+    """
+
+    kind: Literal["throughput"]
+    """Always `throughput`."""
+    safety_ratio: Ratio
+    """Share of the estimate that is used."""
+    window: U32
+    """Segments of the mean."""
+
+
+class BolaRule(Wire):
+    """By the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016,
+    section III).
+    """
+
+    kind: Literal["bola"]
+    """Always `bola`."""
+
+
+Rule = Annotated[DelayRule | ThroughputRule | BolaRule, Field(discriminator="kind")]
+Workload = Annotated[Bulk | Stream, Field(discriminator="kind")]
+
+
 class Seeded(Wire):
     """Incompressible bytes made from a seed."""
 
@@ -250,6 +346,31 @@ class FileContent(Wire):
 Content = Annotated[Seeded | FileContent, Field(discriminator="kind")]
 
 
+class Timeline(Wire):
+    """What happens to the paths while a run goes on.
+
+    Of what is due at the same time, events come first, then redraws, then traces, each in the order
+    given.
+    """
+
+    events: tuple[Event, ...] = Field(strict=False)
+    """In order of time."""
+    redraws: tuple[Redraw, ...] = Field(strict=False)
+    """Delays drawn anew."""
+    traces: tuple[Trace, ...] = Field(strict=False)
+    """Rates as they were measured."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens."""
+        return not (self.events or self.redraws or self.traces)
+
+    @property
+    def roams(self) -> bool:
+        """Whether the client moves between paths."""
+        return any(isinstance(event.change, Attach | Detach) for event in self.events)
+
+
 class Event(Wire):
     """Something that happens to a path."""
 
@@ -269,13 +390,80 @@ class Outage(Wire):
 
 
 class Restore(Wire):
-    """Both directions are again as the job describes them."""
+    """Both directions are again as they were before the outage."""
 
     kind: Literal["restore"]
     """Always `restore`."""
 
 
-Change = Annotated[Outage | Restore, Field(discriminator="kind")]
+class Delay(Wire):
+    """Packets that come from now on are delayed by this much.
+
+    Where no rate keeps them in order, they may overtake.
+    """
+
+    kind: Literal["delay"]
+    """Always `delay`."""
+    down_ns: U64
+    """Server to client."""
+    up_ns: U64
+    """Client to server."""
+
+
+class Rate(Wire):
+    """The token bucket of a direction has another rate."""
+
+    kind: Literal["rate"]
+    """Always `rate`."""
+    direction: Heading
+    """Which."""
+    rate_bit_s: U64
+    """0: nothing leaves."""
+
+
+class Attach(Wire):
+    """The client gets its address on this path, prefers it from now on, and is told."""
+
+    kind: Literal["attach"]
+    """Always `attach`."""
+
+
+class Detach(Wire):
+    """The client loses its address on this path, and the path every packet."""
+
+    kind: Literal["detach"]
+    """Always `detach`."""
+
+
+Change = Annotated[Outage | Restore | Delay | Rate | Attach | Detach, Field(discriminator="kind")]
+
+
+class Redraw(Wire):
+    """A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0."""
+
+    path: U32
+    """Index of the path."""
+    period_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    """First at the epoch, then after each of these."""
+    mean_ns: U64
+    """Of the round-trip time, half of which goes to each direction."""
+    deviation_ns: U64
+    """Standard deviation of the round-trip time."""
+    seed: U64
+    """Seeds the draws."""
+
+
+class Trace(Wire):
+    """A direction of a path whose rate follows a trace, over and over."""
+
+    path: U32
+    """Index of the path."""
+    direction: Heading
+    """Which way."""
+    step_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    """How long each of the rates holds."""
+    rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)
+    """From the epoch on; 0: nothing leaves."""
 
 
 class Limits(Wire):
@@ -285,7 +473,7 @@ class Limits(Wire):
     """The run has failed when its own clock says more than this."""
 
 
-for _model in (Job, Path, Direction, Transport, Bulk, Event):
+for _model in (Job, Path, Direction, Transport, Bulk, Stream, Timeline, Event):
     _model.model_rebuild()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netwarp.job import Heading, Job
+from netwarp.job import Bulk, Heading, Job
 from netwarp.record import (
     Calibration,
     Connection,
@@ -117,6 +117,8 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
         return Failure(stage="endpoint", message="the records stop before the run's end")
     if end.failure is not None:
         return end.failure
+    if not isinstance(job.workload, Bulk):
+        return Failure(stage="verify", message="no one knows yet what a stream should give")
     wanted_bytes = job.workload.content.size_bytes * job.workload.transfers
     hashes = set()
     for side in ("client", "server"):
@@ -247,7 +249,7 @@ def _direction_counters(
 
 
 def _of_last_transfer(job: Job, records: Iterable[Record]) -> list[Record]:
-    last = job.workload.transfers - 1
+    last = job.workload.transfers - 1 if isinstance(job.workload, Bulk) else 0
     return [
         record
         for record in records
@@ -268,7 +270,7 @@ def _cpu(job: Job, records: Sequence[Record]) -> dict[str, float]:
 
 
 def _receiver(job: Job) -> Side:
-    return "client" if job.workload.direction == "down" else "server"
+    return "client" if job.heading == "down" else "server"
 
 
 def _transfers(records: Iterable[Record]) -> Iterator[Transfer]:

@@ -154,6 +154,7 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         paths=tuple(
             wire.Path(
                 mtu_bytes=path.mtu_bytes,
+                attached=True,
                 down=_direction(conditions, "down", index, study.seed, replicate),
                 up=_direction(conditions, "up", index, study.seed, replicate),
             )
@@ -161,9 +162,13 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         ),
         transport=_transport(conditions),
         workload=_workload(conditions, content_seed(study.seed, replicate), size_bytes),
-        timeline=tuple(
-            wire.Event(at_ns=entry.at_ns, path=entry.path - 1, change=_CHANGES[entry.change])
-            for entry in conditions.path.timeline
+        timeline=wire.Timeline(
+            events=tuple(
+                wire.Event(at_ns=entry.at_ns, path=entry.path - 1, change=_CHANGES[entry.change])
+                for entry in conditions.path.timeline
+            ),
+            redraws=(),
+            traces=(),
         ),
         capture=study.capture is not None,
         limits=wire.Limits(virtual_ns=conditions.limits.virtual_s * NS_PER_S),
@@ -182,6 +187,7 @@ def _direction(
         loss=_loss(direction.loss, direction.loss_correlation),
         rate_bit_s=direction.rate_bit_s,
         limit_packets=limit_packets(conditions, heading, index),
+        shaper_queue_bytes=None,
         reorder=wire.Reorder(
             ratio=direction.reorder.ratio,
             correlation=direction.reorder.correlation,
@@ -213,6 +219,7 @@ def _transport(conditions: Conditions) -> wire.Transport:
         mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
         resume=transport.resume,
+        reconnect="new",
         tcp=transport.resolved_tcp,
         sctp=transport.resolved_sctp,
     )

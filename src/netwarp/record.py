@@ -57,6 +57,8 @@ class Connection(Wire):
     """0 for the first."""
     transfer: U32
     """Which of the run's transfers it served, from 0."""
+    abandoned: bool
+    """Whether it was given up because the client moved to another path."""
     resumed: Resumption
     """What it used of an earlier connection, as the stack says when it is over: what was asked for
     is not always got."""
@@ -128,6 +130,8 @@ class Transfer(Wire):
     """Which way the content went."""
     bytes: U64
     """Content bytes sent or received."""
+    resumed_at_bytes: U64
+    """Sender: bytes of the chunk before these, which connections that were given up had carried."""
     first_byte_ns: U64
     """Receiver: first content byte at hand. Sender: first byte handed to the transport."""
     last_byte_ns: U64
@@ -138,6 +142,117 @@ class Transfer(Wire):
     """Receiver, in a run with a timeline: longest time between two arrivals of new content."""
     longest_gap_at_ns: U64 | None
     """When it began: the last arrival before it."""
+
+
+class Segment(Wire):
+    """A segment of a medium at the player."""
+
+    record: Literal["segment"]
+    """Always `segment`."""
+    request: U32
+    """Counted in the order of requests, from 0."""
+    segment: U32
+    """Place in the medium, from 0."""
+    quality: U32
+    """Index of the quality."""
+    connection: U32
+    """Index of the connection that carried its last byte."""
+    stream: U32
+    """Index of the stream on it."""
+    bytes: U64
+    """Size."""
+    requested_ns: U64
+    """Asked for."""
+    first_byte_ns: U64
+    """First byte at hand."""
+    last_byte_ns: U64
+    """Last byte at hand."""
+    buffer_ns: U64
+    """Play time ahead when it was asked for."""
+    sha256: str | None
+    """Hex SHA-256 as it arrived, if asked for."""
+
+
+class Player(Wire):
+    """Something the player did, in order of time."""
+
+    record: Literal["player"]
+    """Always `player`."""
+    at_ns: U64
+    """When."""
+    action: Action
+    """What."""
+
+
+class Play(Wire):
+    """It plays: at first, after a stall, after a seek."""
+
+    kind: Literal["play"]
+    """Always `play`."""
+    segment: U32
+    """From the start of this segment."""
+
+
+class Stall(Wire):
+    """Nothing is left to play."""
+
+    kind: Literal["stall"]
+    """Always `stall`."""
+
+
+class Seek(Wire):
+    """The viewer moves the play position."""
+
+    kind: Literal["seek"]
+    """Always `seek`."""
+    segment: U32
+    """To the start of this segment."""
+
+
+class Switch(Wire):
+    """It asks for another quality than before."""
+
+    kind: Literal["switch"]
+    """Always `switch`."""
+    quality: U32
+    """Index of the quality."""
+
+
+class PlayEnd(Wire):
+    """The viewer has seen enough."""
+
+    kind: Literal["end"]
+    """Always `end`."""
+
+
+Action = Annotated[Play | Stall | Seek | Switch | PlayEnd, Field(discriminator="kind")]
+
+
+class Handover(Wire):
+    """The client was told of its address on another path."""
+
+    record: Literal["handover"]
+    """Always `handover`."""
+    at_ns: U64
+    """When."""
+    path: U32
+    """Index of the path."""
+    longest_gap_ns: U64 | None
+    """Longest time without new content that ended between this and the next handover, or the
+    end."""
+    longest_gap_at_ns: U64 | None
+    """When it began."""
+
+
+class Goodput(Wire):
+    """Content received over time, in a run with a timeline or a player."""
+
+    record: Literal["goodput"]
+    """Always `goodput`."""
+    step_ns: U64
+    """From the epoch on, the width of each count."""
+    bytes: tuple[U64, ...] = Field(strict=False)
+    """Content bytes that came in each step, up to the last that did."""
 
 
 class Calibration(Wire):
@@ -231,10 +346,21 @@ class Failure(Wire):
 
 
 Record = Annotated[
-    Start | Connection | Transfer | Calibration | Probe | Happening | Usage | End,
+    Start
+    | Connection
+    | Transfer
+    | Segment
+    | Player
+    | Handover
+    | Goodput
+    | Calibration
+    | Probe
+    | Happening
+    | Usage
+    | End,
     Field(discriminator="record"),
 ]
-for _model in (Connection, Happening, End):
+for _model in (Connection, Player, Happening, End):
     _model.model_rebuild()
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)

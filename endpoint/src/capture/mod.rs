@@ -98,11 +98,21 @@ impl Drop for Capture {
     }
 }
 
+/// Of a stream, as many segments of the highest quality as are watched: seeks fetch more, handovers some twice.
+fn content_bytes(workload: &Workload) -> u64 {
+    match workload {
+        Workload::Bulk(bulk) => bulk.content.size_bytes().saturating_mul(u64::from(bulk.transfers)),
+        Workload::Stream(stream) => {
+            let largest_bytes = stream.qualities.iter().map(|quality| quality.segment_bytes).max().unwrap_or(0);
+            largest_bytes.saturating_mul(stream.watch_ns.div_ceil(stream.segment_ns.max(1)))
+        }
+    }
+}
+
 /// Memory for each router's packets: those of the content, all passing twice, each answered by another, and half as
 /// much again for what is sent twice.
 fn memory_bytes(job: &Job) -> Result<u64> {
-    let Workload::Bulk { content, transfers, .. } = &job.workload;
-    let content_bytes = content.size_bytes().saturating_mul(u64::from(*transfers));
+    let content_bytes = content_bytes(&job.workload);
     ensure!(
         content_bytes <= MEMORY_MAX_BYTES / 2,
         "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \
@@ -179,8 +189,8 @@ mod tests {
         let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
         let enough = memory_bytes(&job).unwrap();
         assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
-        let Workload::Bulk { transfers, .. } = &mut job.workload;
-        *transfers = 100;
+        let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
+        bulk.transfers = 100;
         let refused = memory_bytes(&job).unwrap_err().to_string();
         assert!(refused.contains("1000000000 bytes") && refused.contains("640 MiB"), "{refused}");
     }

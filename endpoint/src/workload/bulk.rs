@@ -24,7 +24,7 @@ use super::layout::Layout;
 use super::{Run, connection_record};
 use crate::clock::Moment;
 use crate::content::{Gap, Reader, Sink};
-use crate::job::{Content, Dial, Heading, Workload};
+use crate::job::{self, Dial, Heading};
 use crate::record::{Record, Side};
 use crate::transport::{Connection, Dialer, Received, Stream};
 
@@ -35,11 +35,10 @@ const CONFIRMATION: u8 = 0x06;
 ///
 /// # Errors
 /// Whatever kept the content from arriving.
-pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
-    let bulk = Bulk::of(run, Side::Client);
-    let Workload::Bulk { transfers, .. } = &run.job.workload;
+pub async fn drive(run: &Arc<Run>, asked: &job::Bulk, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
+    let bulk = Bulk::of(run, asked, Side::Client);
     let mut records = Vec::new();
-    for transfer in 0..*transfers {
+    for transfer in 0..asked.transfers {
         records.append(&mut bulk.drive(dialer, transfer).await?);
     }
     Ok(records)
@@ -51,10 +50,11 @@ pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>) -> Result<Vec<Recor
 /// Whatever kept the content from arriving.
 pub async fn serve(
     run: &Arc<Run>,
+    asked: &job::Bulk,
     mut connection: Box<dyn Connection>,
     mut finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
-    let bulk = Bulk::of(run, Side::Server);
+    let bulk = Bulk::of(run, asked, Side::Server);
     let mut lanes = JoinSet::new();
     for _ in 0..bulk.layout.streams {
         let accepted = tokio::select! {
@@ -107,6 +107,7 @@ async fn gather<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
 #[derive(Clone)]
 struct Bulk {
     run: Arc<Run>,
+    asked: job::Bulk,
     side: Side,
     layout: Layout,
 }
@@ -120,8 +121,9 @@ struct Served {
 }
 
 impl Bulk {
-    fn of(run: &Arc<Run>, side: Side) -> Self {
-        Self { run: run.clone(), side, layout: Layout::of(&run.job) }
+    fn of(run: &Arc<Run>, asked: &job::Bulk, side: Side) -> Self {
+        let layout = Layout::of(asked, &run.job.transport);
+        Self { run: run.clone(), asked: asked.clone(), side, layout }
     }
 
     /// The client's part of one transfer.
@@ -138,9 +140,8 @@ impl Bulk {
     /// Opens all connections of a transfer, in order; ready when the last is connected.
     /// It may resume what earlier transfers left, but no connection of its own.
     async fn dial(&self, dialer: &Arc<dyn Dialer>, transfer: u32) -> Result<Vec<Box<dyn Connection>>> {
-        let Workload::Bulk { dial, .. } = &self.run.job.workload;
         let (may_resume, mut connections) = (transfer > 0, Vec::new());
-        match dial {
+        match self.asked.dial {
             Dial::Sequential => {
                 for _ in 0..self.layout.connections {
                     connections.push(dialer.dial(self.run.server, may_resume).await?);
@@ -193,7 +194,7 @@ impl Bulk {
 
     /// Carries a lane's chunks, one after another, without waiting for the peer's word in between.
     async fn carry(&self, stream: &mut dyn Stream, transfer: u32, lane: u32) -> Result<Vec<Record>> {
-        match (self.side, self.direction()) {
+        match (self.side, self.asked.direction) {
             (Side::Server, Heading::Down) | (Side::Client, Heading::Up) => self.send(stream, transfer, lane).await,
             (Side::Client, Heading::Down) | (Side::Server, Heading::Up) => self.receive(stream, transfer, lane).await,
         }
@@ -203,7 +204,7 @@ impl Bulk {
         let mut all_sent = Vec::new();
         for chunk in self.layout.chunks_of(lane) {
             self.agree(stream, transfer, chunk, lane).await?;
-            let content = Reader::open(self.content(), self.layout.part(chunk), self.verify())?;
+            let content = Reader::open(&self.asked.content, self.layout.part(chunk), self.asked.verify)?;
             all_sent.push((chunk, stream.send_content(content).await.context("sending the content")?));
         }
         let mut records = Vec::new();
@@ -227,7 +228,7 @@ impl Bulk {
             if self.side == Side::Server {
                 self.agree(stream, transfer, chunk, lane).await?;
             }
-            let sink = Sink::new(self.layout.part(chunk).length_bytes, self.verify())
+            let sink = Sink::new(self.layout.part(chunk).length_bytes, self.asked.verify)
                 .watching_arrivals(!self.run.job.timeline.is_empty());
             let received = stream.receive_content(sink).await.context("receiving the content")?;
             stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
@@ -254,35 +255,19 @@ impl Bulk {
     }
 
     fn request(&self, transfer: u32, chunk: u32) -> Request {
-        Request { direction: self.direction(), transfer, chunk, part: self.layout.part(chunk) }
+        Request { direction: self.asked.direction, transfer, chunk, part: self.layout.part(chunk) }
     }
 
     /// A request as the server's job has it, for one of the chunks `expected` here.
     fn check(&self, encoded: &[u8; REQUEST_BYTES], expected: impl FnOnce(u32, u32) -> bool) -> Result<Request> {
-        let Workload::Bulk { transfers, .. } = &self.run.job.workload;
         let asked = Request::decode(encoded)?;
         ensure!(
-            asked.transfer < *transfers && expected(asked.transfer, asked.chunk),
+            asked.transfer < self.asked.transfers && expected(asked.transfer, asked.chunk),
             "the client asks for {asked:?} on a stream that is not to carry it"
         );
         let ours = self.request(asked.transfer, asked.chunk);
         ensure!(asked == ours, "the client asks for {asked:?}, but the server's job is {ours:?}");
         Ok(asked)
-    }
-
-    fn direction(&self) -> Heading {
-        let Workload::Bulk { direction, .. } = &self.run.job.workload;
-        *direction
-    }
-
-    fn content(&self) -> &Content {
-        let Workload::Bulk { content, .. } = &self.run.job.workload;
-        content
-    }
-
-    fn verify(&self) -> bool {
-        let Workload::Bulk { verify, .. } = &self.run.job.workload;
-        *verify
     }
 
     fn record(
@@ -301,8 +286,9 @@ impl Bulk {
             stream: stream.index(),
             transfer,
             chunk,
-            direction: self.direction(),
+            direction: self.asked.direction,
             bytes: self.layout.part(chunk).length_bytes,
+            resumed_at_bytes: 0,
             first_byte_ns: first_byte.since(self.run.epoch_ns),
             last_byte_ns: last_byte.since(self.run.epoch_ns),
             sha256,

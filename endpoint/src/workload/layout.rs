@@ -6,7 +6,7 @@
 //! stream i modulo the streams.
 
 use crate::content::Part;
-use crate::job::{Job, Workload};
+use crate::job::{Bulk, Transport};
 use crate::transport;
 
 /// The lanes of every transfer of a run.
@@ -21,14 +21,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The job's.
-    pub fn of(job: &Job) -> Self {
-        let Workload::Bulk { content, chunks, .. } = &job.workload;
-        let (connections, streams) = match transport::streams_at_most(&job.transport) {
-            1 => (*chunks, 1),
-            streams => (1, streams.min(*chunks)),
+    /// Those of a bulk workload over a transport.
+    pub fn of(bulk: &Bulk, transport: &Transport) -> Self {
+        let chunks = bulk.chunks;
+        let (connections, streams) = match transport::streams_at_most(transport) {
+            1 => (chunks, 1),
+            streams => (1, streams.min(chunks)),
         };
-        Self { size_bytes: content.size_bytes(), chunks: *chunks, connections, streams }
+        Self { size_bytes: bulk.content.size_bytes(), chunks, connections, streams }
     }
 
     /// Where a chunk lies in the content.
@@ -63,21 +63,21 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::TransportKind;
+    use crate::job::{Job, TransportKind, Workload};
 
-    fn job(kind: TransportKind, sctp_streams: u16, chunks: u32) -> Job {
+    fn layout(kind: TransportKind, sctp_streams: u16, chunks: u32) -> Layout {
         let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
         (job.transport.kind, job.transport.sctp.streams) = (kind, sctp_streams);
-        let Workload::Bulk { content, chunks: of_job, .. } = &mut job.workload;
-        *content = crate::job::Content::Seeded { seed: 1, size_bytes: 1000 };
-        *of_job = chunks;
-        job
+        let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
+        bulk.content = crate::job::Content::Seeded { seed: 1, size_bytes: 1000 };
+        bulk.chunks = chunks;
+        Layout::of(bulk, &job.transport)
     }
 
     #[test]
     fn parts_tile_the_content() {
         for chunks in [1, 2, 3, 7, 100] {
-            let parts = Layout::of(&job(TransportKind::Tcp, 1, chunks)).parts();
+            let parts = layout(TransportKind::Tcp, 1, chunks).parts();
             let mut end_bytes = 0;
             for part in &parts {
                 assert_eq!(part.offset_bytes, end_bytes);
@@ -86,7 +86,7 @@ mod tests {
             }
             assert_eq!((parts.len(), end_bytes), (chunks as usize, 1000));
         }
-        assert_eq!(Layout::of(&job(TransportKind::Tcp, 1, 7)).part(6), Part { offset_bytes: 852, length_bytes: 148 });
+        assert_eq!(layout(TransportKind::Tcp, 1, 7).part(6), Part { offset_bytes: 852, length_bytes: 148 });
     }
 
     #[test]
@@ -100,21 +100,21 @@ mod tests {
             (TransportKind::Quic, 1, 5, (1, 5)),
         ];
         for (kind, sctp_streams, chunks, expected) in cases {
-            let layout = Layout::of(&job(kind, sctp_streams, chunks));
-            assert_eq!((layout.connections, layout.streams), expected, "{kind:?}");
-            let mut carried: Vec<u32> = (0..layout.lanes()).flat_map(|lane| layout.chunks_of(lane)).collect();
+            let of_job = layout(kind, sctp_streams, chunks);
+            assert_eq!((of_job.connections, of_job.streams), expected, "{kind:?}");
+            let mut carried: Vec<u32> = (0..of_job.lanes()).flat_map(|lane| of_job.chunks_of(lane)).collect();
             carried.sort_unstable();
             assert_eq!(carried, (0..chunks).collect::<Vec<_>>(), "{kind:?}");
         }
-        let two_streams = Layout::of(&job(TransportKind::Sctp, 2, 5));
+        let two_streams = layout(TransportKind::Sctp, 2, 5);
         assert_eq!(two_streams.chunks_of(1).collect::<Vec<_>>(), [1, 3]);
     }
 
     #[test]
     fn connections_are_numbered_through_the_run() {
-        let apart = Layout::of(&job(TransportKind::Tcp, 1, 3));
+        let apart = layout(TransportKind::Tcp, 1, 3);
         assert_eq!((apart.connection(0, 2), apart.connection(2, 1)), (2, 7));
-        let together = Layout::of(&job(TransportKind::Quic, 1, 3));
+        let together = layout(TransportKind::Quic, 1, 3);
         assert_eq!((together.connection(0, 2), together.connection(2, 1)), (0, 2));
     }
 }

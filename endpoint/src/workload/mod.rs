@@ -6,7 +6,7 @@ pub mod layout;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use tokio::sync::watch;
 
 use crate::job::{Job, Workload};
@@ -30,7 +30,8 @@ pub struct Run {
 /// Whatever kept the workload from being done in full.
 pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     match &run.job.workload {
-        Workload::Bulk { .. } => bulk::drive(run, dialer).await,
+        Workload::Bulk(asked) => bulk::drive(run, asked, dialer).await,
+        Workload::Stream(_) => bail!("this endpoint has no player"),
     }
 }
 
@@ -45,7 +46,8 @@ pub async fn serve(
     finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
     match &run.job.workload {
-        Workload::Bulk { .. } => bulk::serve(run, connection, finish).await,
+        Workload::Bulk(asked) => bulk::serve(run, asked, connection, finish).await,
+        Workload::Stream(_) => bail!("this endpoint has no storage of segments"),
     }
 }
 
@@ -61,6 +63,7 @@ fn connection_record(
         side,
         connection: index,
         transfer,
+        abandoned: false,
         resumed: report.resumed,
         start_ns: connection.start().since(run.epoch_ns),
         connected_ns: connection.connected().since(run.epoch_ns),

@@ -191,7 +191,7 @@ def _impairment(job: Job) -> str | None:
             found = _direction_impairment(direction)
             if found is not None:
                 return f"{found} ({way})"
-    return "a timeline of the path" if job.timeline else None
+    return None if job.timeline.is_empty else "a timeline of the path"
 
 
 def _direction_impairment(direction: Direction) -> str | None:

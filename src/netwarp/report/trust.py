@@ -94,7 +94,7 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
         job = data.job(run) if run else None
         if label in found or run is None or job is None:
             continue
-        side = "server" if job.workload.direction == "down" else "client"
+        side = "server" if job.heading == "down" else "client"
         for record in data.records(run):
             if isinstance(record, Connection) and record.side == side:
                 used = record.settings
@@ -119,7 +119,7 @@ def calibration(data: RunData) -> list[Calibration]:
     found: list[tuple[CellResult, Heading, Job | None]] = []
     for cell in data.results.cells:
         job = data.job(cell.runs[0].run)
-        heading = job.workload.direction if job else "down"
+        heading = job.heading if job else "down"
         headings: list[Heading] = [heading]
         other: Heading = "up" if heading == "down" else "down"
         if cell.total(f"path_dropped_{other}") or (job and _asked_ratio(job, other)):
