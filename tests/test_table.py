@@ -92,7 +92,8 @@ def test_a_mean_has_the_decimals_of_its_interval() -> None:
     [("connect_time_s", 0.4, "ms"), ("completion_time_s", 20, "s"), ("first_byte_s", 2e-5, "µs"),
      ("goodput_bit_s", 4e7, "Mbit/s"), ("goodput_bit_s", 2e9, "Mbit/s"),
      ("goodput_bit_s", 2e10, "Gbit/s"), ("wire_bytes_down", 1e7, "MB"),
-     ("path_loss_down", 0.01, "%"), ("retransmitted_packets", 10, "")],
+     ("path_loss_down", 0.01, "%"), ("retransmitted_packets", 10, ""),
+     ("loading_delay_s_p95", 0.3, "ms"), ("quality_share_lowest", 0.3, "%"), ("stalls", 3, "")],
 )  # fmt: skip
 def test_units_suit_the_largest_value(metric: str, largest: float, unit: str) -> None:
     assert quantity(metric, largest).unit == unit

@@ -54,9 +54,9 @@ def race(results: Results, metric: str | None = None) -> Race:
 
     Args:
         results: of a study.
-        metric: None for the completion time, or where it is missing the first metric there is.
+        metric: None for the main one, see `main_metric`.
     """
-    chosen = metric or next((m for m in METRICS if m in _preferred(results)), "completion_time_s")
+    chosen = metric or main_metric(results)
     factor = results.contender_factor or "transport"
     first = next(iter(results.factors.get(factor, ("",))))
     compared: list[list[tuple[CellResult, Comparison | None]]] = []
@@ -84,5 +84,11 @@ def race(results: Results, metric: str | None = None) -> Race:
     return Race(chosen, factor, first, heats)
 
 
-def _preferred(results: Results) -> tuple[str, ...]:
-    return ("completion_time_s",) if "completion_time_s" in results.metrics else results.metrics
+def main_metric(results: Results) -> str:
+    """Choose what a study is first of all about: the completion time, of streams the loading delay.
+
+    Where there is neither, the first metric that any run has.
+    """
+    there = set(results.metrics)
+    wanted = ("completion_time_s", "loading_delay_s", *METRICS)
+    return next((metric for metric in wanted if metric in there), "completion_time_s")

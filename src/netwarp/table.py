@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netwarp.levels import condition_text, level_text, sentence_case
+from netwarp.metrics import METRICS
 from netwarp.race import Entry, Race, race
 from netwarp.wording import (
     Quantity,
@@ -34,13 +35,21 @@ HEADS = {
     "goodput_bit_s": "goodput",
     "retransmitted_packets": "retransm.",
     "connect_time_s": "connect",
+    "loading_delay_s": "loading",
+    "startup_delay_s": "start-up",
+    "stall_s": "stalled",
+    "media_rate_bit_s": "played",
 }
+BESIDE = ("goodput_bit_s", "retransmitted_packets", "connect_time_s")
+BESIDE_OF_STREAMS = ("startup_delay_s", "stall_s", "media_rate_bit_s")
+"""What stands beside the metric that is compared."""
 
 
 def print_results(results: Results, console: Console, clock: Clock = "virtual") -> None:
     """Print completion time, goodput, retransmissions, connection time, verdict.
 
-    Completion times are means ± half the 95 % interval; in real time medians and ranges.
+    Of streams: loading delay, start-up delay, time stalled, bit rate played, verdict. The metric
+    compared is given as mean ± half the 95 % interval; in real time as median and range.
     """
     if not results.runs:
         console.print("no run has finished yet")
@@ -55,7 +64,8 @@ def print_results(results: Results, console: Console, clock: Clock = "virtual") 
 
 def blocks(results: Results, compared: Race, clock: Clock = "virtual") -> list[Table | Text]:
     """Lay the results out: a table for each condition, with common columns, and their headings."""
-    metrics = [compared.metric, *(m for m in HEADS if m != compared.metric)]
+    beside = BESIDE_OF_STREAMS if "loading_delay_s" in results.metrics else BESIDE
+    metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     heads = _heads(compared, shown)
     lines = [
@@ -89,11 +99,15 @@ def _grid(
 
 def _heads(compared: Race, shown: Mapping[str, Quantity]) -> list[Text]:
     named = [
-        Text(f"{HEADS.get(metric, unit.title.lower())}\n{unit.unit or 'packets'}")
+        Text(f"{HEADS.get(metric, unit.title.lower())}\n{unit.unit or _counted(metric)}")
         for metric, unit in shown.items()
     ]
     first = level_text(compared.factor, compared.first)
     return [Text(""), *named, Text(f"{HEADS.get(compared.metric, 'value')}\nagainst {first}")]
+
+
+def _counted(metric: str) -> str:
+    return "packets" if METRICS[metric].unit == "packets" else ""
 
 
 def _longest(text: Text) -> int:

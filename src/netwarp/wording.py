@@ -1,7 +1,7 @@
 """Numbers and verdicts as people read them: in tables, on axes, in the report.
 
-Stored metrics are in base units named by their suffix (`_s`, `_bit_s`, `_bytes`, `_ratio`); shown
-ones are scaled to a readable unit and cut to the digits that mean something.
+Stored metrics are in the base units that the registry gives them; shown ones are scaled to a
+readable unit and cut to the digits that mean something.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from netwarp.comparison import Verdict
 from netwarp.metrics import METRICS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netwarp.comparison import Comparison
+    from netwarp.metrics import Unit
     from netwarp.stats import Estimate
 
 MINUS = "\N{MINUS SIGN}"
@@ -26,7 +29,6 @@ TITLES = {
     "first_byte_s": "Time to first byte",
     "completion_time_s": "Completion time",
     "goodput_bit_s": "Goodput",
-    "throughput_bit_s": "Throughput",
     "retransmitted_packets": "Retransmitted packets",
     "wire_packets_down": "Packets on the wire, server to client",
     "wire_packets_up": "Packets on the wire, client to server",
@@ -35,17 +37,36 @@ TITLES = {
     "wire_packets_total": "Packets on the wire, both directions",
     "wire_bytes_total": "Bytes on the wire, both directions",
     "longest_gap_s": "Longest time without new content",
-    "page_load_time_s": "Page load time",
+    "reconnections": "Reconnections",
+    "handover_gap_s": "Gap at a handover",
+    "handover_gap_s_max": "Longest gap at a handover",
     "loading_delay_s": "Loading delay",
+    "loading_delay_s_p50": "Loading delay, median",
+    "loading_delay_s_p95": "Loading delay, 95th percentile",
+    "loading_delay_s_p99": "Loading delay, 99th percentile",
+    "startup_delay_s": "Start-up delay",
+    "stalls": "Stalls",
     "stall_s": "Time stalled",
-    "delay_mean_s": "Mean delay",
-    "jitter_mean_s": "Mean jitter",
+    "seeks": "Seeks",
+    "seek_to_play_s": "From seek to play",
+    "switches": "Quality switches",
+    "quality_share_lowest": "Play time in the lowest quality",
+    "quality_share_highest": "Play time in the highest quality",
+    "quality_mean": "Mean quality, 0 the lowest",
+    "media_rate_bit_s": "Bit rate played",
     "path_min_rtt_s": "Smallest RTT of the path",
     "cpu_client_s": "CPU time, client",
     "cpu_server_s": "CPU time, server",
     "cpu_per_byte_client_ns": "CPU time per byte, client",
     "cpu_per_byte_server_ns": "CPU time per byte, server",
 }
+
+
+_LASTING = frozenset(
+    {"longest_gap_s", "handover_gap_s", "handover_gap_s_max", "stall_s", "busy_s",
+     "receive_window_limited_s", "send_buffer_limited_s", "path_min_rtt_s"}
+)  # fmt: skip
+"""Times that nobody hurries through."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +159,9 @@ def outcome_text(comparison: Comparison, metric: str) -> str:
     if not comparison.verdict.decided:
         return str(comparison.verdict)
     less = comparison.verdict is Verdict.LESS
-    if metric.endswith(("_s", "_ns")) and not metric.endswith("_bit_s"):
+    if metric in _LASTING:
+        return "shorter" if less else "longer"
+    if METRICS[metric].unit in ("s", "ns"):
         return "faster" if less else "slower"
     return "lower" if less else "higher"
 
@@ -191,20 +214,18 @@ def _interval(comparison: Comparison, metric: str) -> str:
     return f"[{number(low)}, {number(high)}]"
 
 
+_STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "ns": ((1.0, "ns"),),
+    "ratio": ((0.01, "%"),),
+}
+"""Units a metric is shown in, by the unit it is stored in: size and name, largest first."""
+
+
 def _unit(metric: str, largest: float) -> tuple[str, float]:
-    steps: tuple[tuple[float, str], ...]
-    if metric.endswith("_bit_s"):
-        steps = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
-    elif metric.endswith("_s"):
-        steps = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
-    elif metric.endswith("_ns"):
-        return "ns", 1.0
-    elif "_bytes" in metric:
-        steps = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-    elif metric.endswith("_ratio") or "_loss_" in metric:
-        return "%", 100.0
-    else:
-        return "", 1.0
+    steps = _STEPS.get(METRICS[metric].unit, ((1.0, ""),))
     # Gbit/s and GB only from 10 on: 1 000 Mbit/s is how the field says it.
     for size, unit in steps:
         if largest >= (10 * size if size == 1e9 else size):

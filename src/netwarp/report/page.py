@@ -43,9 +43,17 @@ if TYPE_CHECKING:
     from netwarp.rundata import RunData
 
 COLUMNS = (
+    "startup_delay_s",
+    "stalls",
+    "stall_s",
+    "seek_to_play_s",
+    "switches",
+    "media_rate_bit_s",
     "goodput_bit_s",
     "retransmitted_packets",
     "connect_time_s",
+    "reconnections",
+    "handover_gap_s",
     "cpu_per_byte_client_ns",
     "cpu_per_byte_server_ns",
 )

@@ -1,0 +1,58 @@
+"""What the paths carried and lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.metrics.select import of_kind, span_ns
+from netwarp.metrics.stacks import total
+from netwarp.record import Calibration, Probe
+from netwarp.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.job import Heading, Job
+    from netwarp.record import Record
+
+
+def path_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
+    """Compute the paths' counters over the whole run, all paths together."""
+    start_ns, end_ns = span_ns(job, records)
+    found: dict[str, float] = {}
+    headings: tuple[Heading, ...] = ("down", "up")
+    for heading in headings:
+        counted = [each for each in of_kind(records, Calibration) if each.direction == heading]
+        if counted:
+            found |= _direction_counters(heading, counted, end_ns - start_ns)
+    for unit in ("packets", "bytes"):
+        ways = [found.get(f"wire_{unit}_{heading}") for heading in headings]
+        if None not in ways:
+            found[f"wire_{unit}_total"] = sum(way for way in ways if way is not None)
+    probes = of_kind(records, Probe)
+    rtts_ns = [each.min_rtt_ns for each in probes if each.min_rtt_ns is not None]
+    if rtts_ns:
+        found["path_min_rtt_s"] = min(rtts_ns) / NS_PER_S
+    return found
+
+
+def _direction_counters(
+    heading: Heading, counted: Sequence[Calibration], duration_ns: int
+) -> dict[str, float]:
+    offered_packets = sum(each.offered_packets for each in counted)
+    dropped_packets = sum(each.dropped_packets for each in counted)
+    lost_packets = total(each.lost_packets for each in counted)
+    delivered_bits = 8 * sum(each.delivered_bytes for each in counted)
+    found: dict[str, float] = {
+        f"wire_packets_{heading}": offered_packets,
+        f"wire_bytes_{heading}": sum(each.offered_bytes for each in counted),
+        f"path_packets_{heading}": offered_packets,
+        f"path_dropped_{heading}": dropped_packets,
+    }
+    if lost_packets is not None:
+        found[f"path_overflow_{heading}"] = dropped_packets - lost_packets
+        if offered_packets:
+            found[f"path_loss_{heading}"] = lost_packets / offered_packets
+    if duration_ns:
+        found[f"path_rate_{heading}_bit_s"] = delivered_bits * NS_PER_S / duration_ns
+    return found
