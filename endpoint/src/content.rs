@@ -1,4 +1,4 @@
-//! What is sent: a file, or bytes made from a seed; and what becomes of it at the receiver.
+//! What is sent: a file, or bytes made from a seed.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use ring::digest::{Context as Hasher, SHA256};
 
-use crate::clock::Moment;
+use crate::hex::to_hex;
 use crate::job::Content;
 
 /// Where a part lies in a content.
@@ -96,103 +96,6 @@ impl Reader {
     }
 }
 
-/// Takes what is received: hashes it if asked to, else only counts.
-pub struct Sink {
-    remaining_bytes: u64,
-    hasher: Option<Hasher>,
-    arrivals: Option<Arrivals>,
-}
-
-impl Sink {
-    /// For content of this many bytes.
-    pub fn new(size_bytes: u64, verify: bool) -> Self {
-        Self { remaining_bytes: size_bytes, hasher: verify.then(new_hasher), arrivals: None }
-    }
-
-    /// Looks for the longest time without new content, when `wanted`: then bytes are to be taken as they come.
-    pub fn watching_arrivals(mut self, wanted: bool) -> Self {
-        self.arrivals = wanted.then(Arrivals::default);
-        self
-    }
-
-    /// Whether bytes are to be taken as they come, rather than many at once.
-    pub fn watches_arrivals(&self) -> bool {
-        self.arrivals.is_some()
-    }
-
-    /// The longest time between two arrivals, if watched for and there were two.
-    pub fn longest_gap(&self) -> Option<Gap> {
-        self.arrivals.as_ref()?.longest
-    }
-
-    /// Bytes still to come.
-    pub fn remaining_bytes(&self) -> u64 {
-        self.remaining_bytes
-    }
-
-    /// Whether nobody looks at the bytes, so that the kernel may throw them away uncopied ([`Self::skip`]).
-    pub fn discards(&self) -> bool {
-        self.hasher.is_none()
-    }
-
-    /// Takes the next bytes.
-    ///
-    /// # Errors
-    /// More bytes than were announced.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(bytes);
-        }
-        self.skip(bytes.len() as u64)
-    }
-
-    /// Counts bytes that came but were not kept.
-    ///
-    /// # Errors
-    /// More bytes than were announced.
-    pub fn skip(&mut self, bytes: u64) -> Result<()> {
-        ensure!(bytes <= self.remaining_bytes, "the peer sent more content than it was asked for");
-        self.remaining_bytes -= bytes;
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.note(Moment::now());
-        }
-        Ok(())
-    }
-
-    /// Hex SHA-256 of what was taken, if asked for.
-    pub fn into_sha256(self) -> Option<String> {
-        self.hasher.map(hex_digest)
-    }
-}
-
-/// A time without new content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gap {
-    /// The last arrival before it.
-    pub start: Moment,
-    /// Until the next arrival.
-    pub length_ns: u64,
-}
-
-/// When content came.
-#[derive(Debug, Default)]
-struct Arrivals {
-    last: Option<Moment>,
-    longest: Option<Gap>,
-}
-
-impl Arrivals {
-    /// Of gaps of equal length the first counts.
-    fn note(&mut self, now: Moment) {
-        if let Some(start) = self.last.replace(now) {
-            let length_ns = now.since(start.since(0));
-            if self.longest.is_none_or(|longest| length_ns > longest.length_ns) {
-                self.longest = Some(Gap { start, length_ns });
-            }
-        }
-    }
-}
-
 /// Hex SHA-256 of each part of the original, read front to back in one go: not as the parts' senders read it.
 ///
 /// # Arguments
@@ -221,23 +124,6 @@ pub fn hash_parts(content: &Content, parts: &[Part]) -> Result<Vec<String>> {
     Ok(hashes)
 }
 
-/// Writes bytes as lower-case hex digits.
-pub fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Reads hex digits.
-///
-/// # Errors
-/// An odd number of digits, or something else than digits.
-pub fn from_hex(text: &str) -> Result<Vec<u8>> {
-    ensure!(text.len() % 2 == 0 && text.is_ascii(), "{} characters are not pairs of hex digits", text.len());
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).with_context(|| format!("hex digits at {at}")))
-        .collect()
-}
-
 fn open_file(path: &Path, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
     let name = path.display().to_string();
     let mut file = File::open(path).with_context(|| format!("opening {name} to send it"))?;
@@ -250,11 +136,13 @@ fn open_file(path: &Path, size_bytes: u64, offset_bytes: u64) -> Result<Source> 
     Ok(Source::File { file, name })
 }
 
-fn new_hasher() -> Hasher {
+/// Of SHA-256.
+pub fn new_hasher() -> Hasher {
     Hasher::new(&SHA256)
 }
 
-fn hex_digest(hasher: Hasher) -> String {
+/// What a hasher has come to, in hex digits.
+pub fn hex_digest(hasher: Hasher) -> String {
     to_hex(hasher.finish().as_ref())
 }
 
@@ -309,28 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_longest_gaps_is_told() {
-        let moment = |ms: u64| Moment::after(ms * 1_000_000);
-        let mut arrivals = Arrivals::default();
-        arrivals.note(moment(5));
-        assert_eq!(arrivals.longest, None, "one arrival is no gap");
-        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.note(moment(ms)));
-        assert_eq!(arrivals.longest, Some(Gap { start: moment(6), length_ns: 3_000_000 }));
-    }
-
-    #[test]
-    fn a_sink_watches_only_when_asked_to() {
-        let gap = |wanted| {
-            let mut sink = Sink::new(2, false).watching_arrivals(wanted);
-            sink.skip(1).unwrap();
-            sink.skip(1).unwrap();
-            sink.longest_gap()
-        };
-        assert!(gap(true).is_some());
-        assert_eq!(gap(false), None);
-    }
-
-    #[test]
     fn seeded_words_are_splitmix64() {
         // First outputs of the reference implementation for seed 1234567 (prng.di.unimi.it/splitmix64.c).
         let expected = [6_457_827_717_110_365_317_u64, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
@@ -368,29 +234,6 @@ mod tests {
     }
 
     #[test]
-    fn sink_hashes_as_the_reader_does() {
-        let (bytes, sha256) = read_in_blocks(&Content::Seeded { seed: 3, size_bytes: 999 }, 100);
-        let mut sink = Sink::new(999, true);
-        bytes.chunks(33).for_each(|chunk| sink.take(chunk).unwrap());
-        assert_eq!(sink.remaining_bytes(), 0);
-        assert_eq!(sink.into_sha256(), sha256);
-    }
-
-    #[test]
-    fn sha256_is_the_standard_one() {
-        // FIPS 180-2, appendix B.1.
-        let mut sink = Sink::new(3, true);
-        sink.take(b"abc").unwrap();
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(sink.into_sha256().as_deref(), Some(expected));
-    }
-
-    #[test]
-    fn more_than_announced_is_refused() {
-        assert!(Sink::new(2, false).take(b"abc").is_err());
-    }
-
-    #[test]
     fn a_file_that_changed_is_refused() {
         let path = std::env::temp_dir().join(format!("netwarp-content-{}", std::process::id()));
         std::fs::write(&path, b"four").unwrap();
@@ -401,11 +244,5 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let message = format!("{refused:#}");
         assert!(message.contains("has 4 bytes, but had 5") && message.contains(path.to_str().unwrap()), "{message}");
-    }
-
-    #[test]
-    fn hex_survives_the_round_trip() {
-        assert_eq!(from_hex(&to_hex(&[0, 1, 0xab, 0xff])).unwrap(), [0, 1, 0xab, 0xff]);
-        assert!(from_hex("abc").is_err() && from_hex("zz").is_err() && from_hex("ää").is_err());
     }
 }

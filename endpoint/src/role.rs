@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, FromRawFd as _};
 use std::path::Path;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -19,15 +20,17 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::check;
-use crate::clock;
-use crate::content::{from_hex, to_hex};
+use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
+use crate::flow::SharedFlow;
+use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
 use crate::role_process;
-use crate::transport::{self, PORT};
+use crate::topology;
+use crate::transport::{self, Dialer, PORT};
 use crate::usage::Usage;
-use crate::workload::{self, Run};
+use crate::workload::{self, Moves, Run};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub fn server(job: &Path, address: IpAddr) -> ExitCode {
@@ -43,7 +46,7 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, _) = link.begin().await?;
     let mut listener = transport::listen(&job, server)?;
     link.send(&Message::Ready { certificate: listener.certificate().map(to_hex) })?;
-    let run = Arc::new(Run { job, epoch_ns, server });
+    let run = Arc::new(Run { job, epoch_ns, server, flow: SharedFlow::default() });
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
     loop {
@@ -63,16 +66,48 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     while let Some(records) = served.join_next().await {
         link.write(records.context("serving a client")??)?;
     }
-    Ok(())
+    link.write(run.flow.lock().expect("no holder panics").records())
 }
 
 async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, certificate) = link.begin().await?;
     let certificate = certificate.as_deref().map(from_hex).transpose().context("reading the server's certificate")?;
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
-    let run = Arc::new(Run { job, epoch_ns, server });
-    let records = workload::drive(&run, &dialer).await?;
-    link.write(records)
+    let run = Arc::new(Run { job, epoch_ns, server, flow: SharedFlow::default() });
+    let (told, moves) = watch::channel(Moves::default());
+    for moved in std::mem::take(&mut link.moved_early) {
+        hear_move(&run, &*dialer, &told, moved)?;
+    }
+    let mut driven = pin!(workload::drive(&run, &dialer, moves));
+    let records = loop {
+        tokio::select! {
+            biased;
+            records = &mut driven => break records?,
+            order = link.next() => match order? {
+                Some(Order::Moved { path }) => hear_move(&run, &*dialer, &told, Moved { at: Moment::now(), path })?,
+                Some(order) => bail!("a client is not ordered to {order:?} while it works"),
+                None => bail!("the orchestrator is gone"),
+            },
+        }
+    };
+    link.write(records)?;
+    link.write(run.flow.lock().expect("no holder panics").records())
+}
+
+/// The client's address is on this path now.
+#[derive(Debug)]
+struct Moved {
+    at: Moment,
+    path: u32,
+}
+
+/// First the transport: whoever hears of the move may dial at once.
+fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, moved: Moved) -> Result<()> {
+    let index = u8::try_from(moved.path).with_context(|| format!("there is no path {}", moved.path))?;
+    run.flow.lock().expect("no holder panics").moved(moved.at.since(run.epoch_ns), moved.path);
+    dialer.moved(topology::client_address(index).into()).with_context(|| format!("moving to path {index}"))?;
+    told.send_modify(|moves| moves.count += 1);
+    Ok(())
 }
 
 /// Runs a role on one thread's event loop and tells the orchestrator how it ended.
@@ -115,6 +150,8 @@ fn complain(stage: &str, message: &str) -> ExitCode {
 struct Link {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
+    /// Moves that happened before the order to begin.
+    moved_early: Vec<Moved>,
     /// CPU time used when the order to begin came.
     usage: Option<Usage>,
 }
@@ -130,18 +167,22 @@ impl Link {
         }
         // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
         let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
-        Ok(Self { orders: BufReader::new(orders).lines(), messages, usage: None })
+        Ok(Self { orders: BufReader::new(orders).lines(), messages, moved_early: Vec::new(), usage: None })
     }
 
     /// Waits for the order to begin: the epoch, and the server's certificate in hex.
     async fn begin(&mut self) -> Result<(u64, Option<String>)> {
-        match self.next().await? {
-            Some(Order::Begin { epoch_ns, certificate }) => {
-                self.usage = Some(Usage::now()?);
-                Ok((epoch_ns, certificate))
+        loop {
+            match self.next().await? {
+                Some(Order::Begin { epoch_ns, certificate }) => {
+                    self.usage = Some(Usage::now()?);
+                    return Ok((epoch_ns, certificate));
+                }
+                // The timeline does not wait for the server to be ready.
+                Some(Order::Moved { path }) => self.moved_early.push(Moved { at: Moment::now(), path }),
+                Some(Order::Finish) => bail!("ordered to finish before having begun"),
+                None => bail!("standard input closed before the order to begin"),
             }
-            Some(order) => bail!("ordered to {order:?} before having begun"),
-            None => bail!("standard input closed before the order to begin"),
         }
     }
 

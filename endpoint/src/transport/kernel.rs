@@ -3,7 +3,7 @@
 //! A system call is the dearest thing in a guest (7 to 13 µs). A blocking socket needs one for megabytes, where an
 //! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
 
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, bail};
@@ -12,9 +12,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 
 use super::socket::{self, Socket};
-use super::{Pending, Received, Report, Sent};
+use super::{Pending, Report, Sent};
 use crate::clock::Moment;
-use crate::content::{Reader, Sink};
+use crate::content::Reader;
+use crate::job::{Job, Reconnect};
+use crate::sink::{SharedSink, Sink};
 
 /// One of the kernel's stream transports, configured.
 pub trait Protocol: Send + Sync + 'static {
@@ -34,6 +36,11 @@ pub trait Protocol: Send + Sync + 'static {
 
     /// Binds a client's socket, where the kernel's choice would not do.
     fn bind_client(&self, _socket: &Socket) -> Result<()> {
+        Ok(())
+    }
+
+    /// The client has this address now, and prefers it. The kernel has later connections leave from there by its routes.
+    fn moved(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
@@ -67,8 +74,8 @@ pub trait ByteStream: Send + 'static {
     /// Sends all of the content.
     fn send_content(&mut self, content: &mut Reader) -> Result<()>;
 
-    /// Receives all that the sink waits for, more than nothing. Gives the moment the first byte was there.
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment>;
+    /// Receives all that the sink waits for, more than nothing.
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
 
     /// Says that nothing more will be sent, where the protocol has a word for it above the kernel.
     fn finish(&mut self) -> Result<()> {
@@ -80,26 +87,34 @@ pub trait ByteStream: Send + 'static {
 }
 
 /// A client of a kernel transport.
-pub struct Dialer<P>(Arc<P>);
+pub struct Dialer<P> {
+    protocol: Arc<P>,
+    /// Whether the kernel carries connections over when the client moves.
+    migrates: bool,
+}
 
 impl<P: Protocol> Dialer<P> {
     /// A dialer with the protocol's options.
-    pub fn new(protocol: P) -> Self {
-        Self(Arc::new(protocol))
+    pub fn new(protocol: P, job: &Job) -> Self {
+        Self { protocol: Arc::new(protocol), migrates: job.transport.reconnect == Reconnect::Migrate }
     }
 }
 
 impl<P: Protocol> super::Dialer for Dialer<P> {
     fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
-        let protocol = self.0.clone();
+        let (protocol, migrates) = (self.protocol.clone(), self.migrates);
         Box::pin(offload(move || {
             let socket = protocol.socket(server)?;
             protocol.bind_client(&socket)?;
             protocol.prepare_to_connect(&socket, may_resume)?;
             let start = Moment::now();
             socket.connect(&server.into()).with_context(|| format!("connecting to {server} over {}", P::NAME))?;
-            established(&*protocol, socket, start)
+            established(&*protocol, socket, start, migrates)
         }))
+    }
+
+    fn moved(&self, address: IpAddr) -> Result<()> {
+        self.protocol.moved(address)
     }
 }
 
@@ -137,18 +152,24 @@ impl<P: Protocol> super::Listener for Listener<P> {
             let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
             let socket = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
             let (protocol, start) = (self.protocol.clone(), Moment::now());
-            let handshake: Pending<'static, _> = Box::pin(offload(move || established(&*protocol, socket, start)));
+            let handshake: Pending<'static, _> =
+                Box::pin(offload(move || established(&*protocol, socket, start, false)));
             Ok(handshake)
         })
     }
 }
 
-fn established<P: Protocol>(protocol: &P, socket: Socket, start: Moment) -> Result<Box<dyn super::Connection>> {
+fn established<P: Protocol>(
+    protocol: &P,
+    socket: Socket,
+    start: Moment,
+    migrates: bool,
+) -> Result<Box<dyn super::Connection>> {
     let socket = Arc::new(socket);
     let streams = protocol.establish(socket.clone())?;
     let connected = Moment::now();
     let streams = streams.into_iter().map(|stream| Arc::new(Mutex::new(stream))).collect();
-    Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected }))
+    Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected, migrates }))
 }
 
 struct Connection<S> {
@@ -159,6 +180,8 @@ struct Connection<S> {
     given: usize,
     start: Moment,
     connected: Moment,
+    #[allow(dead_code)]
+    migrates: bool,
 }
 
 impl<S: ByteStream> super::Connection for Connection<S> {
@@ -206,6 +229,15 @@ impl<S: ByteStream> super::Connection for Connection<S> {
 
     fn report(&self) -> Result<Report> {
         self.streams[0].lock().expect("no holder panics").report()
+    }
+
+    fn migrates(&self) -> bool {
+        self.migrates
+    }
+
+    fn abandon(&self) {
+        // Wakes whoever waits in the kernel. All it can fail for is that the connection has ended already.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {
@@ -258,12 +290,10 @@ impl<S: ByteStream> super::Stream for Stream<S> {
         })
     }
 
-    fn receive_content(&mut self, mut sink: Sink) -> Pending<'_, Received> {
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
         self.run(move |stream| {
-            let first_byte =
-                if sink.remaining_bytes() > 0 { stream.receive_content(&mut sink)? } else { Moment::now() };
-            let (last_byte, longest_gap) = (Moment::now(), sink.longest_gap());
-            Ok(Received { first_byte, last_byte, longest_gap, sha256: sink.into_sha256() })
+            let mut sink = sink.lock().expect("no holder panics");
+            if sink.remaining_bytes() > 0 { stream.receive_content(&mut sink) } else { Ok(()) }
         })
     }
 

@@ -30,9 +30,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 
 use crate::clock::Moment;
-use crate::content::{Gap, Reader, Sink};
+use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::record::{Settings, Stats};
+use crate::sink::SharedSink;
 
 /// The port every server listens on.
 pub const PORT: u16 = 4433;
@@ -48,6 +49,13 @@ pub trait Dialer: Send + Sync {
     /// # Arguments
     /// * `may_resume` - whether it may use what connections before it left.
     fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn Connection>>;
+
+    /// The host has this address now, and prefers it: later dials leave from it, and connections that stand and migrate
+    /// ([`Connection::migrates`]) are carried over to it. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As `bind(2)`.
+    fn moved(&self, address: IpAddr) -> Result<()>;
 }
 
 /// A server's end, bound and listening.
@@ -61,6 +69,7 @@ pub trait Listener: Send {
 }
 
 /// An established connection.
+#[allow(dead_code)]
 pub trait Connection: Send {
     /// Client: when `connect` was called. Server: when the connection was accepted.
     fn start(&self) -> Moment;
@@ -85,6 +94,13 @@ pub trait Connection: Send {
     /// A stack that does not answer.
     fn report(&self) -> Result<Report>;
 
+    /// Client: whether the connection goes on over the new address when the host moves. One whose handshake is not over
+    /// does not: its peer cannot yet tell its packets from anybody else's.
+    fn migrates(&self) -> bool;
+
+    /// Gives the connection up at once: what waits on its streams fails soon, and nothing is waited for.
+    fn abandon(&self);
+
     /// Ends the connection in the protocol's orderly way.
     fn close(self: Box<Self>) -> Pending<'static, ()>;
 }
@@ -103,8 +119,9 @@ pub trait Stream: Send {
     /// Sends all of the content, the fastest way the transport has.
     fn send_content(&mut self, content: Reader) -> Pending<'_, Sent>;
 
-    /// Receives all that `sink` waits for, the fastest way the transport has.
-    fn receive_content(&mut self, sink: Sink) -> Pending<'_, Received>;
+    /// Receives all that `sink` waits for, the fastest way the transport has; the sink may be locked meanwhile. Should the
+    /// connection be given up, the sink has what came before.
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
 
     /// Says that nothing more will be sent. Ready when what was sent is no longer this process's care: the peer has
     /// it, or the kernel will see to it.
@@ -131,19 +148,6 @@ pub struct Sent {
     pub sha256: Option<String>,
 }
 
-/// A content received.
-#[derive(Debug)]
-pub struct Received {
-    /// First byte at hand; of an empty content, when it was asked for.
-    pub first_byte: Moment,
-    /// Last byte at hand.
-    pub last_byte: Moment,
-    /// Longest time between two arrivals, if the sink watched them.
-    pub longest_gap: Option<Gap>,
-    /// Hex SHA-256, if asked for.
-    pub sha256: Option<String>,
-}
-
 /// The most streams one connection can have at once. Of transports with one, a workload opens several connections.
 pub fn streams_at_most(transport: &Transport) -> u32 {
     match transport.kind {
@@ -163,11 +167,11 @@ pub fn streams_at_most(transport: &Transport) -> u32 {
 pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
     let trusted = || certificate.context("the server's certificate is missing from the order to begin");
     Ok(match job.transport.kind {
-        TransportKind::Tcp => Arc::new(kernel::Dialer::new(tcp::Tcp::new(job))),
-        TransportKind::Tls => Arc::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?)),
-        TransportKind::Sctp => Arc::new(kernel::Dialer::new(sctp::Sctp::new(job)?)),
+        TransportKind::Tcp => Arc::new(kernel::Dialer::new(tcp::Tcp::new(job), job)),
+        TransportKind::Tls => Arc::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?, job)),
+        TransportKind::Sctp => Arc::new(kernel::Dialer::new(sctp::Sctp::new(job)?, job)),
         TransportKind::Quic => Arc::new(quic::Dialer::new(job, server, trusted()?)?),
-        TransportKind::Mptcp => Arc::new(kernel::Dialer::new(mptcp::Mptcp::new(job))),
+        TransportKind::Mptcp => Arc::new(kernel::Dialer::new(mptcp::Mptcp::new(job), job)),
     })
 }
 

@@ -13,9 +13,9 @@ use super::kernel::{ByteStream, Protocol};
 use super::socket::Socket;
 use super::tcp::{self, TcpStream};
 use super::{Report, mptcp_info};
-use crate::clock::Moment;
-use crate::content::{Reader, Sink};
+use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
+use crate::sink::Sink;
 
 /// MPTCP with a job's options.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl ByteStream for MptcpStream {
         self.stream.send_content(content)
     }
 
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         self.stream.receive_content(sink)
     }
 

@@ -4,7 +4,7 @@
 //! (see [`crate::clock`]).
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -12,21 +12,24 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, St
 use socket2::{Domain, Type};
 
 use super::identity::{self, Identity, SERVER_NAME};
-use super::quic_config::{self, NO_ERROR};
+use super::quic_config::{self, GIVEN_UP, NO_ERROR};
 use super::quic_session::Watched;
 use super::udp::Datagrams;
-use super::{Pending, Received, Report, Sent, socket};
+use super::{Pending, Report, Sent, socket};
 use crate::clock::{self, Moment};
-use crate::content::{Reader, Sink};
-use crate::job::{Job, Resume, Transport, TransportKind};
+use crate::content::Reader;
+use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
 use crate::record::{Settings, Stats};
+use crate::sink::SharedSink;
+use crate::topology;
 
 /// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
 const SEND_BLOCK_BYTES: usize = 64 << 10;
 
-/// The client's side: one UDP socket for all its connections.
+/// The client's side: one UDP socket for all its connections, until the host moves.
 pub struct Dialer {
-    endpoint: Endpoint,
+    job: Job,
+    endpoint: Mutex<Endpoint>,
     config: ClientConfig,
     options: Options,
 }
@@ -53,14 +56,13 @@ impl Dialer {
     /// # Errors
     /// Options quinn does not have.
     pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
-        let any = SocketAddr::new(unspecified(server), 0);
         let transport = Arc::new(quic_config::transport(job, server)?);
         let crypto = QuicClientConfig::try_from(identity::client_config(trusted, job.transport.resume)?)
             .context("choosing QUIC's ciphers")?;
         let mut config = ClientConfig::new(Arc::new(Watched(Arc::new(crypto))));
         config.transport_config(transport);
-        let (endpoint, options) = bind(job, any, None)?;
-        Ok(Self { endpoint, config, options })
+        let (endpoint, options) = bind(job, SocketAddr::new(home(job, server), 0), None)?;
+        Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), config, options })
     }
 }
 
@@ -69,17 +71,33 @@ impl super::Dialer for Dialer {
         Box::pin(async move {
             let attempt = || format!("connecting to {server} over quic");
             let start = Moment::now();
-            let connecting = self.endpoint.connect_with(self.config.clone(), server, SERVER_NAME);
+            let endpoint = self.endpoint.lock().expect("no holder panics").clone();
+            let connecting = endpoint.connect_with(self.config.clone(), server, SERVER_NAME);
             let connection = match connecting.with_context(attempt)?.into_0rtt() {
                 // The ticket that was left allows early data. Should the server not accept it, the streams say so.
                 Ok((connection, _)) => connection,
                 Err(connecting) => connecting.await.with_context(attempt)?,
             };
             let connected = Moment::now();
-            let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+            let options = self.options.clone();
             let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
             Ok(Box::new(connection) as Box<dyn super::Connection>)
         })
+    }
+
+    /// Another socket, bound to the new address, so that nothing goes by the old path that was not meant to. It takes over
+    /// what migrates (RFC 9000, section 9); else what is dialled later starts anew there, with the tickets that were left.
+    fn moved(&self, address: IpAddr) -> Result<()> {
+        let address = SocketAddr::new(address, 0);
+        let mut endpoint = self.endpoint.lock().expect("no holder panics");
+        match self.job.transport.reconnect {
+            Reconnect::New => *endpoint = bind(&self.job, address, None)?.0,
+            Reconnect::Migrate => {
+                let (socket, _) = datagrams(&self.job, address)?;
+                endpoint.rebind_abstract(socket).with_context(|| format!("migrating to {address} over quic"))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -126,19 +144,32 @@ impl super::Listener for Listener {
 }
 
 fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
+    let (socket, options) = datagrams(job, address)?;
+    let config = quic_config::endpoint(job, address.ip())?;
+    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(TokioRuntime));
+    if clock::is_virtual() {
+        clock::hold();
+    }
+    Ok((endpoint.with_context(|| format!("starting quic at {address}"))?, options))
+}
+
+/// A socket bound to the address. A client that moves may have lost its address when it hears of it.
+fn datagrams(job: &Job, address: SocketAddr) -> Result<(Arc<Datagrams>, Options)> {
     let attempt = || format!("binding {address} over quic");
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
     let socket = socket.with_context(attempt)?;
     socket::set_buffers(&socket, job.transport.buffer_bytes)?;
     let options = options(job, address.ip(), &socket)?;
-    socket.bind(&address.into()).with_context(attempt)?;
-    let config = quic_config::endpoint(job, address.ip())?;
-    let socket = Arc::new(Datagrams::new(socket.into()).with_context(attempt)?);
-    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(TokioRuntime));
-    if clock::is_virtual() {
-        clock::hold();
+    if job.timeline.roams() && address.is_ipv4() {
+        socket.set_freebind_v4(true).with_context(attempt)?;
     }
-    Ok((endpoint.with_context(attempt)?, options))
+    socket.bind(&address.into()).with_context(attempt)?;
+    Ok((Arc::new(Datagrams::new(socket.into()).with_context(attempt)?), options))
+}
+
+/// Where a client's socket is bound at first: a host that moves has to keep to the path it means.
+fn home(job: &Job, server: IpAddr) -> IpAddr {
+    if job.timeline.roams() { topology::client_address(0).into() } else { unspecified(server) }
 }
 
 /// A window is of use only as far as the UDP socket's buffer can hold it.
@@ -233,6 +264,14 @@ impl super::Connection for Connection {
         Ok(Report { settings, stats, resumed: *resumed.context("the QUIC handshake is not over")? })
     }
 
+    fn migrates(&self) -> bool {
+        self.options.transport.reconnect == Reconnect::Migrate && self.connection.handshake_data().is_some()
+    }
+
+    fn abandon(&self) {
+        self.connection.close(GIVEN_UP, b"");
+    }
+
     fn close(self: Box<Self>) -> Pending<'static, ()> {
         Box::pin(async move {
             self.connection.close(NO_ERROR, b"");
@@ -278,20 +317,16 @@ impl super::Stream for Stream {
         })
     }
 
-    fn receive_content(&mut self, mut sink: Sink) -> Pending<'_, Received> {
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
         Box::pin(async move {
-            let mut first_byte = None;
-            while let remaining @ 1.. = sink.remaining_bytes() {
+            let remaining_bytes = || sink.lock().expect("no holder panics").remaining_bytes();
+            while let remaining @ 1.. = remaining_bytes() {
                 let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
                 let chunk = self.receive.read_chunk(limit, true).await.context("receiving the content over quic")?;
                 let chunk = chunk.ok_or_else(|| anyhow!("the stream ended when {remaining} bytes were to come"))?;
-                first_byte.get_or_insert_with(Moment::now);
-                sink.take(&chunk.bytes)?;
+                sink.lock().expect("no holder panics").take(&chunk.bytes)?;
             }
-            let last_byte = Moment::now();
-            let first_byte = first_byte.unwrap_or(last_byte);
-            let longest_gap = sink.longest_gap();
-            Ok(Received { first_byte, last_byte, longest_gap, sha256: sink.into_sha256() })
+            Ok(())
         })
     }
 

@@ -13,6 +13,10 @@ use crate::job::Job;
 /// The application's code for an orderly close.
 pub const NO_ERROR: VarInt = VarInt::from_u32(0);
 
+/// The application's code for a connection that a client gives up because it has moved.
+#[allow(dead_code)]
+pub const GIVEN_UP: VarInt = VarInt::from_u32(1);
+
 /// Smallest datagram a QUIC path must carry (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
 

@@ -20,10 +20,11 @@ use super::sctp_inbox::Inbox;
 use super::sctp_multihoming::Addresses;
 use super::sctp_order::{PLACE_BYTES, Reassembly, placed};
 use super::socket::{self, Socket};
-use crate::clock::{self, Moment};
-use crate::content::{Reader, Sink};
+use crate::clock;
+use crate::content::Reader;
 use crate::job::{Job, Resume, SctpOptions, Transport, TransportKind};
 use crate::record::{Settings, Stats};
+use crate::sink::Sink;
 
 /// Congestion control as RFC 9260, section 7, has it: the only one of the kernel's SCTP.
 const CONGESTION: &str = "rfc9260";
@@ -255,16 +256,14 @@ impl ByteStream for SctpStream {
         Ok(())
     }
 
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
-        let mut first_byte = None;
         while let remaining @ 1.. = sink.remaining_bytes() {
             let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
             let received = self.receive_some(&mut block[..length])?;
-            first_byte.get_or_insert_with(Moment::now);
             sink.take(&block[..received])?;
         }
-        first_byte.context("there was no content to receive")
+        Ok(())
     }
 
     fn report(&self) -> Result<Report> {

@@ -15,10 +15,10 @@ use super::Report;
 use super::kernel::{ByteStream, Protocol};
 use super::socket::Socket;
 use super::tcp_info::TcpInfo;
-use crate::clock::Moment;
-use crate::content::{Reader, Sink};
+use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::record::Settings;
+use crate::sink::Sink;
 
 /// Bytes hashed at once.
 const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
@@ -112,14 +112,12 @@ impl ByteStream for TcpStream {
     }
 
     /// `MSG_WAITALL` and not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         let mut first = [0];
         self.socket.receive_exact(&mut first)?;
-        let first_byte = Moment::now();
         sink.take(&first)?;
         if sink.watches_arrivals() {
-            receive_as_it_comes(&self.socket, sink)?;
-            return Ok(first_byte);
+            return receive_as_it_comes(&self.socket, sink);
         }
         let mut block = match sink.discards() {
             true => Vec::new(),
@@ -137,7 +135,7 @@ impl ByteStream for TcpStream {
                 sink.take(&block[..length])?;
             }
         }
-        Ok(first_byte)
+        Ok(())
     }
 
     fn report(&self) -> Result<Report> {

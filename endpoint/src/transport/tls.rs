@@ -21,9 +21,9 @@ use super::identity::{self, Identity, SERVER_NAME};
 use super::kernel::{ByteStream, Protocol};
 use super::socket::{SEND_BLOCK_BYTES, Socket};
 use super::tcp::{self, Tcp};
-use crate::clock::Moment;
-use crate::content::{Reader, Sink};
+use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
+use crate::sink::Sink;
 
 /// Early data a connection may bring: far more than requests.
 const EARLY_DATA_BYTES: u32 = 16 << 10;
@@ -278,18 +278,16 @@ impl ByteStream for TlsStream {
         Ok(())
     }
 
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<Moment> {
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         self.client_handshake()?;
-        let mut first_byte = None;
         while let remaining @ 1.. = sink.remaining_bytes() {
             self.with_plaintext(|plaintext| {
-                first_byte.get_or_insert_with(Moment::now);
                 let length = remaining.min(plaintext.len() as u64) as usize;
                 sink.take(&plaintext[..length])?;
                 Ok(length)
             })?;
         }
-        first_byte.context("there was no content to receive")
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -21,12 +21,13 @@ use tokio::task::JoinSet;
 
 use self::request::{REQUEST_BYTES, Request};
 use super::layout::Layout;
-use super::{Run, connection_record};
+use super::{Moves, Run, connection_record};
 use crate::clock::Moment;
-use crate::content::{Gap, Reader, Sink};
+use crate::content::Reader;
 use crate::job::{self, Dial, Heading};
 use crate::record::{Record, Side};
-use crate::transport::{Connection, Dialer, Received, Stream};
+use crate::sink::{Gap, Received, Sink};
+use crate::transport::{Connection, Dialer, Stream};
 
 /// ASCII's ACK.
 const CONFIRMATION: u8 = 0x06;
@@ -35,7 +36,12 @@ const CONFIRMATION: u8 = 0x06;
 ///
 /// # Errors
 /// Whatever kept the content from arriving.
-pub async fn drive(run: &Arc<Run>, asked: &job::Bulk, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
+pub async fn drive(
+    run: &Arc<Run>,
+    asked: &job::Bulk,
+    dialer: &Arc<dyn Dialer>,
+    _moves: watch::Receiver<Moves>,
+) -> Result<Vec<Record>> {
     let bulk = Bulk::of(run, asked, Side::Client);
     let mut records = Vec::new();
     for transfer in 0..asked.transfers {
@@ -69,7 +75,8 @@ pub async fn serve(
     let first = served.first().context("the client closed the connection without asking for anything")?;
     let (transfer, index) = (first.transfer, bulk.layout.connection(first.transfer, first.first_chunk));
     // Asked now: an SCTP association has nothing left to say once its peer has shut it down.
-    let mut records = vec![connection_record(run, Side::Server, index, transfer, &*connection, connection.report()?)];
+    let mut records =
+        vec![connection_record(run, Side::Server, index, transfer, false, &*connection, connection.report()?)];
     for lane in served {
         ensure!(lane.transfer == transfer, "one connection was asked for transfers {transfer} and {}", lane.transfer);
         records.extend(lane.records);
@@ -177,7 +184,8 @@ impl Bulk {
         carried.sort_by_key(|(lane, _)| *lane);
         let index = self.layout.connection(transfer, number * self.layout.streams);
         let report = connection.report()?;
-        let mut records = vec![connection_record(&self.run, Side::Client, index, transfer, &*connection, report)];
+        let mut records =
+            vec![connection_record(&self.run, Side::Client, index, transfer, false, &*connection, report)];
         records.extend(carried.into_iter().flat_map(|(_, records)| records));
         connection.close().await?;
         Ok((number, records))
@@ -229,8 +237,10 @@ impl Bulk {
                 self.agree(stream, transfer, chunk, lane).await?;
             }
             let sink = Sink::new(self.layout.part(chunk).length_bytes, self.asked.verify)
-                .watching_arrivals(!self.run.job.timeline.is_empty());
-            let received = stream.receive_content(sink).await.context("receiving the content")?;
+                .watching_arrivals(self.run.watched_flow())
+                .shared();
+            stream.receive_content(sink.clone()).await.context("receiving the content")?;
+            let received = sink.lock().expect("no holder panics").received()?;
             stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
             let Received { first_byte, last_byte, longest_gap, sha256 } = received;
             records.push(self.record(stream, (transfer, chunk), first_byte, last_byte, sha256, longest_gap));

@@ -3,14 +3,17 @@
 mod bulk;
 pub mod layout;
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use tokio::sync::watch;
 
+use crate::flow::SharedFlow;
 use crate::job::{Job, Workload};
 use crate::record::{Record, Side};
+use crate::sink::WatchedFlow;
 use crate::transport::{Connection, Dialer, Report};
 
 /// What both sides know of the run.
@@ -22,15 +25,43 @@ pub struct Run {
     pub epoch_ns: u64,
     /// Where the server listens.
     pub server: SocketAddr,
+    /// What this side receives, over time.
+    pub flow: SharedFlow,
+}
+
+impl Run {
+    /// Where sinks note what comes, in a run whose records tell of it.
+    pub fn watched_flow(&self) -> Option<WatchedFlow> {
+        let is_told = !self.job.timeline.is_empty() || matches!(self.job.workload, Workload::Stream(_));
+        is_told.then(|| WatchedFlow { flow: self.flow.clone(), epoch_ns: self.epoch_ns })
+    }
+}
+
+/// The client's moves between paths until now, for workloads to wait on. What they dial after having seen a move leaves
+/// from the new address; connections that do not migrate are theirs to give up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// How many.
+    pub count: u32,
+}
+
+/// What the work comes to, or none if the client moves first.
+#[allow(dead_code)]
+pub async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        result = work => Some(result),
+        Ok(()) = moves.changed() => None,
+    }
 }
 
 /// The client's part. Gives its records.
 ///
 /// # Errors
 /// Whatever kept the workload from being done in full.
-pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
+pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>, moves: watch::Receiver<Moves>) -> Result<Vec<Record>> {
     match &run.job.workload {
-        Workload::Bulk(asked) => bulk::drive(run, asked, dialer).await,
+        Workload::Bulk(asked) => bulk::drive(run, asked, dialer, moves).await,
         Workload::Stream(_) => bail!("this endpoint has no player"),
     }
 }
@@ -56,6 +87,7 @@ fn connection_record(
     side: Side,
     index: u32,
     transfer: u32,
+    abandoned: bool,
     connection: &dyn Connection,
     report: Report,
 ) -> Record {
@@ -63,7 +95,7 @@ fn connection_record(
         side,
         connection: index,
         transfer,
-        abandoned: false,
+        abandoned,
         resumed: report.resumed,
         start_ns: connection.start().since(run.epoch_ns),
         connected_ns: connection.connected().since(run.epoch_ns),

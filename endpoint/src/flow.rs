@@ -1,0 +1,148 @@
+//! When content came, over a whole run: goodput, and how long a client that moves went without. Pure.
+
+use std::sync::{Arc, Mutex};
+
+use crate::record::Record;
+
+/// Shared by all that receive.
+pub type SharedFlow = Arc<Mutex<Flow>>;
+
+/// Most steps of a goodput record.
+const STEPS_MAX: usize = 2000;
+
+/// The width of a step to begin with. It doubles whenever there would be too many.
+const FIRST_STEP_NS: u64 = 10_000_000;
+
+/// The arrivals of one end in one run, all times since its epoch.
+#[derive(Debug)]
+pub struct Flow {
+    step_ns: u64,
+    /// Bytes of each step, up to the last with any.
+    bytes: Vec<u64>,
+    last_arrival_ns: Option<u64>,
+    handovers: Vec<Handover>,
+}
+
+/// From one move of the client to the next.
+#[derive(Debug)]
+struct Handover {
+    at_ns: u64,
+    path: u32,
+    longest: Option<Gap>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    start_ns: u64,
+    length_ns: u64,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        Self { step_ns: FIRST_STEP_NS, bytes: Vec::new(), last_arrival_ns: None, handovers: Vec::new() }
+    }
+}
+
+impl Flow {
+    /// New content came, after a time without. In order of time.
+    pub fn note(&mut self, at_ns: u64, bytes: u64) {
+        let last_ns = self.last_arrival_ns;
+        self.count(at_ns, bytes);
+        if let (Some(start_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
+            let length_ns = at_ns.saturating_sub(start_ns);
+            if handover.longest.is_none_or(|longest| length_ns > longest.length_ns) {
+                handover.longest = Some(Gap { start_ns, length_ns });
+            }
+        }
+    }
+
+    /// More content came, the last of it now, with no time without since the last arrival.
+    pub fn count(&mut self, at_ns: u64, bytes: u64) {
+        while at_ns / self.step_ns >= STEPS_MAX as u64 {
+            self.bytes = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
+            self.step_ns *= 2;
+        }
+        let step = (at_ns / self.step_ns) as usize;
+        if self.bytes.len() <= step {
+            self.bytes.resize(step + 1, 0);
+        }
+        self.bytes[step] += bytes;
+        self.last_arrival_ns = Some(at_ns);
+    }
+
+    /// The client was told of its address on this path.
+    pub fn moved(&mut self, at_ns: u64, path: u32) {
+        self.handovers.push(Handover { at_ns, path, longest: None });
+    }
+
+    /// What there is to tell: each handover, and the goodput if anything came.
+    pub fn records(&self) -> Vec<Record> {
+        let handovers = self.handovers.iter().map(|handover| Record::Handover {
+            at_ns: handover.at_ns,
+            path: handover.path,
+            longest_gap_ns: handover.longest.map(|gap| gap.length_ns),
+            longest_gap_at_ns: handover.longest.map(|gap| gap.start_ns),
+        });
+        let goodput = Record::Goodput { step_ns: self.step_ns, bytes: self.bytes.clone() };
+        handovers.chain((!self.bytes.is_empty()).then_some(goodput)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn handover(at_ms: u64, path: u32, gap_ms: Option<(u64, u64)>) -> Record {
+        Record::Handover {
+            at_ns: at_ms * MS,
+            path,
+            longest_gap_ns: gap_ms.map(|(_, length_ms)| length_ms * MS),
+            longest_gap_at_ns: gap_ms.map(|(start_ms, _)| start_ms * MS),
+        }
+    }
+
+    #[test]
+    fn a_gap_belongs_to_the_last_handover_before_its_end() {
+        let mut flow = Flow::default();
+        flow.moved(5 * MS, 1);
+        [10, 70].into_iter().for_each(|ms| flow.note(ms * MS, 1));
+        flow.moved(80 * MS, 0);
+        flow.moved(90 * MS, 1);
+        // 30 ms, 5 ms, and 30 ms again: of equal ones the first counts.
+        [100, 105, 135].into_iter().for_each(|ms| flow.note(ms * MS, 1));
+        let expected = [handover(5, 1, Some((10, 60))), handover(80, 0, None), handover(90, 1, Some((70, 30)))];
+        assert_eq!(flow.records()[..3], expected);
+    }
+
+    #[test]
+    fn what_came_without_a_pause_is_no_gap() {
+        let mut flow = Flow::default();
+        flow.moved(0, 1);
+        flow.note(10 * MS, 1);
+        flow.count(30 * MS, 5);
+        flow.note(33 * MS, 1);
+        assert_eq!(flow.records()[0], handover(0, 1, Some((30, 3))));
+    }
+
+    #[test]
+    fn goodput_counts_every_byte_in_its_step() {
+        let mut flow = Flow::default();
+        assert_eq!(flow.records(), []);
+        for (at_ms, bytes) in [(0, 1), (9, 2), (10, 4), (35, 8)] {
+            flow.note(at_ms * MS, bytes);
+        }
+        assert_eq!(flow.records(), [Record::Goodput { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] }]);
+    }
+
+    #[test]
+    fn steps_double_before_there_are_too_many() {
+        let mut flow = Flow::default();
+        let last_ms = 10 * STEPS_MAX as u64 * 5;
+        (0..last_ms).step_by(10).for_each(|ms| flow.note(ms * MS, 1));
+        let Record::Goodput { step_ns, bytes } = &flow.records()[0] else { panic!("no goodput") };
+        assert_eq!((*step_ns, bytes.len(), bytes.iter().sum::<u64>()), (80 * MS, 1250, last_ms / 10));
+        assert!(bytes.iter().all(|&each| each == 8));
+    }
+}

@@ -1,0 +1,254 @@
+//! What becomes of content at the receiver.
+
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, Result, ensure};
+use ring::digest::Context as Hasher;
+
+use crate::clock::Moment;
+use crate::content::{hex_digest, new_hasher};
+use crate::flow::SharedFlow;
+
+/// A sink that outlives the connection which fills it, so that another can go on where that one was given up.
+pub type SharedSink = Arc<Mutex<Sink>>;
+
+/// Takes what is received: hashes it if asked to, else only counts.
+pub struct Sink {
+    size_bytes: u64,
+    remaining_bytes: u64,
+    hasher: Option<Hasher>,
+    first_byte: Option<Moment>,
+    last_byte: Option<Moment>,
+    arrivals: Option<Arrivals>,
+}
+
+/// A content that has been received.
+#[derive(Debug)]
+pub struct Received {
+    /// First byte at hand; of an empty content, when it was expected.
+    pub first_byte: Moment,
+    /// Last byte at hand.
+    pub last_byte: Moment,
+    /// Longest time between two arrivals, if the sink watched them.
+    pub longest_gap: Option<Gap>,
+    /// Hex SHA-256, if asked for.
+    pub sha256: Option<String>,
+}
+
+impl Sink {
+    /// For content of this many bytes, which the peer is about to be asked for.
+    pub fn new(size_bytes: u64, verify: bool) -> Self {
+        let empty = (size_bytes == 0).then(Moment::now);
+        Self {
+            size_bytes,
+            remaining_bytes: size_bytes,
+            hasher: verify.then(new_hasher),
+            first_byte: empty,
+            last_byte: empty,
+            arrivals: None,
+        }
+    }
+
+    /// Looks for the longest time without new content, and notes what comes in the run's flow too, if there is one: then
+    /// bytes are to be taken as they come.
+    pub fn watching_arrivals(mut self, flow: Option<WatchedFlow>) -> Self {
+        self.arrivals = flow.map(|flow| Arrivals { flow, last: None, longest: None });
+        self
+    }
+
+    /// To be filled by connections, one after the other.
+    pub fn shared(self) -> SharedSink {
+        Arc::new(Mutex::new(self))
+    }
+
+    /// Whether bytes are to be taken as they come, rather than many at once.
+    pub fn watches_arrivals(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
+    /// Bytes that have come.
+    #[allow(dead_code)]
+    pub fn position_bytes(&self) -> u64 {
+        self.size_bytes - self.remaining_bytes
+    }
+
+    /// Bytes still to come.
+    pub fn remaining_bytes(&self) -> u64 {
+        self.remaining_bytes
+    }
+
+    /// Whether nobody looks at the bytes, so that the kernel may throw them away uncopied ([`Self::skip`]).
+    pub fn discards(&self) -> bool {
+        self.hasher.is_none()
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// More bytes than were announced.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hash(bytes);
+        self.skip(bytes.len() as u64)
+    }
+
+    /// Counts bytes that came but were not kept.
+    ///
+    /// # Errors
+    /// More bytes than were announced.
+    pub fn skip(&mut self, bytes: u64) -> Result<()> {
+        ensure!(bytes <= self.remaining_bytes, "the peer sent more content than it was asked for");
+        self.remaining_bytes -= bytes;
+        let needs_time = self.first_byte.is_none() || self.remaining_bytes == 0 || self.arrivals.is_some();
+        if needs_time && bytes > 0 {
+            self.note(Moment::now(), bytes);
+        }
+        Ok(())
+    }
+
+    fn hash(&mut self, bytes: &[u8]) {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(bytes);
+        }
+    }
+
+    fn note(&mut self, now: Moment, bytes: u64) {
+        self.first_byte.get_or_insert(now);
+        self.last_byte = Some(now);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.note(now, bytes);
+        }
+    }
+
+    /// What is to be said of a content that is all there.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn received(&self) -> Result<Received> {
+        ensure!(self.remaining_bytes == 0, "{} bytes of the content have not come", self.remaining_bytes);
+        Ok(Received {
+            first_byte: self.first_byte.context("nothing has come")?,
+            last_byte: self.last_byte.context("nothing has come")?,
+            longest_gap: self.arrivals.as_ref().and_then(|arrivals| arrivals.longest),
+            sha256: self.hasher.clone().map(hex_digest),
+        })
+    }
+}
+
+/// A run's flow, and what its times are counted from.
+#[derive(Debug, Clone)]
+pub struct WatchedFlow {
+    /// Shared by all sinks of the run.
+    pub flow: SharedFlow,
+    /// In nanoseconds of `CLOCK_MONOTONIC`.
+    pub epoch_ns: u64,
+}
+
+/// A time without new content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The last arrival before it.
+    pub start: Moment,
+    /// Until the next arrival.
+    pub length_ns: u64,
+}
+
+/// When content came.
+#[derive(Debug)]
+struct Arrivals {
+    flow: WatchedFlow,
+    last: Option<Moment>,
+    longest: Option<Gap>,
+}
+
+impl Arrivals {
+    /// Of gaps of equal length the first counts.
+    fn note(&mut self, now: Moment, bytes: u64) {
+        let WatchedFlow { flow, epoch_ns } = &self.flow;
+        flow.lock().expect("no holder panics").note(now.since(*epoch_ns), bytes);
+        if let Some(start) = self.last.replace(now) {
+            let length_ns = now.since(start.since(0));
+            if self.longest.is_none_or(|longest| length_ns > longest.length_ns) {
+                self.longest = Some(Gap { start, length_ns });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Part, Reader};
+    use crate::job::Content;
+    use crate::record::Record;
+
+    fn flow() -> WatchedFlow {
+        WatchedFlow { flow: SharedFlow::default(), epoch_ns: 0 }
+    }
+
+    #[test]
+    fn the_first_of_the_longest_gaps_is_told() {
+        let moment = |ms: u64| Moment::after(ms * 1_000_000);
+        let mut arrivals = Arrivals { flow: flow(), last: None, longest: None };
+        arrivals.note(moment(5), 1);
+        assert_eq!(arrivals.longest, None, "one arrival is no gap");
+        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.note(moment(ms), 1));
+        assert_eq!(arrivals.longest, Some(Gap { start: moment(6), length_ns: 3_000_000 }));
+    }
+
+    #[test]
+    fn a_sink_watches_only_when_asked_to() {
+        let gap = |flow| {
+            let mut sink = Sink::new(2, false).watching_arrivals(flow);
+            sink.skip(1).unwrap();
+            sink.skip(1).unwrap();
+            sink.received().unwrap().longest_gap
+        };
+        assert!(gap(Some(flow())).is_some());
+        assert_eq!(gap(None), None);
+    }
+
+    #[test]
+    fn sinks_of_a_run_note_what_comes_in_one_flow() {
+        let flow = flow();
+        for bytes in [3, 4] {
+            Sink::new(bytes, false).watching_arrivals(Some(flow.clone())).skip(bytes).unwrap();
+        }
+        let records = flow.flow.lock().unwrap().records();
+        assert!(matches!(&records[..], [Record::Goodput { bytes, .. }] if bytes.iter().sum::<u64>() == 7));
+    }
+
+    #[test]
+    fn a_sink_hashes_as_the_reader_does_whoever_fills_it() {
+        let content = Content::Seeded { seed: 3, size_bytes: 999 };
+        let mut reader = Reader::open(&content, Part { offset_bytes: 0, length_bytes: 999 }, true).unwrap();
+        let mut buffer = [0; 999];
+        let bytes = reader.read(&mut buffer).unwrap().to_vec();
+        let sink = Sink::new(999, true).shared();
+        for chunk in bytes.chunks(33) {
+            sink.lock().unwrap().take(chunk).unwrap();
+        }
+        let sink = sink.lock().unwrap();
+        assert_eq!((sink.position_bytes(), sink.remaining_bytes()), (999, 0));
+        assert_eq!(sink.received().unwrap().sha256, reader.into_sha256());
+    }
+
+    #[test]
+    fn sha256_is_the_standard_one() {
+        // FIPS 180-2, appendix B.1.
+        let mut sink = Sink::new(3, true);
+        assert!(sink.received().is_err(), "nothing has come yet");
+        sink.take(b"abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sink.received().unwrap().sha256.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn more_than_announced_is_refused() {
+        assert!(Sink::new(2, false).take(b"abc").is_err());
+    }
+
+    #[test]
+    fn an_empty_content_is_there_at_once() {
+        assert!(Sink::new(0, true).received().is_ok());
+    }
+}
