@@ -14,14 +14,16 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from netwarp import job, record
-from netwarp.conditions import LimitsSection, WorkloadSection
+from netwarp.conditions import LimitsSection
 from netwarp.diagnose import describe_type
 from netwarp.metrics import METRICS
-from netwarp.paths import PathSection, TimelineEntry
+from netwarp.paths import PathSection
 from netwarp.questions import Claim, Figure
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
+from netwarp.timeline import HandoversSection, OutagesSection, RedrawSection, TimelineEntry
 from netwarp.transport import TransportSection
+from netwarp.workload import WorkloadSection
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstrings instead. -->"
@@ -30,6 +32,9 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "Top level": StudyFile,
     "`[path]`": PathSection,
     "`[[path.timeline]]`": TimelineEntry,
+    "`[path.handovers]`": HandoversSection,
+    "`[path.outages]`": OutagesSection,
+    "`[path.redraw]`": RedrawSection,
     "`[transport]`": TransportSection,
     "`[workload]`": WorkloadSection,
     "`[limits]`": LimitsSection,
@@ -69,13 +74,13 @@ JOB_MODELS: tuple[type[BaseModel], ...] = (
     job.TcpOptions,
     job.SctpOptions,
     job.Bulk,
-    job.Seeded,
-    job.FileContent,
     job.Stream,
     job.Quality,
     job.DelayRule,
     job.ThroughputRule,
     job.BolaRule,
+    job.Seeded,
+    job.FileContent,
     job.Timeline,
     job.Event,
     job.Outage,

@@ -266,3 +266,20 @@ def bulk(job: Job) -> Bulk:
     if not isinstance(job.workload, Bulk):
         raise TypeError(f"{job.run} is not bulk")
     return job.workload
+
+
+def tables(transport: Any, /, **sections: Any) -> dict[str, Any]:
+    """Make a study of one transport."""
+    return {
+        "title": "t",
+        "replicates": 1,
+        "path": {"rtt": "100ms", "rate": "50mbit"},
+        "workload": {"size": "10MB"},
+        "factors": {"transport": [transport]},
+        **sections,
+    }
+
+
+def job_of(transport: Any, /, **sections: Any) -> Job:
+    """Plan its one run."""
+    return plan_study(study_from_mapping(tables(transport, **sections)))[0].job

@@ -8,32 +8,14 @@ import pytest
 
 from netwarp.compare import study_from_compare
 from netwarp.errors import StudyError
-from netwarp.job import Job
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
 from netwarp.treatment import equal_treatment
-from support import bulk
+from support import bulk, job_of, tables
 
 SECOND = {"rtt": "100ms", "rate": "50mbit", "second": {"rtt": "30ms"}}
 OUTAGE = {"at": "2s", "change": "outage"}
 RESTORE = {"at": "4s", "change": "restore"}
-
-
-def tables(transport: Any, /, **sections: Any) -> dict[str, Any]:
-    """Make a study of one transport."""
-    return {
-        "title": "t",
-        "replicates": 1,
-        "path": {"rtt": "100ms", "rate": "50mbit"},
-        "workload": {"size": "10MB"},
-        "factors": {"transport": [transport]},
-        **sections,
-    }
-
-
-def job_of(transport: Any, /, **sections: Any) -> Job:
-    """Plan its one run."""
-    return plan_study(study_from_mapping(tables(transport, **sections)))[0].job
 
 
 def test_what_is_not_given_is_one_chunk_one_transfer_and_todays_stacks() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from netwarp.fields import KeyValueError
-from netwarp.job import SctpOptions, TcpOptions, TransportKind
+from netwarp.job import Reconnect, SctpOptions, TcpOptions, TransportKind
 from netwarp.transport import (
     CONGESTION,
     DEFAULT_CONGESTION,
@@ -65,6 +65,11 @@ _NOTHING_TO_RESUME: Mapping[tuple[TransportKind, str], tuple[str, str]] = {
     ("mptcp", "1rtt"): ("TCP has no session tickets", ""),
     ("mptcp", "0rtt"): ("Fast Open is not offered with Multipath TCP here", ""),
 }
+_CANNOT_RECONNECT: Mapping[tuple[TransportKind, str], str] = {
+    ("tcp", "migrate"): "a TCP connection is its two addresses (RFC 9293, section 3.4)",
+    ("tls", "migrate"): "the TCP connection below TLS is its two addresses (RFC 9293, section 3.4)",
+    ("mptcp", "new"): "a Multipath TCP connection goes on over its other subflows by itself",
+}
 
 
 class CellTransport(TransportOptions):
@@ -120,6 +125,19 @@ class CellTransport(TransportOptions):
                 self.resume,
                 reason,
                 f"{hint}set it per transport, such as in [transport.tls]",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_impossible_reconnections(self) -> Self:
+        reason = _CANNOT_RECONNECT.get((self.kind, self.reconnect or ""))
+        if reason is not None:
+            raise KeyValueError(
+                "reconnect",
+                self.reconnect,
+                reason,
+                "set it per transport, such as in [transport.quic], or in the levels of transport:"
+                ' { kind = "quic", reconnect = "migrate", label = "quic-migrate" }',
             )
         return self
 
@@ -205,6 +223,11 @@ class CellTransport(TransportOptions):
         # A message is at least one chunk: messages this small make chunks this small.
         smallest_bytes = min(chosen.max_message_bytes, self.mss_bytes)
         return chosen.model_copy(update={"max_message_bytes": smallest_bytes})
+
+    @property
+    def resolved_reconnect(self) -> Reconnect:
+        """What becomes of connections when the client moves."""
+        return "migrate" if self.kind == "mptcp" else self.reconnect or "new"
 
     @property
     def multiplexes(self) -> bool:

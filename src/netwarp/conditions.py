@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from functools import cached_property
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from netwarp import job as wire
 from netwarp.cell_transport import CellTransport
-from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
-from netwarp.job import Heading
+from netwarp.fields import KeyValueError, Kind, Section
+from netwarp.job import Reconnect
 from netwarp.path import SinglePath
 from netwarp.paths import PathSection
 from netwarp.transport import HEADER_BYTES, QUIC_MIN_PAYLOAD_BYTES
+from netwarp.units import NS_PER_S
+from netwarp.workload import WorkloadSection
 
 Seconds = Annotated[
     int, Field(ge=1, le=10**9, strict=True), Kind("a whole number of seconds, at least 1")
 ]
-Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
-ChunkCount = Annotated[int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")]
-
-
-class WorkloadSection(Section):
-    """What travels."""
-
-    kind: Literal["bulk"] = "bulk"
-    """`bulk`: one file, as fast as it goes."""
-    size_bytes: SizeBytes | None = Field(default=None, alias="size")
-    """How many bytes to send, made from the seed. Either this or `file`."""
-    file: str | None = None
-    """A file to send; a relative path starts at the study file."""
-    direction: Heading = "down"
-    """`down` sends from server to client, `up` from client to server."""
-    verify: bool = True
-    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
-    chunks: ChunkCount | None = None
-    """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
-    one connection (`quic`; `sctp` with several streams, counted round). Default: 1, and for `sctp`
-    as many as its streams."""
-    dial: Literal["sequential", "parallel"] = "sequential"
-    """How the connections are opened: each when the one before is connected, or all at once."""
-    transfers: Count = 1
-    """How often the content is sent in a run, on new connections each time. Metrics are those of
-    the last transfer, which may resume what the first one left."""
-
-    @model_validator(mode="after")
-    def _one_content(self) -> Self:
-        if (self.size_bytes is None) == (self.file is None):
-            found = "both are given" if self.file is not None else "neither is given"
-            raise KeyValueError(
-                "size", None, f"of size and file, {found}", 'give one, such as size = "10MB"'
-            )
-        return self
 
 
 class LimitsSection(Section):
@@ -72,9 +41,29 @@ class Conditions(Section):
 
     @property
     def paths(self) -> tuple[SinglePath, ...]:
-        """The paths, the first one first."""
-        second = self.path.second
-        return (self.path,) if second is None else (self.path, second)
+        """The paths, the first one first; a client that never moves has no other access point."""
+        stays = self.path.may_roam and not self.roams
+        return self.path.all_paths[:1] if stays else self.path.all_paths
+
+    @cached_property
+    def events(self) -> tuple[wire.Event, ...]:
+        """What happens before the run is given up; nothing on a path that is not there."""
+        end_ns = self.limits.virtual_s * NS_PER_S
+        before = [event for event in self.path.events if event.at_ns <= end_ns]
+        moves = any(isinstance(event.change, wire.Attach | wire.Detach) for event in before)
+        if self.path.may_roam and not moves:
+            before = [event for event in before if event.path == 0]
+        return tuple(before)
+
+    @property
+    def roams(self) -> bool:
+        """Whether the client moves between the paths."""
+        return any(isinstance(event.change, wire.Attach | wire.Detach) for event in self.events)
+
+    @property
+    def reconnect(self) -> Reconnect:
+        """What becomes of connections when the client moves; all the same when it never does."""
+        return self.transport.resolved_reconnect if self.roams else "new"
 
     @property
     def chunks(self) -> int:
@@ -85,17 +74,26 @@ class Conditions(Section):
     @property
     def connections(self) -> int:
         """Connections of each transfer."""
-        return 1 if self.transport.multiplexes else self.chunks
+        return 1 if self.transport.multiplexes or self.workload.kind == "stream" else self.chunks
 
     @model_validator(mode="after")
     def _packets_fit_the_path(self) -> Self:
-        for key, path in zip(("path", "path.second"), self.paths, strict=False):
+        for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
             _refuse_misfit(self.transport, path.mtu_bytes, key)
         return self
 
     @model_validator(mode="after")
     def _paths_fit_the_transport(self) -> Self:
         transport, second = self.transport, self.path.second
+        if self.path.may_roam:
+            if transport.multihomed:
+                raise KeyValueError(
+                    "transport.multihomed",
+                    None,
+                    "a client that moves has one address at a time",
+                    'drop it, and choose reconnect = "migrate" to keep its associations',
+                )
+            return self
         if transport.uses_two_paths and second is None:
             key = "transport.kind" if transport.kind == "mptcp" else "transport.multihomed"
             raise KeyValueError(
@@ -108,8 +106,44 @@ class Conditions(Section):
                 "path.second",
                 None,
                 f"{name} uses one path only",
-                "drop it, or choose mptcp or sctp with multihomed = true",
+                "drop it, choose mptcp or sctp with multihomed = true, or give [path.handovers]",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _reconnections_are_possible(self) -> Self:
+        transport = self.transport
+        if transport.reconnect is not None and not self.path.may_roam:
+            raise KeyValueError(
+                "transport.reconnect",
+                transport.reconnect,
+                "the client never moves",
+                "give [path.handovers], or drop it",
+            )
+        if (
+            self.path.may_roam
+            and transport.resolved_reconnect == "new"
+            and self.workload.direction == "up"
+        ):
+            raise KeyValueError(
+                "workload.direction",
+                "up",
+                "over a new connection a content goes on at the byte reached, which only its"
+                " receiver knows and a dialling sender would have to be told",
+                'send it down, or choose reconnect = "migrate" where the transport can',
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _entries_come_in_time(self) -> Self:
+        for index, entry in enumerate(self.path.timeline):
+            if entry.at_ns > self.limits.virtual_s * NS_PER_S:
+                raise KeyValueError(
+                    f"path.timeline.{index}.at",
+                    None,
+                    f"the run is given up after {self.limits.virtual_s}s",
+                    "choose an earlier time, or raise limits.virtual_s",
+                )
         return self
 
     @model_validator(mode="after")
@@ -122,12 +156,13 @@ class Conditions(Section):
                 f"a content of {workload.size_bytes} bytes has no {self.chunks} parts",
                 "choose fewer chunks or a larger size",
             )
-        if self.transport.resume != "none" and workload.transfers == 1:
+        once = workload.transfers == 1 and not self.path.may_roam
+        if self.transport.resume != "none" and once:
             raise KeyValueError(
                 "transport.resume",
                 self.transport.resume,
                 "the run's only transfer has nothing to resume",
-                "set workload.transfers = 2",
+                "set workload.transfers = 2, or let the client move with [path.handovers]",
             )
         return self
 

@@ -11,14 +11,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netwarp.conditions import Conditions, LimitsSection, WorkloadSection
+from netwarp.conditions import Conditions, LimitsSection
 from netwarp.diagnose import Display, did_you_mean, keys_of, study_error
 from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError, Section
+from netwarp.job import Heading
 from netwarp.path import SinglePath
 from netwarp.paths import PathSection
-from netwarp.sizing import buffer_bytes, limit_packets
+from netwarp.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
+from netwarp.timeline import HandoversSection, OutagesSection, RedrawSection
 from netwarp.transport import KINDS, TransportOptions, TransportSection, merge_transport
+from netwarp.workload import WorkloadSection
 
 SECTIONS: Mapping[str, type[Section]] = {
     "path": PathSection,
@@ -26,6 +29,15 @@ SECTIONS: Mapping[str, type[Section]] = {
     "workload": WorkloadSection,
     "limits": LimitsSection,
 }
+NESTED: Mapping[str, type[Section]] = {
+    "path.second": SinglePath,
+    "path.second.redraw": RedrawSection,
+    "path.redraw": RedrawSection,
+    "path.handovers": HandoversSection,
+    "path.outages": OutagesSection,
+}
+"""Tables in a section whose keys can vary as well."""
+HEADINGS: tuple[Heading, ...] = ("down", "up")
 MOST_CELLS = 100_000
 
 
@@ -133,13 +145,13 @@ def _refuse_unknown_factor(key: str, shown: str, file: str) -> None:
     if key == "transport":
         return
     section, _, name = key.partition(".")
-    tables: dict[str, type[Section]] = {**SECTIONS, "path.second": SinglePath}
     known = [
-        f"{section}.{option}"
-        for section, model in tables.items()
+        f"{table}.{option}"
+        for table, model in {**SECTIONS, **NESTED}.items()
         for option in keys_of(model)
-        if section != "limits" and option not in (*KINDS, "kind", "second", "timeline")
+        if table != "limits" and option not in (*KINDS, "kind", "timeline")
     ]
+    known = [option for option in known if option not in NESTED]
     if section == "transport" and name.split(".")[0] in KINDS:
         remedy = 'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]'
         raise StudyError(
@@ -233,8 +245,9 @@ def _conditions(
     try:
         conditions = Conditions.model_validate(tables)
         for index in range(len(conditions.paths)):
-            limit_packets(conditions, "down", index)
-            limit_packets(conditions, "up", index)
+            for heading in HEADINGS:
+                limit_packets(conditions, heading, index)
+                shaper_queue_bytes(conditions, heading, index)
         buffer_bytes(conditions)
     except (ValidationError, KeyValueError) as error:
         raise study_error(error, Conditions, tables, file, shown) from None
@@ -264,8 +277,13 @@ def _apply_levels(
             continue
         section, *parents, name = key.split(".")
         table = tables[section]
-        for parent in parents:  # path.second alone; anything else is no factor
+        for parent in parents:  # one of NESTED; anything else is no factor
             table = table.setdefault(parent, {})
+            if not isinstance(table, dict):
+                above = key.rpartition(".")[0]
+                raise StudyError(
+                    "not a table", file=file, key=above, value=table, remedy=f"write [{above}]"
+                )
         table[name] = level.value
         origins[key] = origin
     return tables, transport_level, origins

@@ -24,6 +24,7 @@ from netwarp.fields import (
     Section,
 )
 from netwarp.job import Heading
+from netwarp.timeline import RedrawSection, halves_ns
 from netwarp.units import QueueLength
 
 Distribution = Literal["uniform", "normal", "pareto", "paretonormal"]
@@ -46,6 +47,16 @@ class DirectionSpec:
     reorder: ReorderModel
     duplicate_ratio: float
     corrupt_ratio: float
+
+    @property
+    def usual_rate_bit_s(self) -> int | None:
+        """The rate that sizes the queue; None is unlimited."""
+        return self.rate_bit_s
+
+    @property
+    def peak_rate_bit_s(self) -> int:
+        """The largest rate before anything changes it; 0 where it is unlimited."""
+        return self.rate_bit_s or 0
 
 
 class SinglePath(Section):
@@ -111,6 +122,8 @@ class SinglePath(Section):
     """The same, said explicitly."""
     corrupt_up_ratio: RatioField | None = Field(default=None, alias="corrupt_up")
     """Packets with one bit flipped, client to server."""
+    redraw: RedrawSection | None = None
+    """The delay drawn anew while a run goes on, as `[path.redraw]`."""
 
     # Attributes by the key's stem: plain, down, up.
     _BOTH: ClassVar[dict[str, tuple[str, str, str]]] = {
@@ -142,7 +155,7 @@ class SinglePath(Section):
 
     @property
     def base_rtt_ns(self) -> int:
-        """Round-trip time of the idle path without jitter."""
+        """Round-trip time of the idle path without jitter; the mean one, where it is redrawn."""
         return self.down.delay_ns + self.up.delay_ns
 
     def given(self, stem: str) -> bool:
@@ -166,10 +179,13 @@ class SinglePath(Section):
         )
 
     def _delay_ns(self, heading: Heading) -> int:
-        if self.rtt_ns is None:
+        rtt_ns = self.rtt_ns
+        if self.redraw is not None and self.redraw.mean_ns is not None:
+            rtt_ns = self.redraw.mean_ns
+        if rtt_ns is None:
             return self._value("delay", heading) or 0
-        up_ns = self.rtt_ns // 2
-        return up_ns if heading == "up" else self.rtt_ns - up_ns
+        down_ns, up_ns = halves_ns(rtt_ns)
+        return down_ns if heading == "down" else up_ns
 
     def _value(self, stem: str, heading: Heading) -> Any:
         plain, down, up = (self._BOTH | self._DOWN_ONLY)[stem]
@@ -202,6 +218,27 @@ class SinglePath(Section):
                 raise KeyValueError(
                     key, None, f"it has no effect without {stem}", f"give path.{stem} or drop it"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_contradictions_of_the_redraw(self) -> Self:
+        if self.redraw is None:
+            return self
+        if self.redraw.mean_ns is not None and (self.rtt_ns is not None or self.given("delay")):
+            key = "rtt" if self.rtt_ns is not None else "delay"
+            raise KeyValueError(
+                key, None, f"{key} has no effect beside redraw.mean", "keep one of them"
+            )
+        for key, reason in (
+            ("delay_down", "a redraw gives both directions the same delay"),
+            ("delay_up", "a redraw gives both directions the same delay"),
+        ):
+            if f"{key}_ns" in self.model_fields_set:
+                raise KeyValueError(key, None, reason, "give rtt or delay instead")
+        if self.given("jitter"):
+            raise KeyValueError(
+                "jitter", None, "a redrawn delay may be shorter than it", "drop jitter or redraw"
+            )
         return self
 
     @model_validator(mode="after")

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from functools import cached_property
+from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from netwarp.fields import DurationNs, KeyValueError, Kind, Section
+from netwarp import job as wire
+from netwarp.events import merged_events
+from netwarp.fields import KeyValueError
 from netwarp.path import SinglePath
+from netwarp.timeline import HandoversSection, OutagesSection, TimelineEntry, halves_ns
 from netwarp.units import UnitError, parse_duration_ns
 
-PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
 _BOTH_WAYS = ("delay", "jitter", "rate", "queue")
 _DOWN = ("loss", "reorder", "duplicate", "corrupt")
-
-
-class TimelineEntry(Section):
-    """Something that happens to a path while the run goes on.
-
-    Entries stand in the order of time. An outage loses every packet in both directions, and nobody
-    is told: no link goes down, no ICMP message is sent.
-    """
-
-    at_ns: DurationNs = Field(alias="at")
-    """When, counted from the moment the path is built."""
-    change: Literal["outage", "restore"]
-    """`outage`: from now on every packet is lost; `restore`: the path is as the study has it."""
-    path: PathNumber = 1
-    """Which path: 1, or 2 for `[path.second]`."""
+_DELAYS = frozenset({"rtt", "delay", "delay_down", "delay_up"})
+_OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
 
 
 class PathSection(SinglePath):
@@ -40,44 +30,90 @@ class PathSection(SinglePath):
     """
 
     second: SinglePath | None = None
-    """A second path with a router of its own, for `mptcp` and multihomed `sctp`: the same keys;
-    what it does not give is as in `[path]`. Factors name it too, such as `"path.second.rtt"`."""
+    """A second path with a router of its own, as `[path.second]`: the same keys; what it does not
+    give is as in `[path]`. `mptcp` and multihomed `sctp` use it beside the first; with handovers it
+    is the access point that clients of any transport move to. Factors name it too, such as
+    `"path.second.rtt"`."""
     timeline: tuple[TimelineEntry, ...] = ()
     """What happens to the paths while a run goes on, as `[[path.timeline]]`."""
+    handovers: HandoversSection | None = None
+    """The client moves between the paths, as `[path.handovers]`."""
+    outages: OutagesSection | None = None
+    """The paths lose everything now and then, as `[path.outages]`."""
+
+    @property
+    def may_roam(self) -> bool:
+        """Whether the study speaks of handovers, be it of none."""
+        return self.handovers is not None or any(
+            entry.change == "handover" for entry in self.timeline
+        )
+
+    @property
+    def all_paths(self) -> tuple[SinglePath, ...]:
+        """The paths, the first one first; of a client that may move, its access points."""
+        if self.second is None:
+            return (self, self) if self.may_roam else (self,)
+        return (self, self.second)
+
+    @cached_property
+    def events(self) -> tuple[wire.Event, ...]:
+        """All that happens at times known beforehand, in order."""
+        return merged_events(self.timeline, self.outages, self.handovers, paths=len(self.all_paths))
 
     @model_validator(mode="before")
     @classmethod
     def _complete_second(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("second"), Mapping):
             return data
-        first = {key: value for key, value in data.items() if key not in ("second", "timeline")}
+        first = {key: value for key, value in data.items() if key not in _OF_ALL_PATHS}
         return {**data, "second": inherited(first, data["second"])}
 
     @model_validator(mode="after")
     def _refuse_impossible_timelines(self) -> Self:
         before_ns = 0
-        out: set[int] = set()
         for index, entry in enumerate(self.timeline):
             where = f"timeline.{index}"
             if entry.at_ns < before_ns:
                 raise KeyValueError(
                     f"{where}.at", None, "earlier than the entry before it", "sort them by time"
                 )
-            if entry.path == 2 and self.second is None:
+            before_ns = entry.at_ns
+            if entry.path == 2 and len(self.all_paths) == 1:
                 raise KeyValueError(
                     f"{where}.path", 2, "there is one path", "add [path.second], or drop path"
                 )
-            if (entry.change == "outage") == (entry.path in out):
-                state = "lost already" if entry.change == "outage" else "whole already"
-                raise KeyValueError(
-                    f"{where}.change",
-                    entry.change,
-                    f"path {entry.path} is {state} at that time",
-                    "alternate outage and restore, an outage first",
-                )
-            out ^= {entry.path}
-            before_ns = entry.at_ns
+            _refuse_lost_effect(entry, where, self.all_paths[(entry.path or 1) - 1])
+        if self.outages is not None and self.outages.path == 2 and len(self.all_paths) == 1:
+            raise KeyValueError(
+                "outages.path", 2, "there is one path", "add [path.second], or drop path"
+            )
+        _ = self.events
         return self
+
+
+def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> None:
+    if entry.change == "delay":
+        if path.redraw is not None:
+            raise KeyValueError(
+                f"{where}.change", "delay", "the next redraw undoes it", "drop it, or path.redraw"
+            )
+        if entry.rtt_ns is not None and max(path.down.jitter_ns, path.up.jitter_ns) > min(
+            halves_ns(entry.rtt_ns)
+        ):
+            raise KeyValueError(
+                f"{where}.rtt",
+                None,
+                "the path's jitter is larger than half of it: packets would arrive before being"
+                " sent",
+                "choose a longer rtt, or less jitter",
+            )
+    if entry.change == "rate" and path.toward(entry.direction).rate_bit_s is None:
+        raise KeyValueError(
+            f"{where}.rate",
+            None,
+            f"the path has no bottleneck to begin with ({entry.direction})",
+            "give path.rate too",
+        )
 
 
 def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +132,20 @@ def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
             below.pop(stem, None)
         if {f"{stem}_down", f"{stem}_up"} <= below.keys() | second.keys():
             below.pop(stem, None)
-    return {**below, **second}
+    return _with_redraw(below, second)
+
+
+def _with_redraw(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the redraws; a mean or delay of its own takes the place of an inherited other one."""
+    theirs, own = below.get("redraw", {}), second.get("redraw", {})
+    if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
+        return {**below, **second}
+    redraw = dict(theirs)
+    if _DELAYS & second.keys():
+        redraw.pop("mean", None)
+    if "mean" in own:
+        below = {key: value for key, value in below.items() if key not in _DELAYS}
+    return {**below, **second, "redraw": {**redraw, **own}}
 
 
 def _split_rtt(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

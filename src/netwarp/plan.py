@@ -7,7 +7,7 @@ alike, and a study cut short has whole replicates.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,17 +20,13 @@ from netwarp.factors import Cell, select_cells
 from netwarp.fields import Gemodel, LossModel
 from netwarp.job import FORMAT, Heading, Job, job_sha256, job_to_json
 from netwarp.questions import resolve_levels
-from netwarp.seeds import content_seed, path_seed, run_seed
-from netwarp.sizing import buffer_bytes, limit_packets
+from netwarp.seeds import content_seed, path_seed, redraw_seed, run_seed
+from netwarp.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study import Study
 from netwarp.units import NS_PER_S
+from netwarp.workload import WorkloadSection
 
 FileSize = Callable[[str], int]
-
-_CHANGES: Mapping[str, wire.Change] = {
-    "outage": wire.Outage(kind="outage"),
-    "restore": wire.Restore(kind="restore"),
-}
 
 
 @dataclass(frozen=True)
@@ -128,9 +124,7 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
 def _content_size_bytes(conditions: Conditions, study: Study, size_of: FileSize) -> int:
     workload = conditions.workload
     if workload.file is None:
-        if workload.size_bytes is None:
-            raise AssertionError("a workload has a size or a file")
-        return workload.size_bytes
+        return workload.size_bytes or 0  # a medium has no size of its own
     where = {"file": study.file, "key": "workload.file", "value": workload.file}
     try:
         size_bytes = size_of(workload.file)
@@ -154,7 +148,7 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         paths=tuple(
             wire.Path(
                 mtu_bytes=path.mtu_bytes,
-                attached=True,
+                attached=index == 0 or not conditions.roams,
                 down=_direction(conditions, "down", index, study.seed, replicate),
                 up=_direction(conditions, "up", index, study.seed, replicate),
             )
@@ -162,14 +156,7 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         ),
         transport=_transport(conditions),
         workload=_workload(conditions, content_seed(study.seed, replicate), size_bytes),
-        timeline=wire.Timeline(
-            events=tuple(
-                wire.Event(at_ns=entry.at_ns, path=entry.path - 1, change=_CHANGES[entry.change])
-                for entry in conditions.path.timeline
-            ),
-            redraws=(),
-            traces=(),
-        ),
+        timeline=_timeline(conditions, study.seed, replicate),
         capture=study.capture is not None,
         limits=wire.Limits(virtual_ns=conditions.limits.virtual_s * NS_PER_S),
     )
@@ -187,7 +174,7 @@ def _direction(
         loss=_loss(direction.loss, direction.loss_correlation),
         rate_bit_s=direction.rate_bit_s,
         limit_packets=limit_packets(conditions, heading, index),
-        shaper_queue_bytes=None,
+        shaper_queue_bytes=shaper_queue_bytes(conditions, heading, index),
         reorder=wire.Reorder(
             ratio=direction.reorder.ratio,
             correlation=direction.reorder.correlation,
@@ -219,13 +206,33 @@ def _transport(conditions: Conditions) -> wire.Transport:
         mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
         resume=transport.resume,
-        reconnect="new",
+        reconnect=conditions.reconnect,
         tcp=transport.resolved_tcp,
         sctp=transport.resolved_sctp,
     )
 
 
-def _workload(conditions: Conditions, seed: int, size_bytes: int) -> wire.Bulk:
+def _timeline(conditions: Conditions, study_seed: int, replicate: int) -> wire.Timeline:
+    return wire.Timeline(
+        events=conditions.events,
+        redraws=tuple(
+            wire.Redraw(
+                path=index,
+                period_ns=path.redraw.period_ns,
+                mean_ns=path.base_rtt_ns,
+                deviation_ns=path.redraw.deviation_ns,
+                seed=redraw_seed(study_seed, replicate, index),
+            )
+            for index, path in enumerate(conditions.paths)
+            if path.redraw is not None
+        ),
+        traces=(),
+    )
+
+
+def _workload(conditions: Conditions, seed: int, size_bytes: int) -> wire.Workload:
+    if conditions.workload.kind == "stream":
+        return _stream(conditions.workload, seed)
     workload = conditions.workload
     content: wire.Content
     if workload.file is None:
@@ -240,4 +247,23 @@ def _workload(conditions: Conditions, seed: int, size_bytes: int) -> wire.Bulk:
         chunks=conditions.chunks,
         dial=workload.dial,
         transfers=workload.transfers,
+    )
+
+
+def _stream(workload: WorkloadSection, seed: int) -> wire.Stream:
+    return wire.Stream(
+        kind="stream",
+        seed=seed,
+        segments=workload.segments,
+        segment_ns=workload.segment_ns,
+        qualities=tuple(
+            wire.Quality(name=name, segment_bytes=size_bytes)
+            for name, size_bytes in workload.qualities.items()
+        ),
+        rule=workload.wire_rule,
+        watch_ns=workload.watch_ns,
+        start_buffer_ns=workload.resolved_start_buffer_ns,
+        buffer_ns=workload.resolved_buffer_ns,
+        seek_ratio=workload.seek_ratio,
+        verify=workload.verify,
     )

@@ -21,6 +21,7 @@ class Purpose(IntEnum):
     CONTENT = 2
     PATH_DOWN = 3
     PATH_UP = 4
+    REDRAW = 5
 
 
 def run_seed(study_seed: int, replicate: int) -> int:
@@ -37,6 +38,11 @@ def path_seed(study_seed: int, replicate: int, path: int, heading: Heading) -> i
     """Seed of netem in one direction of one path."""
     purpose = Purpose.PATH_DOWN if heading == "down" else Purpose.PATH_UP
     return derive(study_seed, replicate, purpose, path)
+
+
+def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
+    """Seed of the delays that one path draws."""
+    return derive(study_seed, replicate, Purpose.REDRAW, path)
 
 
 def derive(*parts: int) -> int:

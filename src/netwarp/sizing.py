@@ -12,10 +12,12 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from netwarp import job as wire
 from netwarp.conditions import Conditions
 from netwarp.fields import KeyValueError
 from netwarp.job import Heading
 from netwarp.path import DirectionSpec, SinglePath
+from netwarp.timeline import halves_ns
 from netwarp.transport import IP_HEADER_BYTES, TCP_HEADER_BYTES
 from netwarp.units import NS_PER_S
 
@@ -27,8 +29,9 @@ UNLIMITED_LIMIT_PACKETS = 1_000_000
 DEFAULT_QUEUE_MIN_PACKETS = 20
 """The default queue holds two first flights, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
-JITTER_DEVIATIONS = 4
-"""The delay line has room for delays this many times the jitter above the mean."""
+"""Also the most bytes that a token bucket's queue can have."""
+DEVIATIONS = 4
+"""The delay line has room for delays this many times the jitter or deviation above the mean."""
 
 SMALLEST_BUFFER_BYTES = 4 << 20
 UNLIMITED_BUFFER_BYTES = 64 << 20
@@ -41,20 +44,24 @@ BUFFER_BDPS = 4
 def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
     """Give netem's packet limit for one direction of a path: the delay line plus the queue.
 
+    Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing.
+
     Raises:
         KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
     """
-    path = conditions.paths[index]
+    path = _path(conditions, index)
     direction = path.toward(heading)
     key = _key("queue", heading, path, index)
-    if direction.rate_bit_s is None:
+    if direction.usual_rate_bit_s is None:
         if direction.queue is not None:
             raise KeyValueError(
                 key, None, "no queue forms where the rate is unlimited", "give path.rate too"
             )
         return UNLIMITED_LIMIT_PACKETS
-    delay_line_ns = direction.delay_ns + JITTER_DEVIATIONS * direction.jitter_ns
-    delay_line_bytes = Fraction(direction.rate_bit_s * delay_line_ns, 8 * NS_PER_S)
+    if is_shaped(conditions, heading, index):
+        return UNLIMITED_LIMIT_PACKETS
+    delay_line_ns = longest_delay_ns(conditions, heading, index)
+    delay_line_bytes = Fraction(direction.usual_rate_bit_s * delay_line_ns, 8 * NS_PER_S)
     delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, heading, index))
     packets = delay_line_packets + queue_packets(conditions, heading, index)
     if packets > LARGEST_LIMIT_PACKETS:
@@ -67,17 +74,86 @@ def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> i
     return packets
 
 
-def queue_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
-    """Give the room of the bottleneck's queue in packets, at a limited rate."""
-    path = conditions.paths[index]
+def is_shaped(conditions: Conditions, heading: Heading, index: int = 0) -> bool:
+    """Whether the rate of a direction changes: a token bucket keeps it, behind netem."""
+    return any(
+        isinstance(event.change, wire.Rate) and event.change.direction == heading
+        for event in conditions.path.events
+        if event.path == index
+    )
+
+
+def shaper_queue_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int | None:
+    """Give the room of a direction's token bucket; None where netem keeps the rate.
+
+    It counts bytes: packets of a study's queue are full-size ones here. The default is one BDP at
+    the usual rate.
+
+    Raises:
+        KeyValueError: a queue without room, or beyond the bucket's range.
+    """
+    if not is_shaped(conditions, heading, index):
+        return None
+    path = _path(conditions, index)
     direction = path.toward(heading)
-    bdp = Fraction(bdp_bytes(direction, path.base_rtt_ns))
-    frame = frame_bytes(conditions, heading, index)
+    frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
+    bdp = bdp_bytes(direction, path.base_rtt_ns)
     queue = direction.queue
     if queue is None:
+        size_bytes = max(DEFAULT_QUEUE_MIN_PACKETS * frame, ceil(bdp))
+    elif queue.unit == "packets":
+        size_bytes = int(queue.amount) * frame
+    else:
+        size_bytes = max(frame, ceil(_queue_bytes(conditions, heading, index)))
+    if size_bytes > LARGEST_LIMIT_PACKETS:
+        key = _key("queue", heading, path, index)
+        reason = f"{size_bytes} bytes are more than a token bucket can hold"
+        raise KeyValueError(key, None, reason, "lower queue, rate or delay")
+    return size_bytes
+
+
+def longest_delay_ns(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give the longest one-way delay a direction is sized for, whatever changes it."""
+    down_ns, up_ns = halves_ns(_longest_rtt_ns(conditions, index))
+    direction = _path(conditions, index).toward(heading)
+    changed_ns = down_ns if heading == "down" else up_ns
+    if _path(conditions, index).redraw is not None:
+        return changed_ns
+    return max(direction.delay_ns, changed_ns) + DEVIATIONS * direction.jitter_ns
+
+
+def _longest_rtt_ns(conditions: Conditions, index: int) -> int:
+    path = _path(conditions, index)
+    if path.redraw is not None:
+        return path.base_rtt_ns + DEVIATIONS * path.redraw.deviation_ns
+    changed_ns = (
+        event.change.down_ns + event.change.up_ns
+        for event in conditions.path.events
+        if isinstance(event.change, wire.Delay) and event.path == index
+    )
+    return max(path.base_rtt_ns, *changed_ns, 0)
+
+
+def queue_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give the room of the bottleneck's queue in packets, at a limited rate."""
+    direction = _path(conditions, index).toward(heading)
+    frame = frame_bytes(conditions, heading, index)
+    if direction.queue is None:
+        bdp = bdp_bytes(direction, _path(conditions, index).base_rtt_ns)
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
-    if queue.unit == "packets":
-        return int(queue.amount)
+    if direction.queue.unit == "packets":
+        return int(direction.queue.amount)
+    return ceil(_queue_bytes(conditions, heading, index) / frame)
+
+
+def _queue_bytes(conditions: Conditions, heading: Heading, index: int) -> Fraction:
+    """Give the room of a queue that is stated in BDPs or bytes."""
+    path = _path(conditions, index)
+    direction = path.toward(heading)
+    queue = direction.queue
+    if queue is None or queue.unit == "packets":
+        raise AssertionError("a queue in packets has no size in bytes")
+    bdp = bdp_bytes(direction, path.base_rtt_ns)
     size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
     if size_bytes == 0:
         raise KeyValueError(
@@ -86,7 +162,7 @@ def queue_packets(conditions: Conditions, heading: Heading, index: int = 0) -> i
             "the bandwidth-delay product is 0 without a delay",
             'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"',
         )
-    return ceil(size_bytes / frame)
+    return size_bytes
 
 
 def buffer_bytes(conditions: Conditions) -> int:
@@ -105,7 +181,7 @@ def buffer_bytes(conditions: Conditions) -> int:
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
     heading = conditions.workload.direction
-    if any(path.toward(heading).rate_bit_s is None for path in conditions.paths):
+    if any(path.toward(heading).usual_rate_bit_s is None for path in conditions.path.all_paths):
         return UNLIMITED_BUFFER_BYTES
     needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(conditions, heading))
     power_bytes = 1 << (needed_bytes - 1).bit_length()
@@ -116,23 +192,37 @@ def _flight_bytes(conditions: Conditions, heading: Heading) -> int:
     """Give what fits between sender and receiver, on all paths together.
 
     Data sent over a fast path waits for what went over a slow one, so each path's rate counts with
-    the longest round-trip time (RFC 6182, section 5.3).
+    the longest round-trip time (RFC 6182, section 5.3). A client that moves is on one path at a
+    time; the larger one counts, also for the client that could move and does not.
     """
-    rtt_ns = max(path.base_rtt_ns for path in conditions.paths)
-    in_flight = 0
-    for index, path in enumerate(conditions.paths):
-        queue_bytes = queue_packets(conditions, heading, index) * frame_bytes(
-            conditions, heading, index
-        )
-        in_flight += ceil(bdp_bytes(path.toward(heading), rtt_ns)) + queue_bytes
-    return in_flight
+    indices = range(len(conditions.path.all_paths))
+    rtt_ns = max(_longest_rtt_ns(conditions, index) for index in indices)
+    flights = []
+    for index in indices:
+        queue_bytes = shaper_queue_bytes(conditions, heading, index)
+        if queue_bytes is None:
+            frame = frame_bytes(conditions, heading, index)
+            queue_bytes = queue_packets(conditions, heading, index) * frame
+        rate_bit_s = _peak_rate_bit_s(conditions, heading, index)
+        flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
+    return max(flights) if conditions.path.may_roam else sum(flights)
+
+
+def _peak_rate_bit_s(conditions: Conditions, heading: Heading, index: int) -> int:
+    changed_bit_s = (
+        event.change.rate_bit_s
+        for event in conditions.path.events
+        if isinstance(event.change, wire.Rate) and event.change.direction == heading
+        if event.path == index
+    )
+    return max(_path(conditions, index).toward(heading).peak_rate_bit_s, *changed_bit_s, 0)
 
 
 def frame_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int:
     """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
     if heading != conditions.workload.direction:
         return ACK_FRAME_BYTES
-    packet_bytes = conditions.paths[index].mtu_bytes
+    packet_bytes = _path(conditions, index).mtu_bytes
     if conditions.transport.mss_bytes is not None:
         # TCP's headers for all transports, so that all meet the same queue.
         headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
@@ -142,7 +232,12 @@ def frame_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int
 
 def bdp_bytes(direction: DirectionSpec, rtt_ns: int) -> Fraction:
     """Give the bandwidth-delay product; 0 where the rate is unlimited."""
-    return Fraction((direction.rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
+    return Fraction((direction.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
+
+
+def _path(conditions: Conditions, index: int) -> SinglePath:
+    """Give a path, be it one that the client of this cell never moves to."""
+    return conditions.path.all_paths[index]
 
 
 def _checked_buffer(size_bytes: int, remedy: str) -> int:

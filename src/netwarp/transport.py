@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
-from netwarp.job import Resumption, TcpOptions, TransportKind
+from netwarp.job import Reconnect, Resumption, TcpOptions, TransportKind
 
 KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic", "mptcp")
 SCTP_CONGESTION = "rfc9260"
@@ -77,7 +77,14 @@ class TransportOptions(Section):
     """What later transfers of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
     `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
     whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice. A
-    transfer resumes what earlier transfers left, never a connection of its own."""
+    transfer resumes what earlier transfers left, never a connection of its own; a reconnection
+    after a handover resumes what the connections before it left."""
+    reconnect: Reconnect | None = None
+    """What becomes of connections when the client moves to another path (`[path.handovers]`).
+    `new`: they are given up, and every unfinished content goes on at the byte reached over new
+    ones. `migrate`: they go on over the new address (`quic`: RFC 9000, section 9; `sctp`: RFC
+    5061; `mptcp`, which does nothing else: RFC 8684, section 3.2). Default: new, for `mptcp`
+    migrate."""
     preset: Preset | None = None
     """A generation of TCP, for what is not given otherwise. `tcp-2008` (`tcp`, `tls`): no SACK, no
     timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""

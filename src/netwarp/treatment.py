@@ -104,6 +104,10 @@ def _tcp(name: str) -> Callable[[Conditions], str]:
     return value_of
 
 
+def _reconnection(conditions: Conditions) -> str:
+    return conditions.transport.resolved_reconnect if conditions.path.may_roam else NOT_ITS_OWN
+
+
 def _connections(conditions: Conditions) -> str:
     connections, chunks = conditions.connections, conditions.chunks
     if connections < chunks:
@@ -128,6 +132,7 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[Conditions], str]] = {
     "window scaling": _tcp("window_scaling"),
     "loss recovery": _tcp("recovery"),
     "resumption": lambda conditions: conditions.transport.resume,
+    "reconnection": _reconnection,
     "connections": _connections,
     "paths": lambda conditions: str(len(conditions.paths)),
 }
@@ -136,6 +141,7 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[Conditions], str]] = {
 _INHERENT: Mapping[tuple[str, str], str] = {
     ("congestion control", "sctp"): "the kernel's SCTP has RFC 9260's built in, nothing else",
     ("initial window", "sctp"): "fixed in the kernel's SCTP (RFC 9260, section 7.2.1)",
+    ("reconnection", "mptcp"): "its subflows come and go while the connection stays",
     ("pacing", "quic"): "quinn always paces; the kernel's TCP paces under bbr alone",
 }
 _BY_DESIGN: Mapping[str, str] = {
