@@ -3,6 +3,7 @@
 //! The planner has refused bad studies with file and line; this guards against a job written by something else, and
 //! against values that the kernel would change in silence.
 
+use std::fmt;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -22,6 +23,9 @@ const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
 
 /// Subflows and addresses the kernel's MPTCP takes (`MPTCP_PM_ADDR_MAX`); more than SCTP is ever given.
 const PATHS_MAX: usize = 8;
+
+/// Access points of a client that moves.
+const ROAMING_PATHS: usize = 2;
 
 /// What `TCP_MAXSEG` takes (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
 const TCP_MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
@@ -50,6 +54,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems(Vec::new());
     problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
     problems.check_path_count(job);
+    problems.check_roaming(job);
     problems.check_timeline(job);
     problems.refuse_unfinished(job);
     for (index, path) in job.paths.iter().enumerate() {
@@ -89,6 +94,33 @@ pub fn problems(job: &Job) -> Vec<String> {
     problems.0
 }
 
+/// What events have made of a path.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    out: bool,
+    attached: bool,
+}
+
+impl State {
+    /// Whether the change makes a difference. New delays and rates may happen to be the old ones.
+    fn take(&mut self, change: &Change) -> bool {
+        match change {
+            Change::Outage {} => !std::mem::replace(&mut self.out, true),
+            Change::Restore {} => std::mem::replace(&mut self.out, false),
+            Change::Attach {} => !std::mem::replace(&mut self.attached, true),
+            Change::Detach {} => std::mem::replace(&mut self.attached, false),
+            Change::Delay { .. } | Change::Rate { .. } => true,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attached = if self.attached { "attached" } else { "not attached" };
+        write!(formatter, "{} and {attached}", if self.out { "out" } else { "up" })
+    }
+}
+
 struct Problems(Vec<String>);
 
 impl Problems {
@@ -101,10 +133,9 @@ impl Problems {
     fn refuse_unfinished(&mut self, job: &Job) {
         let drawn = !job.timeline.redraws.is_empty() || !job.timeline.traces.is_empty();
         self.require(!drawn, "timeline", || "has redraws or traces, which this endpoint cannot do yet".to_owned());
+        let stepped = job.timeline.events.iter().any(|event| matches!(event.change, Change::Rate { .. }));
+        self.require(!stepped, "timeline", || "changes a rate, which this endpoint cannot do yet".to_owned());
         for (index, path) in job.paths.iter().enumerate() {
-            self.require(path.attached && !job.timeline.roams(), &format!("paths[{index}].attached"), || {
-                "is false: not yet".to_owned()
-            });
             let shaped = [&path.down, &path.up].iter().any(|direction| direction.shaper_queue_bytes.is_some());
             self.require(!shaped, &format!("paths[{index}]"), || "has a shaper: not yet".to_owned());
         }
@@ -126,6 +157,7 @@ impl Problems {
     fn check_path_count(&mut self, job: &Job) {
         let multihomed = job.transport.kind == TransportKind::Sctp && job.transport.sctp.multihomed;
         let allowed = match job.transport.kind {
+            _ if job.timeline.roams() => ROAMING_PATHS..=ROAMING_PATHS,
             TransportKind::Mptcp => 1..=PATHS_MAX,
             TransportKind::Sctp if multihomed => 2..=PATHS_MAX,
             _ => 1..=1,
@@ -134,29 +166,49 @@ impl Problems {
             let (count, at_least, at_most) = (job.paths.len(), allowed.start(), allowed.end());
             match at_most {
                 1 => format!("has {count} entries, but only mptcp and multihomed sctp use more than one"),
+                _ if at_least == at_most => format!("has {count} entries, a client moves between {at_most}"),
                 _ => format!("has {count} entries, the transport can use {at_least} to {at_most}"),
             }
         });
     }
 
-    /// Strictly in order of time, so that there is one order; and no event that changes nothing.
+    /// A client that moves is on the first path at first; one that does not is on all.
+    fn check_roaming(&mut self, job: &Job) {
+        let roams = job.timeline.roams();
+        for (index, path) in job.paths.iter().enumerate() {
+            self.require(path.attached == (index == 0 || !roams), &format!("paths[{index}].attached"), || {
+                if roams {
+                    format!(
+                        "is {}, but a client that moves is on the first path at first, and on no other",
+                        path.attached
+                    )
+                } else {
+                    "is false, but the client never comes there".to_owned()
+                }
+            });
+        }
+        self.require(!(roams && job.transport.sctp.multihomed), "transport.sctp.multihomed", || {
+            "is true, but the server of a client that moves has one address".to_owned()
+        });
+    }
+
+    /// In order of time; and no event that changes nothing.
     fn check_timeline(&mut self, job: &Job) {
-        let mut earlier_ns = None;
-        let mut out = vec![false; job.paths.len()];
+        let mut earlier_ns = 0;
+        let mut states: Vec<State> =
+            job.paths.iter().map(|path| State { out: false, attached: path.attached }).collect();
         for (index, event) in job.timeline.events.iter().enumerate() {
             let at = format!("timeline[{index}]");
-            self.require(earlier_ns.is_none_or(|earlier_ns| earlier_ns < event.at_ns), &format!("{at}.at_ns"), || {
-                format!("is {}, must be later than the event before it", event.at_ns)
+            self.require(earlier_ns <= event.at_ns, &format!("{at}.at_ns"), || {
+                format!("is {}, must not be earlier than the event before it", event.at_ns)
             });
-            earlier_ns = Some(event.at_ns);
-            let goes_out = event.change == Change::Outage {};
-            match out.get_mut(event.path as usize) {
-                Some(was_out) => {
-                    let state = if *was_out { "out" } else { "up" };
-                    self.require(*was_out != goes_out, &format!("{at}.change"), || {
-                        format!("does nothing: path {} is {state} then", event.path)
+            earlier_ns = event.at_ns;
+            match states.get_mut(event.path as usize) {
+                Some(state) => {
+                    let before = *state;
+                    self.require(state.take(&event.change), &format!("{at}.change"), || {
+                        format!("does nothing: path {} is {before} then", event.path)
                     });
-                    *was_out = goes_out;
                 }
                 None => self.require(false, &format!("{at}.path"), || {
                     format!("is {}, but there are only {}", event.path, job.paths.len())
@@ -260,6 +312,54 @@ mod tests {
         assert_eq!(problems(&quic), Vec::<String>::new());
     }
 
+    /// Of two paths, with these events at 1, 1, 2, 2, … ns.
+    fn roaming(events: &[(u32, Change)]) -> Job {
+        let mut job = golden_job();
+        job.paths.push(crate::job::Path { attached: false, ..job.paths[0].clone() });
+        let timed = |(index, (path, change)): (usize, &(u32, Change))| event(index as u64 / 2, *path, change.clone());
+        job.timeline.events = events.iter().enumerate().map(timed).collect();
+        job
+    }
+
+    #[test]
+    fn a_client_attaches_where_it_is_not_and_detaches_where_it_is() {
+        let (attach, detach) = (Change::Attach {}, Change::Detach {});
+        let there_and_back = [(1, attach.clone()), (0, detach.clone()), (0, attach.clone()), (1, detach.clone())];
+        assert_eq!(problems(&roaming(&there_and_back)), Vec::<String>::new());
+        let with_a_gap = [(0, detach.clone()), (1, Change::Outage {}), (1, attach.clone())];
+        assert_eq!(problems(&roaming(&with_a_gap)), Vec::<String>::new());
+        let nothing_new = [(0, attach), (1, detach)];
+        let expected = [
+            "timeline[0].change: does nothing: path 0 is up and attached then",
+            "timeline[1].change: does nothing: path 1 is up and not attached then",
+        ];
+        assert_eq!(problems(&roaming(&nothing_new)), expected);
+    }
+
+    #[test]
+    fn a_client_that_moves_has_two_paths_and_begins_on_the_first() {
+        type Spoil = fn(&mut Job);
+        let spoil: [(&str, Spoil); 4] = [
+            ("paths: has 3 entries, a client moves between 2", |job| job.paths.push(job.paths[1].clone())),
+            ("paths[0].attached: is false, but a client that moves", |job| {
+                job.paths[0].attached = false;
+                job.timeline.events.insert(0, event(0, 0, Change::Attach {}));
+            }),
+            ("transport.sctp.multihomed: is true, but", |job| job.transport.sctp.multihomed = true),
+            ("paths[1].attached: is false, but the client never", |job| {
+                job.timeline.events.clear();
+                job.transport.kind = TransportKind::Mptcp;
+            }),
+        ];
+        for (expected, spoil) in spoil {
+            let mut job = roaming(&[(1, Change::Attach {}), (0, Change::Detach {})]);
+            assert_eq!(problems(&job), Vec::<String>::new());
+            spoil(&mut job);
+            let found = problems(&job);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
+    }
+
     #[test]
     fn tcp_and_sctp_are_refused_what_the_kernel_would_not_do() {
         use TransportKind::{Sctp, Tcp};
@@ -298,7 +398,7 @@ mod tests {
                 job.timeline.events = vec![event(1, 0, Change::Outage {}), event(2, 0, Change::Outage {})];
             }),
             ("timeline[1].at_ns", |job| {
-                job.timeline.events = vec![event(1, 0, Change::Outage {}), event(1, 0, Change::Restore {})];
+                job.timeline.events = vec![event(2, 0, Change::Outage {}), event(1, 0, Change::Restore {})];
             }),
             ("paths[0].mtu_bytes", |job| job.paths[0].mtu_bytes = 40),
             ("paths[0].down.loss.p", |job| {

@@ -47,6 +47,11 @@ impl Network {
         built.map(|()| network)
     }
 
+    /// Changes what was built. The caller stays in its namespace: nothing is created.
+    pub fn change(&mut self, steps: &[Step]) -> Result<()> {
+        self.take(steps)
+    }
+
     /// Runs `work` in a namespace of the run.
     pub fn within<T>(&self, namespace: Namespace, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.namespaces.get(&namespace).with_context(|| format!("no {namespace:?} was built"))?.namespace.enter()?;
@@ -114,21 +119,27 @@ impl Network {
                     let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
                     self.made(device.namespace)?.offloads.push(offloads);
                 }
-                Step::Address(device, address) => self.queue(*device, route::add_address(device.index, *address))?,
-                Step::Up(device) => self.queue(*device, route::set_up(device.index))?,
+                Step::Address(device, address) => {
+                    self.queue(device.namespace, route::add_address(device.index, *address))?;
+                }
+                Step::RemoveAddress(device, address) => {
+                    self.queue(device.namespace, route::remove_address(device.index, *address))?;
+                }
+                Step::Up(device) => self.queue(device.namespace, route::set_up(device.index))?,
                 Step::Neighbour { device, address, neighbour } => {
-                    self.queue(*device, route::add_neighbour(device.index, *address, mac(*neighbour)))?;
+                    let request = route::add_neighbour(device.index, *address, mac(*neighbour));
+                    self.queue(device.namespace, request)?;
                 }
-                Step::Route { device, network, gateway, initial_window_packets } => {
-                    self.queue(*device, route::add_route(device.index, *network, *gateway, *initial_window_packets))?
-                }
+                Step::Route(route) => self.queue(route.device.namespace, route::replace_route(route))?,
+                Step::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,
                 Step::Subflows { host, more, announced } => {
                     mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
                 Step::Netem { device, direction } => {
                     self.impaired.insert(*device);
-                    self.queue(*device, qdisc::add_netem(device.index, &netem::options(direction)))?;
+                    let request = qdisc::add_netem(device.index, &netem::options(direction));
+                    self.queue(device.namespace, request)?;
                 }
             }
         }
@@ -148,8 +159,8 @@ impl Network {
         Ok(VethEnd { namespace, name, index: device.index, mac: mac(*device) })
     }
 
-    fn queue(&mut self, device: Device, request: Request) -> Result<()> {
-        self.made(device.namespace)?.pending.push(request);
+    fn queue(&mut self, namespace: Namespace, request: Request) -> Result<()> {
+        self.made(namespace)?.pending.push(request);
         Ok(())
     }
 
@@ -157,13 +168,14 @@ impl Network {
         let mut ethtool = None;
         for (namespace, made) in &mut self.namespaces {
             let at = || format!("in the {namespace:?} namespace");
-            let ethtool = match &ethtool {
-                Some(known) => known,
-                None => ethtool.insert(Ethtool::learn(&mut made.generic)?),
-            };
-            ethtool.restrict(&mut made.generic, &made.offloads).with_context(at)?;
-            made.route.transact(&made.pending).with_context(at)?;
-            made.pending.clear();
+            if !made.offloads.is_empty() {
+                let ethtool = match &ethtool {
+                    Some(known) => known,
+                    None => ethtool.insert(Ethtool::learn(&mut made.generic)?),
+                };
+                ethtool.restrict(&mut made.generic, &std::mem::take(&mut made.offloads)).with_context(at)?;
+            }
+            made.route.transact(&std::mem::take(&mut made.pending)).with_context(at)?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::capture::Capture;
 use crate::clock;
 use crate::content::hash_parts;
 use crate::control::{Message, Order};
-use crate::job::{FORMAT, Job, Workload};
+use crate::job::{Change, FORMAT, Job, Workload};
 use crate::journal::Journal;
 use crate::network::Network;
 use crate::probe;
@@ -48,19 +48,22 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         progress: Progress::default(),
+        client_began: false,
+        moved_to: None,
         finished: Vec::new(),
         transfers: Vec::new(),
         journal,
     };
     relay.run()?;
     let transfers = relay.transfers;
+    let paths: Vec<_> = relay.timeline.paths().cloned().collect();
     for record in calibration::measure(&mut network, job, epoch_ns).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
     if let Some(capture) = capture {
         capture.finish().stage("teardown")?;
     }
-    for record in probe::probe(&mut network, job, clock).stage("teardown")? {
+    for record in probe::probe(&mut network, job, &paths, clock).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
     let expected = expected(job).stage("verify")?;
@@ -123,6 +126,9 @@ struct Relay<'a> {
     limit_ns: u64,
     clock_name: &'static str,
     progress: Progress,
+    client_began: bool,
+    /// The path the client attached to last, until it has been told.
+    moved_to: Option<u32>,
     /// Roles that said they did all they were asked.
     finished: Vec<Side>,
     transfers: Vec<Record>,
@@ -143,8 +149,13 @@ impl Relay<'_> {
             }
             self.progress.report(elapsed_ns);
             if let Some(event) = self.timeline.advance(elapsed_ns, self.network).stage("teardown")? {
+                let moved_to = (event.change == Change::Attach {}).then_some(event.path);
                 let record = Record::Event { at_ns: self.journal.elapsed_ns(), event };
                 self.journal.write(&record).stage("teardown")?;
+                if let Some(path) = moved_to {
+                    self.moved_to = Some(path);
+                    self.tell_of_move().stage("client")?;
+                }
                 continue;
             }
             let until_ns = self.progress.next_ns().min(self.limit_ns);
@@ -177,7 +188,9 @@ impl Relay<'_> {
         match event {
             Event::Said(Message::Ready { certificate }) => {
                 let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate };
-                self.client.order(&begin).stage("client")
+                self.client.order(&begin).stage("client")?;
+                self.client_began = true;
+                self.tell_of_move().stage("client")
             }
             Event::Said(Message::Write { line }) => {
                 self.journal.write(&line).stage("teardown")?;
@@ -196,6 +209,14 @@ impl Relay<'_> {
                 let how = how.unwrap_or_else(|| "exited without a word".to_owned());
                 Err(Failure { stage: name(side).to_owned(), message: format!("the {} {how}", name(side)) })
             }
+        }
+    }
+
+    /// Tells the client of its newest path, unless it knows or has not begun yet.
+    fn tell_of_move(&mut self) -> Result<()> {
+        match self.moved_to.take_if(|_| self.client_began) {
+            Some(path) if self.client.is_running() => self.client.order(&Order::Moved { path }),
+            _ => Ok(()),
         }
     }
 

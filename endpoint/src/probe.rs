@@ -1,7 +1,7 @@
 //! What an idle path's delay is: small UDP packets there and back, after the workload.
 
 use std::io::ErrorKind;
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -30,19 +30,25 @@ const IDLE_REAL: Duration = Duration::from_secs(5);
 /// Ethernet, IP and UDP headers, and the probe's number.
 const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 
-/// Probes every path. One that does not fall idle is not probed: its record says that none was sent.
-pub fn probe(network: &mut Network, job: &Job, clock: ClockKind) -> Result<Vec<Record>> {
-    (0..=u8::MAX)
-        .zip(&job.paths)
-        .map(|(index, path)| Ok(probe_path(network, index, path, clock)?.record(index)))
-        .collect()
+/// Probes every path. One that the client is not on, or that does not fall idle, is not probed: its record says that none
+/// was sent.
+///
+/// # Arguments
+/// * `paths` - what the job's have become by now.
+pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for (index, path) in (0..=u8::MAX).zip(paths) {
+        let server = server_address(if job.timeline.roams() { 0 } else { index });
+        records.push(probe_path(network, index, path, server, clock)?.record(index));
+    }
+    Ok(records)
 }
 
-fn probe_path(network: &mut Network, index: u8, path: &Path, clock: ClockKind) -> Result<Fastest> {
+fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, clock: ClockKind) -> Result<Fastest> {
     let mut fastest = Fastest::default();
-    if falls_idle(network, index, clock)? {
+    if path.attached && falls_idle(network, index, clock)? {
         let client = network.udp_socket(Namespace::Client, client_address(index))?;
-        let server = network.udp_socket(Namespace::Server, server_address(index))?;
+        let server = network.udp_socket(Namespace::Server, server)?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;
         server.connect(client.local_addr()?).context("aim the echoes at the client")?;
         server.set_read_timeout(Some(patience(&path.up))).context("set a receive time-out")?;

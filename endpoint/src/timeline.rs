@@ -9,15 +9,17 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::job::{Change, Event, Heading, Job, Path};
 use crate::netem;
+use crate::netlink::message::Attributes;
 use crate::network::Network;
-use crate::topology::{Namespace, bottleneck};
+use crate::topology::{Device, Namespace, bottleneck, roaming};
 
 /// The events still to come.
 ///
 /// Its descriptor is readable when one is due. A timer and not a time-out of `ppoll(2)`, which the kernel lets be late
 /// by a thousandth (`select_estimate_accuracy`): milliseconds, in an idle guest.
 pub struct Timeline<'a> {
-    paths: &'a [Path],
+    job: &'a Job,
+    conditions: Vec<Condition>,
     upcoming: &'a [Event],
     epoch_ns: u64,
     timer: TimerFd,
@@ -28,7 +30,8 @@ impl<'a> Timeline<'a> {
     pub fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
-        let timeline = Self { paths: &job.paths, upcoming: &job.timeline.events, epoch_ns, timer };
+        let conditions = job.paths.iter().cloned().map(Condition::new).collect();
+        let timeline = Self { job, conditions, upcoming: &job.timeline.events, epoch_ns, timer };
         timeline.arm()?;
         Ok(timeline)
     }
@@ -38,10 +41,29 @@ impl<'a> Timeline<'a> {
         let Some((event, later)) = self.upcoming.split_first().filter(|(event, _)| event.at_ns <= elapsed_ns) else {
             return Ok(None);
         };
-        carry_out(event, self.paths, network).with_context(|| format!("carry out {event:?}"))?;
+        self.carry_out(event, network).with_context(|| format!("carry out {event:?}"))?;
         self.upcoming = later;
         self.arm()?;
         Ok(Some(event.clone()))
+    }
+
+    /// The paths as they are by now.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.conditions.iter().map(|condition| &condition.path)
+    }
+
+    fn carry_out(&mut self, event: &Event, network: &mut Network) -> Result<()> {
+        let index = u8::try_from(event.path).context("there are fewer paths")?;
+        let condition = self.conditions.get_mut(usize::from(index)).context("there is no such path")?;
+        condition.take(&event.change)?;
+        if let Change::Detach {} = event.change {
+            network.change(&roaming::detach(index))?;
+        }
+        network.change_netems(Namespace::Router(index), &condition.netems(index))?;
+        if let Change::Attach {} = event.change {
+            network.change(&roaming::attach(index, self.job))?;
+        }
+        Ok(())
     }
 
     /// For the next event, if any is left.
@@ -63,19 +85,40 @@ impl AsFd for Timeline<'_> {
     }
 }
 
-fn carry_out(event: &Event, paths: &[Path], network: &mut Network) -> Result<()> {
-    let index = u8::try_from(event.path).context("there are fewer paths")?;
-    let path = paths.get(usize::from(index)).context("there is no such path")?;
-    let options = match event.change {
-        Change::Outage {} => netem::outage,
-        Change::Restore {} => netem::restore,
-        Change::Delay { .. } | Change::Rate { .. } | Change::Attach {} | Change::Detach {} => {
-            bail!("this endpoint cannot do that yet")
+/// What a path is like by now.
+#[derive(Debug, Clone)]
+struct Condition {
+    /// With the delays of the moment.
+    path: Path,
+    /// It loses everything.
+    is_out: bool,
+    /// It loses everything, because the client has left it. A path that the client has not come to yet is as it should be.
+    is_left: bool,
+}
+
+impl Condition {
+    fn new(path: Path) -> Self {
+        Self { path, is_out: false, is_left: false }
+    }
+
+    fn take(&mut self, change: &Change) -> Result<()> {
+        match *change {
+            Change::Outage {} => self.is_out = true,
+            Change::Restore {} => self.is_out = false,
+            Change::Delay { down_ns, up_ns } => (self.path.down.delay_ns, self.path.up.delay_ns) = (down_ns, up_ns),
+            Change::Attach {} => (self.path.attached, self.is_left) = (true, false),
+            Change::Detach {} => (self.path.attached, self.is_left) = (false, true),
+            Change::Rate { .. } => bail!("this endpoint cannot do that yet"),
         }
-    };
-    let changes = [(Heading::Down, &path.down), (Heading::Up, &path.up)]
-        .map(|(heading, direction)| (bottleneck(index, heading), options(direction)));
-    network.change_netems(Namespace::Router(index), &changes)
+        Ok(())
+    }
+
+    /// The options of both netems.
+    fn netems(&self, index: u8) -> [(Device, Attributes); 2] {
+        let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
+        [(Heading::Down, &self.path.down), (Heading::Up, &self.path.up)]
+            .map(|(heading, direction)| (bottleneck(index, heading), options(direction)))
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +127,40 @@ mod tests {
 
     use super::*;
     use crate::clock::Moment;
+
+    fn golden_path() -> Path {
+        let text = include_str!("../../tests/golden/job-bulk-quic.json");
+        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        job.paths[0].clone()
+    }
+
+    /// What both netems are told after these changes.
+    fn netems_after(changes: &[Change]) -> [Attributes; 2] {
+        let mut condition = Condition::new(golden_path());
+        for change in changes {
+            condition.take(change).expect("this can be done");
+        }
+        condition.netems(0).map(|(_, options)| options)
+    }
+
+    #[test]
+    fn an_end_brings_back_what_the_path_is_like_by_then() {
+        let (down_ns, up_ns) = (7_000_000, 9_000_000);
+        let delay = Change::Delay { down_ns, up_ns };
+        let mut path = golden_path();
+        (path.down.delay_ns, path.up.delay_ns) = (down_ns, up_ns);
+        let restored = [&path.down, &path.up].map(netem::restore);
+        let lost = [&path.down, &path.up].map(netem::outage);
+        let (outage, restore) = (Change::Outage {}, Change::Restore {});
+        let (attach, detach) = (Change::Attach {}, Change::Detach {});
+        assert_eq!(netems_after(std::slice::from_ref(&delay)), restored);
+        assert_eq!(netems_after(&[outage.clone(), delay.clone()]), lost, "a new delay ends no outage");
+        assert_eq!(netems_after(&[outage.clone(), delay.clone(), restore.clone()]), restored);
+        assert_eq!(netems_after(&[detach.clone(), delay.clone()]), lost);
+        assert_eq!(netems_after(&[detach.clone(), delay.clone(), attach.clone()]), restored);
+        assert_eq!(netems_after(&[delay.clone(), outage, detach, attach]), lost, "coming back ends no outage");
+        assert_eq!(netems_after(&[delay, Change::Detach {}, Change::Outage {}, restore]), lost, "nor this an absence");
+    }
 
     fn is_due(timeline: &Timeline<'_>, patience: PollTimeout) -> bool {
         poll(&mut [PollFd::new(timeline.as_fd(), PollFlags::POLLIN)], patience).unwrap() == 1

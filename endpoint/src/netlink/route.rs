@@ -1,21 +1,27 @@
-//! rtnetlink requests for links, addresses, neighbours and routes, and the counters of a link. Pure.
+//! rtnetlink requests for links, addresses, neighbours, routes and rules, and the counters of a link. Pure.
 //!
-//! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `if_link.h`, `veth.h` and `neighbour.h`.
+//! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `if_link.h`, `veth.h`, `neighbour.h` and
+//! `fib_rules.h`.
 
 use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 
 use super::NetlinkError;
 use super::message::{Attributes, Request, attribute, u64_at};
+use crate::topology::Route;
 
 /// A MAC address.
 pub type Mac = [u8; 6];
 
 /// Every network of a path is a /24.
 const PREFIX_BITS: u8 = 24;
+const ADDRESS_BITS: u8 = 32;
 const VETH_INFO_PEER: u16 = 1;
 const RTAX_INITCWND: u16 = 11;
 const RTAX_INITRWND: u16 = 14;
+const RTNH_F_ONLINK: u32 = 4;
+const FRA_SRC: u16 = 2;
+const FR_ACT_TO_TBL: u8 = 1;
 const AF_INET: u8 = libc::AF_INET as u8;
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 
@@ -67,12 +73,23 @@ pub fn set_up(index: u32) -> Request {
 
 /// Gives a link an address.
 pub fn add_address(index: u32, address: Ipv4Addr) -> Request {
+    let attempt = format!("give link {index} the address {address}");
+    address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
+}
+
+/// Takes an address from a link.
+pub fn remove_address(index: u32, address: Ipv4Addr) -> Request {
+    let attempt = format!("take the address {address} from link {index}");
+    address_request(attempt, libc::RTM_DELADDR, 0, index, address)
+}
+
+fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: Ipv4Addr) -> Request {
     let mut structure = vec![AF_INET, PREFIX_BITS, 0, libc::RT_SCOPE_UNIVERSE];
     structure.extend_from_slice(&index.to_ne_bytes());
     Request::new(
-        format!("give link {index} the address {address}"),
-        libc::RTM_NEWADDR,
-        CREATE,
+        attempt,
+        kind,
+        flags,
         &structure,
         &Attributes::new().put(libc::IFA_LOCAL, &address.octets()).put(libc::IFA_ADDRESS, &address.octets()),
     )
@@ -93,34 +110,41 @@ pub fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
     )
 }
 
-/// Adds a route whose connections begin with the given window, in packets, both ways (RFC 6928).
-pub fn add_route(index: u32, network: Ipv4Addr, gateway: Ipv4Addr, initial_window_packets: u32) -> Request {
-    let structure = [
-        AF_INET,
-        PREFIX_BITS,
-        0,
-        0,
-        libc::RT_TABLE_MAIN,
-        libc::RTPROT_STATIC,
-        libc::RT_SCOPE_UNIVERSE,
-        libc::RTN_UNICAST,
-        0,
-        0,
-        0,
-        0,
-    ];
-    let metrics =
-        Attributes::new().put_u32(RTAX_INITCWND, initial_window_packets).put_u32(RTAX_INITRWND, initial_window_packets);
+/// Adds a route, in the place of one to the same network in the same table. The window of connections that begin by it is
+/// in packets, both ways (RFC 6928).
+pub fn replace_route(route: &Route) -> Request {
+    let Route { device, network, gateway, gateway_is_local, table, initial_window_packets } = route;
+    let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
+    let mut structure = vec![AF_INET, PREFIX_BITS, 0, 0, *table, protocol, scope, kind];
+    let flags = if *gateway_is_local { 0 } else { RTNH_F_ONLINK };
+    structure.extend_from_slice(&flags.to_ne_bytes());
+    let mut attributes = Attributes::new()
+        .put(libc::RTA_DST, &network.octets())
+        .put(libc::RTA_GATEWAY, &gateway.octets())
+        .put_u32(libc::RTA_OIF, device.index);
+    if let Some(packets) = *initial_window_packets {
+        let metrics = Attributes::new().put_u32(RTAX_INITCWND, packets).put_u32(RTAX_INITRWND, packets);
+        attributes = attributes.nest(libc::RTA_METRICS, metrics);
+    }
     Request::new(
-        format!("route {network}/{PREFIX_BITS} by {gateway}"),
+        format!("route {network}/{PREFIX_BITS} by {gateway} in table {table}"),
         libc::RTM_NEWROUTE,
+        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
+        &structure,
+        &attributes,
+    )
+}
+
+/// Adds a rule: what is sent from an address looks for its route in a table, before the main one.
+pub fn add_rule(source: Ipv4Addr, table: u8) -> Request {
+    // struct fib_rule_hdr, with 32-bit flags at its end.
+    let structure = [AF_INET, 0, ADDRESS_BITS, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
+    Request::new(
+        format!("have what is sent from {source} look in table {table}"),
+        libc::RTM_NEWRULE,
         CREATE,
         &structure,
-        &Attributes::new()
-            .put(libc::RTA_DST, &network.octets())
-            .put(libc::RTA_GATEWAY, &gateway.octets())
-            .put_u32(libc::RTA_OIF, index)
-            .nest(libc::RTA_METRICS, metrics),
+        &Attributes::new().put(FRA_SRC, &source.octets()),
     )
 }
 
@@ -171,4 +195,54 @@ impl LinkCounters {
 /// `struct ifinfomsg`.
 fn link_structure(index: u32, flags: u32) -> Vec<u8> {
     [0, index, flags, flags].iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Device, Namespace};
+
+    fn hex(request: &Request) -> String {
+        let mut message = Vec::new();
+        request.write(&mut message, 1, true);
+        message.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// By hand from `rtnetlink.h`, little endian.
+    #[test]
+    fn a_route_by_a_gateway_out_of_sight_byte_by_byte() {
+        let device = Device { namespace: Namespace::Server, index: 11 };
+        let route = Route::new(device, Ipv4Addr::new(10, 1, 1, 0), Ipv4Addr::new(10, 1, 2, 254)).with_window(10);
+        let header = "48000000 1800 0505 01000000 00000000";
+        let structure = "02 18 00 00 65 04 00 01 04000000";
+        let attributes = "08000100 0a010100 08000500 0a0102fe 08000400 0b000000";
+        let metrics = "14000880 08000b00 0a000000 08000e00 0a000000";
+        let built = replace_route(&Route { gateway_is_local: false, table: 101, ..route });
+        assert_eq!(hex(&built), [header, structure, attributes, metrics].concat().replace(' ', ""));
+        let plain = replace_route(&Route { initial_window_packets: None, ..route });
+        let header = "34000000 1800 0505 01000000 00000000";
+        let structure = "02 18 00 00 fe 04 00 01 00000000";
+        assert_eq!(hex(&plain), [header, structure, attributes].concat().replace(' ', ""));
+    }
+
+    /// By hand from `fib_rules.h`, little endian.
+    #[test]
+    fn a_rule_byte_by_byte() {
+        let header = "24000000 2000 0506 01000000 00000000";
+        let body = "02 00 20 00 65 00 00 01 00000000 08000200 0a010101";
+        let built = add_rule(Ipv4Addr::new(10, 1, 1, 1), 101);
+        assert_eq!(hex(&built), [header, body].concat().replace(' ', ""));
+    }
+
+    /// By hand from `if_addr.h`, little endian.
+    #[test]
+    fn an_address_comes_and_goes_byte_by_byte() {
+        let body = "02 18 00 00 0b000000 08000200 0a010101 08000100 0a010101";
+        for (built, header) in [
+            (add_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1400 0506 01000000 00000000"),
+            (remove_address(11, Ipv4Addr::new(10, 1, 1, 1)), "28000000 1500 0500 01000000 00000000"),
+        ] {
+            assert_eq!(hex(&built), [header, body].concat().replace(' ', ""));
+        }
+    }
 }

@@ -1,0 +1,321 @@
+//! What is to be built for a job: an ordered list of steps. Pure.
+//!
+//! ```text
+//! client 10.i.1.1 ── 10.i.1.254 router 10.i.2.254 ── 10.i.2.1 server        (path i, every network a /24)
+//! ```
+//!
+//! With several paths, the destination decides: each path's networks are reached by its router alone, and a packet leaves
+//! from the address it has there unless its sender says otherwise. No rule looks at the source. A packet from the client's
+//! address on one path to the server's on another travels by the destination's path, its answer by the other: reachable,
+//! and used by neither MPTCP nor SCTP here.
+//!
+//! A client that moves between paths is another matter: [`roaming`].
+//!
+//! Impairment sits on the router's two egress devices, never on a host: a sender's stack must not see it (TCP small
+//! queues would), and what a host sends is single packets by then.
+
+pub mod roaming;
+mod step;
+mod sysctls;
+
+use std::net::Ipv4Addr;
+
+pub use self::step::{Route, Step};
+use self::sysctls::{fast_open, host_sysctls, shared_sysctls, sysctl, tcp_sysctls};
+use crate::job::{Direction, Heading, Job, Path, TransportKind};
+
+/// A network namespace of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Namespace {
+    /// Where the client runs.
+    Client,
+    /// Where the server runs.
+    Server,
+    /// The router of this path.
+    Router(u8),
+}
+
+/// A network device, by namespace and interface index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Device {
+    /// Where it is.
+    pub namespace: Namespace,
+    /// Interface index, chosen here so that nothing need be looked up.
+    pub index: u32,
+}
+
+/// The client's device on a path.
+pub fn client_device(path: u8) -> Device {
+    Device { namespace: Namespace::Client, index: 10 + u32::from(path) }
+}
+
+/// The server's device on a path.
+pub fn server_device(path: u8) -> Device {
+    Device { namespace: Namespace::Server, index: 10 + u32::from(path) }
+}
+
+/// The router's device whose egress is this direction's bottleneck.
+pub fn bottleneck(path: u8, heading: Heading) -> Device {
+    let index = match heading {
+        Heading::Down => 10,
+        Heading::Up => 11,
+    };
+    Device { namespace: Namespace::Router(path), index }
+}
+
+/// The client's address on a path.
+pub fn client_address(path: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, path, 1, 1)
+}
+
+/// The server's address on a path.
+pub fn server_address(path: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, path, 2, 1)
+}
+
+/// A fixed, locally administered MAC address.
+pub fn mac(device: Device) -> [u8; 6] {
+    let (kind, path) = match device.namespace {
+        Namespace::Client => (1, 0),
+        Namespace::Server => (2, 0),
+        Namespace::Router(path) => (3, path),
+    };
+    [0x02, 0, 0, kind, path, device.index.to_le_bytes()[0]]
+}
+
+/// The steps that build a job's paths.
+pub fn steps(job: &Job) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for host in [Namespace::Client, Namespace::Server] {
+        steps.push(Step::Create(host));
+        steps.extend(shared_sysctls());
+        steps.extend(host_sysctls(job.transport.buffer_bytes));
+        steps.extend(tcp_sysctls(&job.transport));
+        steps.extend(fast_open(&job.transport));
+        if job.transport.kind == TransportKind::Mptcp {
+            steps.extend(mptcp_of_host(host, job));
+        }
+    }
+    for (path, _) in numbered(&job.paths) {
+        steps.push(Step::Create(Namespace::Router(path)));
+        steps.extend(shared_sysctls());
+        steps.push(sysctl("net/ipv4/ip_forward", "1"));
+    }
+    for (path, description) in numbered(&job.paths) {
+        let [near, far] = cables(path);
+        steps.extend([&near, &far].map(|cable| cable.veth(path, description.mtu_bytes)));
+        if job.timeline.roams() {
+            steps.extend(roaming::configure_hosts(path, job));
+        } else {
+            let window = job.transport.initial_window_packets;
+            steps.extend(near.configure_host(far.network, window));
+            steps.extend(far.configure_host(near.network, window));
+        }
+        steps.extend(near.configure_router(&description.down));
+        steps.extend(far.configure_router(&description.up));
+        if job.timeline.roams() {
+            steps.extend(roaming::route_to_server(path));
+        }
+    }
+    steps
+}
+
+/// The same without netem where it would do nothing: packets of a real clock should not pay for it.
+pub fn without_idle_netem(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.retain(|step| !matches!(step, Step::Netem { direction, .. } if !direction.impairs()));
+    steps
+}
+
+/// The client's and the server's on a path.
+fn cables(path: u8) -> [Cable; 2] {
+    [
+        Cable { host: client_device(path), router: bottleneck(path, Heading::Down), network: network(path, 1) },
+        Cable { host: server_device(path), router: bottleneck(path, Heading::Up), network: network(path, 2) },
+    ]
+}
+
+/// A host's device, the router's device, and the /24 between them.
+struct Cable {
+    host: Device,
+    router: Device,
+    network: Ipv4Addr,
+}
+
+impl Cable {
+    fn host_address(&self) -> Ipv4Addr {
+        self.network | Ipv4Addr::new(0, 0, 0, 1)
+    }
+
+    fn router_address(&self) -> Ipv4Addr {
+        self.network | Ipv4Addr::new(0, 0, 0, 254)
+    }
+
+    fn veth(&self, path: u8, mtu_bytes: u32) -> Step {
+        let towards = if self.host.namespace == Namespace::Client { "to-client" } else { "to-server" };
+        Step::Veth { ends: [(self.host, format!("path{path}")), (self.router, towards.to_owned())], mtu_bytes }
+    }
+
+    fn configure_host(&self, far: Ipv4Addr, initial_window_packets: u32) -> Vec<Step> {
+        vec![
+            self.host_offloads(),
+            Step::Address(self.host, self.host_address()),
+            Step::Up(self.host),
+            self.host_neighbour(),
+            Step::Route(self.route_to(far).with_window(initial_window_packets)),
+        ]
+    }
+
+    fn host_offloads(&self) -> Step {
+        Step::Offloads { device: self.host, software_segmentation: true }
+    }
+
+    /// The router, as the host knows it.
+    fn host_neighbour(&self) -> Step {
+        Step::Neighbour { device: self.host, address: self.router_address(), neighbour: self.router }
+    }
+
+    /// The host's route to a network behind the router.
+    fn route_to(&self, far: Ipv4Addr) -> Route {
+        Route::new(self.host, far, self.router_address())
+    }
+
+    fn configure_router(&self, direction: &Direction) -> Vec<Step> {
+        let device = self.router;
+        vec![
+            Step::Offloads { device, software_segmentation: false },
+            Step::Address(device, self.router_address()),
+            Step::Up(device),
+            Step::Neighbour { device, address: self.host_address(), neighbour: self.host },
+            Step::Netem { device, direction: direction.clone() },
+        ]
+    }
+}
+
+/// The kernel's scheduler and path manager, with room for one subflow a path. Only the server announces: the client's
+/// answer goes out by the path of the address announced, and so from the client's address there. Where the client
+/// moves, the server has but one address.
+fn mptcp_of_host(host: Namespace, job: &Job) -> [Step; 2] {
+    let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
+    let announces = host == Namespace::Server && !job.timeline.roams();
+    let announced = if announces { others().map(server_address).collect() } else { Vec::new() };
+    [
+        // The kernel's default, but a native host's distribution may differ.
+        sysctl("net/mptcp/enabled", "1"),
+        Step::Subflows { host, more: others().map(|_| 1).sum(), announced },
+    ]
+}
+
+fn network(path: u8, side: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, path, side, 0)
+}
+
+fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
+    (0..=u8::MAX).zip(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Loss, Reorder};
+    use std::collections::BTreeSet;
+
+    fn golden_job() -> Job {
+        serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).expect("the golden job is a job")
+    }
+
+    #[test]
+    fn steps_of_the_golden_job() {
+        let text: String = steps(&golden_job()).iter().map(|step| format!("{step:?}\n")).collect();
+        assert_eq!(text, include_str!("../../../tests/golden/topology-bulk-quic.txt"));
+    }
+
+    #[test]
+    fn impairment_is_on_the_router_and_each_direction_where_it_leaves() {
+        let job = golden_job();
+        let netems: Vec<(Device, Direction)> = steps(&job)
+            .into_iter()
+            .filter_map(|step| match step {
+                Step::Netem { device, direction } => Some((device, direction)),
+                _ => None,
+            })
+            .collect();
+        let path = &job.paths[0];
+        assert_eq!(
+            netems,
+            [(bottleneck(0, Heading::Down), path.down.clone()), (bottleneck(0, Heading::Up), path.up.clone())]
+        );
+    }
+
+    #[test]
+    fn only_a_netem_that_does_nothing_can_be_left_out() {
+        let mut job = golden_job();
+        let whole = steps(&job);
+        assert_eq!(without_idle_netem(whole.clone()), whole);
+        let idle = Direction {
+            delay_ns: 0,
+            jitter_ns: 0,
+            loss: Loss::None {},
+            rate_bit_s: None,
+            reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+            duplicate_ratio: 0.0,
+            corrupt_ratio: 0.0,
+            ..job.paths[0].down.clone()
+        };
+        job.paths[0].down = idle;
+        let left: Vec<Step> = without_idle_netem(steps(&job));
+        assert_eq!(left.len(), whole.len() - 1);
+        assert!(
+            left.iter().any(|step| matches!(step, Step::Netem { device, .. } if *device == bottleneck(0, Heading::Up)))
+        );
+    }
+
+    #[test]
+    fn several_paths_share_no_device_and_no_mac() {
+        let mut job = golden_job();
+        job.paths.push(job.paths[0].clone());
+        let devices: Vec<Device> = steps(&job)
+            .into_iter()
+            .filter_map(|step| match step {
+                Step::Up(device) => Some(device),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(devices.len(), 8);
+        assert_eq!(devices.iter().collect::<BTreeSet<_>>().len(), 8);
+        assert_eq!(devices.iter().map(|&device| mac(device)).collect::<BTreeSet<_>>().len(), 8);
+    }
+
+    #[test]
+    fn hosts_get_the_tcp_of_the_job_and_routers_do_not() {
+        let mut job = golden_job();
+        job.transport.kind = TransportKind::Tcp;
+        job.transport.tcp.timestamps = false;
+        let mut created = None;
+        let mut written_in = Vec::new();
+        for step in steps(&job) {
+            match step {
+                Step::Create(namespace) => created = Some(namespace),
+                Step::Sysctl { key: "net/ipv4/tcp_timestamps", .. } => written_in.extend(created),
+                _ => {}
+            }
+        }
+        assert_eq!(written_in, [Namespace::Client, Namespace::Server]);
+    }
+
+    #[test]
+    fn mptcp_has_room_for_a_subflow_a_path_and_the_server_announces() {
+        let mut job = golden_job();
+        job.transport.kind = TransportKind::Mptcp;
+        job.paths = vec![job.paths[0].clone(); 3];
+        let subflows: Vec<Step> =
+            steps(&job).into_iter().filter(|step| matches!(step, Step::Subflows { .. })).collect();
+        let announced = vec![Ipv4Addr::new(10, 1, 2, 1), Ipv4Addr::new(10, 2, 2, 1)];
+        assert_eq!(
+            subflows,
+            [
+                Step::Subflows { host: Namespace::Client, more: 2, announced: vec![] },
+                Step::Subflows { host: Namespace::Server, more: 2, announced },
+            ]
+        );
+    }
+}
