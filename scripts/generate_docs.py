@@ -21,7 +21,13 @@ from netwarp.paths import PathSection
 from netwarp.questions import Claim, Figure
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
-from netwarp.timeline import HandoversSection, OutagesSection, RedrawSection, TimelineEntry
+from netwarp.timeline import (
+    HandoversSection,
+    OutagesSection,
+    RedrawSection,
+    TimelineEntry,
+    TraceSection,
+)
 from netwarp.transport import TransportSection
 from netwarp.workload import WorkloadSection
 
@@ -35,6 +41,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[path.handovers]`": HandoversSection,
     "`[path.outages]`": OutagesSection,
     "`[path.redraw]`": RedrawSection,
+    "`[path.trace]`": TraceSection,
     "`[transport]`": TransportSection,
     "`[workload]`": WorkloadSection,
     "`[limits]`": LimitsSection,

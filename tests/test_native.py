@@ -82,6 +82,19 @@ def test_a_missing_sctp_is_refused_for_sctp_alone() -> None:
     assert lack(host, job("tcp")) is None
 
 
+def test_what_changes_a_path_needs_netem_too() -> None:
+    host = replace(ABLE, lacks_netem="there is no netem: `modprobe sch_netem`")
+    still = {"path": {"mtu": 1400}}
+    assert lack(host, support.job_of("tcp", **still)) is None
+    moves = {"path": {"handovers": {"every": "5s", "count": 1}}}
+    reason = lack(host, support.job_of("tcp", **moves))
+    assert reason == (
+        "it asks for a client that moves between paths, and there is no netem: `modprobe sch_netem`"
+    )
+    outage = {"path": {"outages": {"every": "5s", "length": "1s", "count": 1}}}
+    assert "a timeline of the path" in (lack(host, support.job_of("tcp", **outage)) or "")
+
+
 def test_a_congestion_control_that_is_not_loaded_is_refused_for_kernel_tcp_alone() -> None:
     host = replace(ABLE, congestion=("reno",))
     reason = lack(host, job({"kind": "tls", "congestion": "cubic", "label": "t"}))

@@ -145,6 +145,8 @@ def _display(key: str) -> str:
     """Name the option a key was given by: ``path.loss_up`` is ``--loss-up``."""
     bare = key.removeprefix("factors.").replace('"', "")
     section, _, name = bare.partition(".")
+    if "." in name:
+        return f"--set {key}"
     if bare == "transport" or bare == "transport.kind":
         return "--transport"
     if section in ("path", "workload") or bare in _TRANSPORT_OPTIONS:

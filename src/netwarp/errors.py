@@ -30,19 +30,22 @@ class InputError(NetwarpError):
 
 
 class StudyError(InputError):
-    """A study that cannot be run: names the file, the key, the value, the reason and the remedy."""
+    """A study that cannot be run: names file, line, key, value, reason and remedy."""
 
     def __init__(
         self,
         reason: str,
         *,
         file: str,
+        line: int | None = None,
         key: str | None = None,
         value: Any = None,
         remedy: str | None = None,
     ) -> None:
         self.file = file
         """Where it stands: a path, or the command it was given to."""
+        self.line = line
+        """In which line of the file, from 1; None where none is to blame or known."""
         self.key = key
         """Dotted key, or option, if one is to blame."""
         self.value = value
@@ -53,8 +56,19 @@ class StudyError(InputError):
         """What would be right."""
         super().__init__(str(self))
 
+    def at_line(self, line: int | None) -> StudyError:
+        """Give the same error with its line."""
+        return StudyError(
+            self.reason,
+            file=self.file,
+            line=line,
+            key=self.key,
+            value=self.value,
+            remedy=self.remedy,
+        )
+
     def __str__(self) -> str:
-        where = self.file
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
         if self.key is not None:
             where += f": {self.key}"
             if self.value is not None:

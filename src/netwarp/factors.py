@@ -19,7 +19,7 @@ from netwarp.job import Heading
 from netwarp.path import SinglePath
 from netwarp.paths import PathSection
 from netwarp.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
-from netwarp.timeline import HandoversSection, OutagesSection, RedrawSection
+from netwarp.timeline import HandoversSection, OutagesSection, RedrawSection, TraceSection
 from netwarp.transport import KINDS, TransportOptions, TransportSection, merge_transport
 from netwarp.workload import WorkloadSection
 
@@ -35,6 +35,8 @@ NESTED: Mapping[str, type[Section]] = {
     "path.redraw": RedrawSection,
     "path.handovers": HandoversSection,
     "path.outages": OutagesSection,
+    "path.trace": TraceSection,
+    "path.second.trace": TraceSection,
 }
 """Tables in a section whose keys can vary as well."""
 HEADINGS: tuple[Heading, ...] = ("down", "up")
@@ -149,7 +151,7 @@ def _refuse_unknown_factor(key: str, shown: str, file: str) -> None:
         f"{table}.{option}"
         for table, model in {**SECTIONS, **NESTED}.items()
         for option in keys_of(model)
-        if table != "limits" and option not in (*KINDS, "kind", "timeline")
+        if table != "limits" and option not in (*KINDS, "kind", "timeline", "step")
     ]
     known = [option for option in known if option not in NESTED]
     if section == "transport" and name.split(".")[0] in KINDS:

@@ -26,8 +26,27 @@ TITLES = {
     "path.queue": "Queue",
     "path.jitter": "Jitter",
     "path.mtu": "MTU",
+    "path.handovers.count": "Handovers",
+    "path.outages.count": "Outages",
+    "path.outages.length": "Outage",
+    "path.redraw.mean": "Mean round-trip time",
+    "path.redraw.deviation": "Deviation of the round-trip time",
+    "path.trace.down": "Rate trace",
     "transport.mss": "MSS",
+    "transport.reconnect": "Reconnection",
+    "workload.rule": "Rule of the player",
+    "workload.seek": "Seek probability",
     "workload.size": "File size",
+}
+
+NAMES = {
+    "path.handovers.count": "handovers",
+    "path.outages.count": "outages",
+    "path.outages.length": "outage",
+    "path.redraw.mean": "mean RTT",
+    "path.redraw.deviation": "deviation of the RTT",
+    "path.trace.down": "rate trace",
+    "transport.reconnect": "reconnection",
 }
 
 
@@ -97,7 +116,9 @@ def sentence_case(text: str) -> str:
 
 
 def factor_name(factor: str) -> str:
-    """Name a factor in one word within a sentence: `path.rtt` is "RTT"."""
+    """Name a factor in a word or two within a sentence: `path.rtt` is "RTT"."""
+    if factor in NAMES:
+        return NAMES[factor]
     name = factor.rsplit(".", 1)[-1].replace("_", " ")
     return name.upper() if name in ("rtt", "mtu", "mss") else name
 

@@ -24,7 +24,8 @@ from netwarp.fields import (
     Section,
 )
 from netwarp.job import Heading
-from netwarp.timeline import RedrawSection, halves_ns
+from netwarp.mahimahi import RateTrace
+from netwarp.timeline import RedrawSection, TraceSection, halves_ns
 from netwarp.units import QueueLength
 
 Distribution = Literal["uniform", "normal", "pareto", "paretonormal"]
@@ -43,6 +44,7 @@ class DirectionSpec:
     loss: LossModel
     loss_correlation: float
     rate_bit_s: int | None
+    trace: RateTrace | None
     queue: QueueLength | None
     reorder: ReorderModel
     duplicate_ratio: float
@@ -50,13 +52,13 @@ class DirectionSpec:
 
     @property
     def usual_rate_bit_s(self) -> int | None:
-        """The rate that sizes the queue; None is unlimited."""
-        return self.rate_bit_s
+        """The rate that sizes the queue, of a trace its mean; None is unlimited."""
+        return self.rate_bit_s if self.trace is None else self.trace.mean_bit_s
 
     @property
     def peak_rate_bit_s(self) -> int:
-        """The largest rate before anything changes it; 0 where it is unlimited."""
-        return self.rate_bit_s or 0
+        """The largest rate but for entries of the timeline; 0 where it is unlimited."""
+        return (self.rate_bit_s or 0) if self.trace is None else self.trace.peak_bit_s
 
 
 class SinglePath(Section):
@@ -124,6 +126,8 @@ class SinglePath(Section):
     """Packets with one bit flipped, client to server."""
     redraw: RedrawSection | None = None
     """The delay drawn anew while a run goes on, as `[path.redraw]`."""
+    trace: TraceSection | None = None
+    """Rates that follow a recording, as `[path.trace]`."""
 
     # Attributes by the key's stem: plain, down, up.
     _BOTH: ClassVar[dict[str, tuple[str, str, str]]] = {
@@ -164,6 +168,7 @@ class SinglePath(Section):
         return any(name in self.model_fields_set for name in names)
 
     def _direction(self, heading: Heading) -> DirectionSpec:
+        trace = None if self.trace is None else self.trace.toward(heading)
         return DirectionSpec(
             delay_ns=self._delay_ns(heading),
             jitter_ns=self._value("jitter", heading) or 0,
@@ -171,7 +176,8 @@ class SinglePath(Section):
             distribution=self.distribution,
             loss=self._value("loss", heading) or LossRate(0.0),
             loss_correlation=self.loss_correlation,
-            rate_bit_s=self._value("rate", heading),
+            rate_bit_s=self._value("rate", heading) if trace is None else None,
+            trace=trace,
             queue=self._value("queue", heading),
             reorder=self._value("reorder", heading) or ReorderModel(0.0),
             duplicate_ratio=self._value("duplicate", heading) or 0.0,
@@ -238,6 +244,26 @@ class SinglePath(Section):
         if self.given("jitter"):
             raise KeyValueError(
                 "jitter", None, "a redrawn delay may be shorter than it", "drop jitter or redraw"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_rates_beside_traces(self) -> Self:
+        traces = {} if self.trace is None else {"down": self.trace.down, "up": self.trace.up}
+        for heading, other in (("down", "up"), ("up", "down")):
+            if traces.get(heading) is None:
+                continue
+            also_traced = traces[other] is not None
+            if f"rate_{heading}_bit_s" in self.model_fields_set:
+                key = f"rate_{heading}"
+            elif "rate_bit_s" in self.model_fields_set and (
+                also_traced or f"rate_{other}_bit_s" in self.model_fields_set
+            ):
+                key = "rate"
+            else:
+                continue
+            raise KeyValueError(
+                key, None, f"{key} has no effect beside trace.{heading}", "keep one of them"
             )
         return self
 

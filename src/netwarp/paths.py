@@ -107,6 +107,13 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
                 " sent",
                 "choose a longer rtt, or less jitter",
             )
+    if entry.change == "rate" and path.toward(entry.direction).trace is not None:
+        raise KeyValueError(
+            f"{where}.change",
+            "rate",
+            f"the trace's next step undoes it ({entry.direction})",
+            "drop it, or path.trace",
+        )
     if entry.change == "rate" and path.toward(entry.direction).rate_bit_s is None:
         raise KeyValueError(
             f"{where}.rate",
@@ -132,7 +139,29 @@ def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
             below.pop(stem, None)
         if {f"{stem}_down", f"{stem}_up"} <= below.keys() | second.keys():
             below.pop(stem, None)
-    return _with_redraw(below, second)
+    return _with_redraw(_with_trace(below, second), second)
+
+
+def _with_trace(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the traces; a rate of its own takes the place of an inherited trace, and vice versa."""
+    theirs, own = below.get("trace", {}), second.get("trace", {})
+    if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
+        return below
+    trace = dict(theirs)
+    for heading in ("down", "up"):
+        if {"rate", f"rate_{heading}"} & second.keys():
+            trace.pop(heading, None)
+        if heading in own:
+            other = "up" if heading == "down" else "down"
+            below = dict(below)
+            below.pop(f"rate_{heading}", None)
+            rate = below.pop("rate", None)
+            if rate is not None and "rate" not in second:
+                below.setdefault(f"rate_{other}", rate)
+    merged = {**trace, **own}
+    if not {"down", "up"} & merged.keys():
+        return {key: value for key, value in below.items() if key != "trace"}
+    return {**below, "trace": merged}
 
 
 def _with_redraw(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from netwarp import job as wire
 from netwarp.conditions import Conditions
 from netwarp.errors import StudyError
-from netwarp.factors import Cell, select_cells
+from netwarp.factors import HEADINGS, Cell, select_cells
 from netwarp.fields import Gemodel, LossModel
 from netwarp.job import FORMAT, Heading, Job, job_sha256, job_to_json
 from netwarp.questions import resolve_levels
@@ -125,17 +125,20 @@ def _content_size_bytes(conditions: Conditions, study: Study, size_of: FileSize)
     workload = conditions.workload
     if workload.file is None:
         return workload.size_bytes or 0  # a medium has no size of its own
-    where = {"file": study.file, "key": "workload.file", "value": workload.file}
+
+    def refusal(reason: str, remedy: str) -> StudyError:
+        key, value = "workload.file", workload.file
+        return StudyError(reason, file=study.file, key=key, value=value, remedy=remedy)
+
     try:
         size_bytes = size_of(workload.file)
     except OSError as error:
-        reason = f"cannot be read: {error.strerror}"
-        raise StudyError(reason, remedy="name a readable file", **where) from None
+        raise refusal(f"cannot be read: {error.strerror}", "name a readable file") from None
     if size_bytes == 0:
-        raise StudyError("the file is empty", remedy="name one with content", **where)
+        raise refusal("the file is empty", "name one with content")
     if conditions.chunks > size_bytes:
         reason = f"a file of {size_bytes} bytes has no {conditions.chunks} parts"
-        raise StudyError(reason, remedy="choose fewer chunks or a larger file", **where)
+        raise refusal(reason, "choose fewer chunks or a larger file")
     return size_bytes
 
 
@@ -226,7 +229,14 @@ def _timeline(conditions: Conditions, study_seed: int, replicate: int) -> wire.T
             for index, path in enumerate(conditions.paths)
             if path.redraw is not None
         ),
-        traces=(),
+        traces=tuple(
+            wire.Trace(
+                path=index, direction=heading, step_ns=trace.step_ns, rates_bit_s=trace.rates_bit_s
+            )
+            for index, path in enumerate(conditions.paths)
+            for heading in HEADINGS
+            if (trace := path.toward(heading).trace) is not None
+        ),
     )
 
 

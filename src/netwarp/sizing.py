@@ -76,6 +76,8 @@ def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> i
 
 def is_shaped(conditions: Conditions, heading: Heading, index: int = 0) -> bool:
     """Whether the rate of a direction changes: a token bucket keeps it, behind netem."""
+    if _path(conditions, index).toward(heading).trace is not None:
+        return True
     return any(
         isinstance(event.change, wire.Rate) and event.change.direction == heading
         for event in conditions.path.events

@@ -12,6 +12,7 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +24,8 @@ from netwarp.factors import Cell, Factor, build_design, flattened
 from netwarp.fields import Kind, Section
 from netwarp.overrides import apply_overrides, apply_quick
 from netwarp.questions import Claim, Figure, checked_claims, checked_figure
+from netwarp.toml_lines import key_lines, line_of
+from netwarp.traces import with_traces
 
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
@@ -136,7 +139,13 @@ def load_study(
         raise StudyError(f"not TOML: {error}", file=file, remedy="mend the syntax there") from None
     raw = apply_quick(raw) if quick else raw
     changed = apply_overrides(raw, overrides, replicates=replicates, seed=seed)
-    return study_from_mapping(changed, file=file, folder=path.parent, question=_question(text))
+    try:
+        return study_from_mapping(changed, file=file, folder=path.parent, question=_question(text))
+    except StudyError as error:
+        if error.file != file:
+            raise
+        line = _line(error, text, overrides, quick=quick)
+        raise error.at_line(line) from None
 
 
 def study_from_mapping(
@@ -147,19 +156,19 @@ def study_from_mapping(
     question: str | None = None,
     display: Display = str,
 ) -> Study:
-    """Validate a study given as tables. Reads no file.
+    """Validate a study given as tables. Reads no file but the rate traces they name.
 
     Args:
         raw: as `tomllib` reads a study file.
         file: for messages.
-        folder: where relative paths of the workload start; None leaves them relative.
+        folder: where relative paths of the workload and traces start; None leaves them relative.
         question: the comment in line one.
         display: translates dotted keys in messages.
 
     Raises:
         StudyError: not a study that can be run.
     """
-    tables = _normalised(raw, folder)
+    tables = with_traces(_normalised(raw, folder), file, partial(_absolute, folder=folder), display)
     try:
         header = StudyFile.model_validate(tables)
     except ValidationError as error:
@@ -205,8 +214,23 @@ def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     return tables
 
 
-def _absolute(name: str, folder: Path) -> str:
+def _absolute(name: str, folder: Path | None) -> str:
+    if folder is None:
+        return name
     return os.path.abspath(folder / Path(name).expanduser())  # noqa: PTH100 - keeps symlinks
+
+
+def _line(error: StudyError, text: str, overrides: Sequence[str], *, quick: bool) -> int | None:
+    """Find the line to blame; what the command line set stands in none."""
+    key = (error.key or "").replace('"', "")
+    for override in overrides:
+        name = override.partition("=")[0].strip().replace('"', "")
+        if key == name or key.startswith(f"{name}."):
+            return None
+    lines = key_lines(text)
+    if quick and f"quick.{key}" in lines:
+        return lines[f"quick.{key}"]
+    return line_of(lines, key)
 
 
 def _question(text: str) -> str | None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, RateBitS, Section
 from netwarp.job import Heading
+from netwarp.mahimahi import RateTrace
+from netwarp.units import UnitError
 
 PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
 PeriodNs = Annotated[DurationNs, Field(ge=1)]
 Times = Annotated[int, Field(ge=0, le=10_000, strict=True), Kind("a whole number from 0 to 10000")]
+StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
+DEFAULT_STEP_NS = 100_000_000
+TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
+"""What :func:`netwarp.traces.with_traces` puts in the place of a trace's file name."""
 Change = Literal["outage", "restore", "delay", "rate", "handover"]
 
 # Attributes of an entry that only these changes have.
@@ -134,6 +141,45 @@ class RedrawSection(Section):
     """Mean of the round-trip times. Default: the path's `rtt`; give one of them."""
     deviation_ns: DurationNs = Field(alias="deviation")
     """Their standard deviation."""
+
+
+def _read_trace(value: object) -> RateTrace:
+    if not isinstance(value, Mapping) or set(value) != TRACE_KEYS:
+        raise UnitError("not a trace file", 'name a file in mahimahi\'s format, such as "4g.down"')
+    return RateTrace(value["file"], value["step_ns"], tuple(value["rates_bit_s"]))
+
+
+RateTraceField = Annotated[
+    RateTrace, BeforeValidator(_read_trace), Kind("a file in mahimahi's format")
+]
+
+
+class TraceSection(Section):
+    """Rates that follow a recording, over and over.
+
+    Files are in mahimahi's format, relative to the study file: a line is a whole number of
+    milliseconds at which 1504 bytes may leave, none smaller than the one before; when the last one
+    is over, the trace begins anew. A token bucket keeps the rate, with the path's `queue`; a BDP of
+    it is at the trace's mean rate.
+    """
+
+    down: RateTraceField | None = None
+    """Rate from server to client. Takes the place of `rate_down`."""
+    up: RateTraceField | None = None
+    """Rate from client to server. Takes the place of `rate_up`."""
+    step_ns: StepNs = Field(default=DEFAULT_STEP_NS, alias="step")
+    """How long a rate holds: the trace is cut into the fewest equal steps not longer than this, and
+    the opportunities in each make its rate. It cannot vary."""
+
+    @model_validator(mode="after")
+    def _one_direction_at_least(self) -> Self:
+        if self.down is None and self.up is None:
+            raise KeyValueError("down", None, "neither down nor up is given", "name a file")
+        return self
+
+    def toward(self, heading: Heading) -> RateTrace | None:
+        """Give the trace of a direction."""
+        return self.down if heading == "down" else self.up
 
 
 def halves_ns(rtt_ns: int) -> tuple[int, int]:

@@ -191,6 +191,8 @@ def _impairment(job: Job) -> str | None:
             found = _direction_impairment(direction)
             if found is not None:
                 return f"{found} ({way})"
+    if job.timeline.roams:
+        return "a client that moves between paths"
     return None if job.timeline.is_empty else "a timeline of the path"
 
 
@@ -199,7 +201,7 @@ def _direction_impairment(direction: Direction) -> str | None:
         "a delay": direction.delay_ns > 0,
         "jitter": direction.jitter_ns > 0,
         "loss": direction.loss.kind != "none",
-        "a rate": direction.rate_bit_s is not None,
+        "a rate": direction.rate_bit_s is not None or direction.shaper_queue_bytes is not None,
         "reordering": direction.reorder.ratio > 0,
         "duplicates": direction.duplicate_ratio > 0,
         "corruption": direction.corrupt_ratio > 0,

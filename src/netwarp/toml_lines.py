@@ -1,0 +1,101 @@
+"""Where keys stand in a TOML file: `tomllib` gives values without positions.
+
+The file is known to be TOML, so this only has to tell statements apart: table headers, keys, and
+the strings and brackets that a value may spread over several lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
+_KEY = re.compile(rf"\s*({_DOTTED})\s*=")
+_MULTILINE = ('"""', "'''")
+# What matters to where a statement ends: strings, whole or only begun; comments; brackets.
+_TOKEN = re.compile(
+    r'"{3}|\'{3}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[{]|[\]}]',
+)
+
+
+def key_lines(text: str) -> Mapping[str, int]:
+    """Find the line of each table and key, counted from 1.
+
+    Keys are dotted and without quotes; the n-th table of an array of tables has the number n, from
+    0: ``path.timeline.2.at``. What stands inside an inline table or array has no line of its own.
+    """
+    lines: dict[str, int] = {}
+    tables_of: dict[str, int] = {}
+    table = ""
+    for number, statement in _statements(text):
+        header = _HEADER.match(statement)
+        if header is None:
+            key = _KEY.match(statement)
+            if key is not None:
+                _note(lines, table, key[1], number)
+            continue
+        table = _numbered(_parts(header[2]), tables_of, is_array=header[1] == "[[")
+        _note(lines, "", table, number)
+    return lines
+
+
+def line_of(lines: Mapping[str, int], key: str) -> int | None:
+    """Give the line of a dotted key, or of the nearest table or key around it."""
+    wanted = key.replace('"', "")
+    while wanted:
+        if wanted in lines:
+            return lines[wanted]
+        wanted = wanted.rpartition(".")[0]
+    return None
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Give the first line of each statement, with its number."""
+    depth = 0
+    string_end = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if depth == 0 and not string_end and line.strip():
+            yield number, line
+        is_header = depth == 0 and not string_end and _HEADER.match(line) is not None
+        rest = "" if is_header else line
+        while rest:
+            if string_end:
+                found = rest.find(string_end)
+                rest = rest[found + 3 :] if found >= 0 else ""
+                string_end = "" if found >= 0 else string_end
+                continue
+            token = _TOKEN.search(rest)
+            if token is None:
+                break
+            rest = rest[token.end() :]
+            if token[0] in _MULTILINE:
+                string_end = token[0]
+            elif token[0] in ("[", "{"):
+                depth += 1
+            elif token[0] in ("]", "}"):
+                depth -= 1
+
+
+def _note(lines: dict[str, int], table: str, key: str, number: int) -> None:
+    path = table
+    for part in _parts(key):
+        path = f"{path}.{part}" if path else part
+        lines.setdefault(path, number)
+
+
+def _numbered(parts: list[str], tables_of: dict[str, int], *, is_array: bool) -> str:
+    """Write a header's name with the number of each array of tables in it."""
+    path = ""
+    for place, part in enumerate(parts):
+        path = f"{path}.{part}" if path else part
+        if is_array and place == len(parts) - 1:
+            tables_of[path] = tables_of.get(path, -1) + 1
+        if path in tables_of:
+            path = f"{path}.{tables_of[path]}"
+    return path
+
+
+def _parts(dotted: str) -> list[str]:
+    return [part.strip("\"'") for part in re.findall(_PART, dotted)]
