@@ -3,6 +3,8 @@
 //! The planner has refused bad studies with file and line; this guards against a job written by something else, and
 //! against values that the kernel would change in silence.
 
+mod stream;
+
 use std::fmt;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -77,20 +79,10 @@ pub fn problems(job: &Job) -> Vec<String> {
         TransportKind::Quic => {}
     }
     problems.check_resume(transport);
-    let Workload::Bulk(Bulk { content, chunks, transfers, .. }) = &job.workload else {
-        problems.require(false, "workload.kind", || "is stream, which this endpoint cannot do yet".to_owned());
-        return problems.0;
-    };
-    if let Content::File { path, .. } = content {
-        problems.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
+    match &job.workload {
+        Workload::Bulk(bulk) => problems.check_bulk(bulk),
+        Workload::Stream(stream) => problems.check_stream(stream),
     }
-    problems.require((1..=CHUNKS_MAX).contains(chunks), "workload.chunks", || {
-        format!("is {chunks}, this endpoint sends 1 to {CHUNKS_MAX} at once")
-    });
-    problems.require(*chunks == 1 || content.size_bytes() >= u64::from(*chunks), "workload.chunks", || {
-        format!("is {chunks}, but a content of {} bytes has no {chunks} parts", content.size_bytes())
-    });
-    problems.require(*transfers >= 1, "workload.transfers", || "is 0".to_owned());
     problems.0
 }
 
@@ -140,6 +132,20 @@ impl Problems {
             self.require(!shaped, &format!("paths[{index}]"), || "has a shaper: not yet".to_owned());
         }
         self.require(job.transport.reconnect == Reconnect::New, "transport.reconnect", || "is migrate".to_owned());
+    }
+
+    fn check_bulk(&mut self, bulk: &Bulk) {
+        let Bulk { content, chunks, transfers, .. } = bulk;
+        if let Content::File { path, .. } = content {
+            self.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
+        }
+        self.require((1..=CHUNKS_MAX).contains(chunks), "workload.chunks", || {
+            format!("is {chunks}, this endpoint sends 1 to {CHUNKS_MAX} at once")
+        });
+        self.require(*chunks == 1 || content.size_bytes() >= u64::from(*chunks), "workload.chunks", || {
+            format!("is {chunks}, but a content of {} bytes has no {chunks} parts", content.size_bytes())
+        });
+        self.require(*transfers >= 1, "workload.transfers", || "is 0".to_owned());
     }
 
     fn check_resume(&mut self, transport: &Transport) {

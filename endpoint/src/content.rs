@@ -96,6 +96,18 @@ impl Reader {
     }
 }
 
+/// Hex SHA-256 of all that is left to read.
+///
+/// # Errors
+/// As [`Reader::read`]; a reader that was not asked to hash.
+pub fn hash(mut original: Reader) -> Result<String> {
+    let mut buffer = vec![0; original.remaining_bytes().min(HASH_BLOCK_BYTES as u64) as usize];
+    while original.remaining_bytes() > 0 {
+        original.read(&mut buffer)?;
+    }
+    original.into_sha256().context("nobody asked for a hash")
+}
+
 /// Hex SHA-256 of each part of the original, read front to back in one go: not as the parts' senders read it.
 ///
 /// # Arguments
@@ -154,7 +166,7 @@ fn fill_seeded(seed: u64, offset: u64, block: &mut [u8]) {
     let mut index = offset / WORD_BYTES;
     let mut rest = block;
     if misaligned != 0 {
-        let word = seeded_word(seed, index).to_le_bytes();
+        let word = splitmix64(seed, index).to_le_bytes();
         let length = rest.len().min(word.len() - misaligned);
         let (head, tail) = rest.split_at_mut(length);
         head.copy_from_slice(&word[misaligned..misaligned + length]);
@@ -162,16 +174,16 @@ fn fill_seeded(seed: u64, offset: u64, block: &mut [u8]) {
     }
     let mut words = rest.chunks_exact_mut(WORD_BYTES as usize);
     for word in &mut words {
-        word.copy_from_slice(&seeded_word(seed, index).to_le_bytes());
+        word.copy_from_slice(&splitmix64(seed, index).to_le_bytes());
         index += 1;
     }
     let tail = words.into_remainder();
-    tail.copy_from_slice(&seeded_word(seed, index).to_le_bytes()[..tail.len()]);
+    tail.copy_from_slice(&splitmix64(seed, index).to_le_bytes()[..tail.len()]);
 }
 
 /// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), which gives any of
 /// its outputs without those before.
-fn seeded_word(seed: u64, index: u64) -> u64 {
+pub fn splitmix64(seed: u64, index: u64) -> u64 {
     let mut word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -200,7 +212,7 @@ mod tests {
     fn seeded_words_are_splitmix64() {
         // First outputs of the reference implementation for seed 1234567 (prng.di.unimi.it/splitmix64.c).
         let expected = [6_457_827_717_110_365_317_u64, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-        let words: Vec<u64> = (0..3).map(|index| seeded_word(1_234_567, index)).collect();
+        let words: Vec<u64> = (0..3).map(|index| splitmix64(1_234_567, index)).collect();
         assert_eq!(words, expected);
     }
 

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -15,7 +15,7 @@ use crate::capture::Capture;
 use crate::clock;
 use crate::content::hash_parts;
 use crate::control::{Message, Order};
-use crate::job::{Change, FORMAT, Job, Workload};
+use crate::job::{Bulk, Change, FORMAT, Job, Workload};
 use crate::journal::Journal;
 use crate::network::Network;
 use crate::probe;
@@ -25,6 +25,7 @@ use crate::timeline::Timeline;
 use crate::topology::{self, Namespace, Step};
 use crate::verify::{self, Expected};
 use crate::workload::layout::Layout;
+use crate::workload::stream::proof;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -51,11 +52,11 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         client_began: false,
         moved_to: None,
         finished: Vec::new(),
-        transfers: Vec::new(),
+        travelled: Vec::new(),
         journal,
     };
     relay.run()?;
-    let transfers = relay.transfers;
+    let travelled = relay.travelled;
     let paths: Vec<_> = relay.timeline.paths().cloned().collect();
     for record in calibration::measure(&mut network, job, epoch_ns).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
@@ -66,17 +67,23 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
     for record in probe::probe(&mut network, job, &paths, clock).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
-    let expected = expected(job).stage("verify")?;
-    match verify::difference(&transfers, &expected) {
+    match difference(job, &travelled).stage("verify")? {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
     }
 }
 
+/// How what travelled differs from what was to travel; none if in nothing.
+fn difference(job: &Job, travelled: &[Record]) -> Result<Option<String>> {
+    match &job.workload {
+        Workload::Bulk(bulk) => Ok(verify::difference(travelled, &expected(job, bulk)?)),
+        Workload::Stream(stream) => proof::difference(travelled, stream),
+    }
+}
+
 /// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
 /// not notice that the parts are not the whole.
-fn expected(job: &Job) -> Result<Expected> {
-    let Workload::Bulk(bulk) = &job.workload else { bail!("this endpoint has no player") };
+fn expected(job: &Job, bulk: &Bulk) -> Result<Expected> {
     let parts = Layout::of(bulk, &job.transport).parts();
     let sha256 = (bulk.verify && bulk.chunks > 1).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
     let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
@@ -131,7 +138,8 @@ struct Relay<'a> {
     moved_to: Option<u32>,
     /// Roles that said they did all they were asked.
     finished: Vec<Side>,
-    transfers: Vec<Record>,
+    /// What is to be verified.
+    travelled: Vec<Record>,
     journal: &'a mut Journal,
 }
 
@@ -194,8 +202,8 @@ impl Relay<'_> {
             }
             Event::Said(Message::Write { line }) => {
                 self.journal.write(&line).stage("teardown")?;
-                if matches!(line, Record::Transfer { .. }) {
-                    self.transfers.push(line);
+                if matches!(line, Record::Transfer { .. } | Record::Segment { .. }) {
+                    self.travelled.push(line);
                 }
                 Ok(())
             }

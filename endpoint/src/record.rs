@@ -90,7 +90,8 @@ pub enum Record {
         stream: u32,
         /// Size.
         bytes: u64,
-        /// Asked for.
+        /// The player asked for it. It may have waited for a connection, or for a stream that was still busy with what a seek
+        /// had made useless.
         requested_ns: u64,
         /// First byte at hand.
         first_byte_ns: u64,

@@ -162,7 +162,8 @@ class Segment(Wire):
     bytes: U64
     """Size."""
     requested_ns: U64
-    """Asked for."""
+    """The player asked for it. It may have waited for a connection, or for a stream that was still
+    busy with what a seek had made useless."""
     first_byte_ns: U64
     """First byte at hand."""
     last_byte_ns: U64

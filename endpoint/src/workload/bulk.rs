@@ -94,7 +94,7 @@ pub async fn serve(
 }
 
 /// A client that is done has everything, even if its last words were lost on the path.
-async fn finished(finish: &mut watch::Receiver<bool>) {
+pub async fn finished(finish: &mut watch::Receiver<bool>) {
     if finish.wait_for(|finish| *finish).await.is_err() {
         // Whoever could say so is gone: this side's own work decides.
         std::future::pending::<()>().await;

@@ -2,12 +2,13 @@
 
 mod bulk;
 pub mod layout;
+pub mod stream;
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use tokio::sync::watch;
 
 use crate::flow::SharedFlow;
@@ -62,7 +63,7 @@ pub async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Futu
 pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>, moves: watch::Receiver<Moves>) -> Result<Vec<Record>> {
     match &run.job.workload {
         Workload::Bulk(asked) => bulk::drive(run, asked, dialer, moves).await,
-        Workload::Stream(_) => bail!("this endpoint has no player"),
+        Workload::Stream(asked) => stream::drive(run, asked, dialer, moves).await,
     }
 }
 
@@ -78,7 +79,7 @@ pub async fn serve(
 ) -> Result<Vec<Record>> {
     match &run.job.workload {
         Workload::Bulk(asked) => bulk::serve(run, asked, connection, finish).await,
-        Workload::Stream(_) => bail!("this endpoint has no storage of segments"),
+        Workload::Stream(asked) => stream::serve(run, asked, connection, finish).await,
     }
 }
 

@@ -1,0 +1,307 @@
+//! The client's part: carries out what the player asks for.
+//!
+//! One segment is under way at a time, but for one that a seek made useless: it cannot be called back. Where there is
+//! another stream the new position is asked for at once, and shares the path with the rest of the old; else as soon
+//! as that is in. What nobody wants any more has no record of its own, but counts in the goodput.
+//!
+//! When the client moves and its connection does not go on at the new address, it is given up. What the player wants is
+//! asked for again over the next one, from the byte reached; what nobody wants is left.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::alarm::Alarm;
+use super::lanes::Lane;
+use super::link::Link;
+use super::medium::Medium;
+use super::player::{Player, Step, Ticket, Wish};
+use super::request::{Ask, Request};
+use super::rule::{Chooser, Fetched};
+use crate::clock::Moment;
+use crate::job;
+use crate::record::Record;
+use crate::sink::{Received, SharedSink, Sink};
+use crate::transport::{Connection, Dialer};
+use crate::workload::{Moves, Run, unless_moved};
+
+/// A viewer's client.
+pub struct Client {
+    run: Arc<Run>,
+    dialer: Arc<dyn Dialer>,
+    moves: watch::Receiver<Moves>,
+    verify: bool,
+    medium: Medium,
+    player: Player,
+    chooser: Chooser,
+    alarm: Alarm,
+    /// None while it dials.
+    link: Option<Link>,
+    dialing: JoinSet<Result<Box<dyn Connection>>>,
+    /// Connections that came up.
+    connections: u32,
+    fetching: JoinSet<(Fetch, Result<Lane>)>,
+    /// What the player wants and a connection that was given up had under way.
+    interrupted: Option<Fetch>,
+    requests: u32,
+    /// That of the last request.
+    quality: Option<u32>,
+    records: Vec<Record>,
+}
+
+/// A segment under way.
+struct Fetch {
+    ticket: Ticket,
+    wish: Wish,
+    /// Counted in the order of requests.
+    request: u32,
+    quality: u32,
+    /// Its size.
+    bytes: u64,
+    sent: Moment,
+    sink: SharedSink,
+}
+
+impl Client {
+    /// About to connect. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As [`Alarm::new`].
+    pub fn new(
+        run: &Arc<Run>,
+        asked: &job::Stream,
+        dialer: &Arc<dyn Dialer>,
+        moves: watch::Receiver<Moves>,
+    ) -> Result<Self> {
+        Ok(Self {
+            run: run.clone(),
+            dialer: dialer.clone(),
+            moves,
+            verify: asked.verify,
+            medium: Medium::of(asked),
+            player: Player::new(asked, run.job.seed),
+            chooser: Chooser::new(asked),
+            alarm: Alarm::new()?,
+            link: None,
+            dialing: JoinSet::new(),
+            connections: 0,
+            fetching: JoinSet::new(),
+            interrupted: None,
+            requests: 0,
+            quality: None,
+            records: Vec::new(),
+        })
+    }
+
+    /// Until the viewer has seen enough.
+    ///
+    /// # Errors
+    /// Whatever kept a segment from arriving.
+    pub async fn watch(&mut self) -> Result<()> {
+        self.dial();
+        loop {
+            let until_ns = match self.player.next(Moment::now().since(self.run.epoch_ns)) {
+                Step::Done => break,
+                Step::Ask(wish) => {
+                    if self.ask(wish).await? {
+                        continue;
+                    }
+                    self.player.next_change_ns()
+                }
+                Step::Wait { until_ns } => until_ns,
+            };
+            self.wait(until_ns.map(|until_ns| self.run.epoch_ns + until_ns)).await?;
+        }
+        let actions = self.player.take_actions();
+        self.records.extend(actions.into_iter().map(|(at_ns, action)| Record::Player { at_ns, action }));
+        Ok(())
+    }
+
+    /// Says farewell when all that is under way is in, unless the client moves first: nothing is needed any more. Gives all
+    /// records.
+    ///
+    /// # Errors
+    /// A connection that does not end in order.
+    pub async fn close(mut self) -> Result<Vec<Record>> {
+        if let Some(mut link) = self.link.take() {
+            let migrates = link.migrates();
+            match unless_lost(&mut self.moves, migrates, settle(&mut link, &mut self.fetching)).await {
+                Some(settled) => {
+                    settled?;
+                    self.records.push(link.record(&self.run, false)?);
+                    unless_lost(&mut self.moves, migrates, link.close()).await.transpose()?;
+                }
+                None => self.give_up(&link).await?,
+            }
+        }
+        Ok(self.records)
+    }
+
+    /// Until something happens, or the time has come.
+    async fn wait(&mut self, at_ns: Option<u64>) -> Result<()> {
+        let link = self.link.as_mut();
+        let left = async {
+            match link {
+                Some(link) => link.next_left().await,
+                None => None,
+            }
+        };
+        tokio::select! {
+            biased;
+            Ok(()) = self.moves.changed() => self.moved().await,
+            Some(fetched) = self.fetching.join_next() => {
+                let (fetch, lane) = fetched.context("a task panicked")?;
+                self.fetched(fetch, lane?)
+            }
+            Some(dialled) = self.dialing.join_next() => {
+                let connection = dialled.context("a task panicked")??;
+                self.connected(connection).await
+            }
+            Some(left) = left => left,
+            rung = self.alarm.ring_at(at_ns) => rung,
+        }
+    }
+
+    /// Connects in the background. What an earlier call was about to connect is left.
+    fn dial(&mut self) {
+        let (dialer, server, may_resume) = (self.dialer.clone(), self.run.server, self.connections > 0);
+        self.dialing = JoinSet::new();
+        self.dialing.spawn(async move { dialer.dial(server, may_resume).await });
+    }
+
+    async fn connected(&mut self, connection: Box<dyn Connection>) -> Result<()> {
+        let fixed = super::fixed_streams(&self.run.job.transport);
+        let mut link = Link::over(connection, self.connections, fixed).await?;
+        self.connections += 1;
+        self.chooser.start_over();
+        if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.ticket)) {
+            let lane = link.take(fetch.quality).await?;
+            self.fetching.spawn(carry(lane, fetch, link.number));
+        }
+        self.link = Some(link);
+        Ok(())
+    }
+
+    /// The client has another address.
+    async fn moved(&mut self) -> Result<()> {
+        match self.link.take() {
+            Some(link) if link.migrates() => self.link = Some(link),
+            Some(link) => {
+                self.give_up(&link).await?;
+                self.dial();
+            }
+            None => self.dial(),
+        }
+        Ok(())
+    }
+
+    /// Gives a connection up. What the player wants of it stays wanted.
+    async fn give_up(&mut self, link: &Link) -> Result<()> {
+        link.abandon();
+        while let Some(fetched) = self.fetching.join_next().await {
+            let (fetch, lane) = fetched.context("a task panicked")?;
+            match lane {
+                Ok(lane) => self.arrived(fetch, link.number, lane.stream.index())?,
+                Err(_) if self.player.wants(fetch.ticket) => self.interrupted = Some(fetch),
+                Err(_) => {}
+            }
+        }
+        self.records.push(link.record(&self.run, true)?);
+        Ok(())
+    }
+
+    /// Asks for what the player wishes for, if a stream can carry it. Gives whether one could.
+    async fn ask(&mut self, wish: Wish) -> Result<bool> {
+        let Some(link) = self.link.as_mut().filter(|link| link.can_carry()) else { return Ok(false) };
+        if wish.is_first {
+            self.chooser.start_over();
+        }
+        let quality = self.chooser.choose(wish.ahead_ns) as u32;
+        if self.quality.replace(quality).is_some_and(|before| before != quality) {
+            self.player.switched(quality);
+        }
+        let part = self.medium.part(quality, wish.segment).context("the player left the medium")?;
+        let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_flow()).shared();
+        let (ticket, request) = (self.player.sent(), self.requests);
+        self.requests += 1;
+        let lane = link.take(quality).await?;
+        let fetch = Fetch { ticket, wish, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
+        self.fetching.spawn(carry(lane, fetch, link.number));
+        Ok(true)
+    }
+
+    /// A segment is in, and its stream idle.
+    fn fetched(&mut self, fetch: Fetch, lane: Lane) -> Result<()> {
+        let link = self.link.as_mut().context("a segment came over no connection")?;
+        let (connection, stream) = (link.number, lane.stream.index());
+        link.put_back(lane);
+        self.arrived(fetch, connection, stream)
+    }
+
+    /// A segment is in.
+    fn arrived(&mut self, fetch: Fetch, connection: u32, stream: u32) -> Result<()> {
+        let Fetch { ticket, wish, request, quality, bytes, sent, sink } = fetch;
+        if !self.player.wants(ticket) {
+            return Ok(());
+        }
+        let Received { first_byte, last_byte, sha256, .. } = sink.lock().expect("no holder panics").received()?;
+        let [sent_ns, first_byte_ns, last_byte_ns] =
+            [sent, first_byte, last_byte].map(|moment| moment.since(self.run.epoch_ns));
+        let (link_delay_ns, duration_ns) = (first_byte_ns - sent_ns, last_byte_ns - sent_ns);
+        self.chooser.note(Fetched { bytes, link_delay_ns, duration_ns });
+        self.records.push(Record::Segment {
+            request,
+            segment: wish.segment,
+            quality,
+            connection,
+            stream,
+            bytes,
+            requested_ns: wish.since_ns,
+            first_byte_ns,
+            last_byte_ns,
+            buffer_ns: wish.ahead_ns,
+            sha256,
+        });
+        self.player.arrived(ticket, last_byte_ns);
+        Ok(())
+    }
+}
+
+/// Waits for all that is under way and says farewell. May be dropped and begun again.
+async fn settle(link: &mut Link, fetching: &mut JoinSet<(Fetch, Result<Lane>)>) -> Result<()> {
+    while let Some(fetched) = fetching.join_next().await {
+        let (_, lane) = fetched.context("a task panicked")?;
+        link.put_back(lane?);
+    }
+    link.say_farewell().await
+}
+
+/// What the work comes to, or none if the client moves first and the connection does not.
+async fn unless_lost<T>(
+    moves: &mut watch::Receiver<Moves>,
+    migrates: bool,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    match migrates {
+        true => Some(work.await),
+        false => unless_moved(moves, work).await,
+    }
+}
+
+/// Asks for what the sink does not have of a segment, and takes it.
+async fn carry(lane: Lane, fetch: Fetch, connection: u32) -> (Fetch, Result<Lane>) {
+    let lane = fill(lane, &fetch, connection).await;
+    (fetch, lane)
+}
+
+async fn fill(mut lane: Lane, fetch: &Fetch, connection: u32) -> Result<Lane> {
+    let (quality, segment) = (fetch.quality, fetch.wish.segment);
+    let offset_bytes = fetch.sink.lock().expect("no holder panics").position_bytes();
+    let request = Request { connection, what: Ask::Segment { quality, segment, offset_bytes } };
+    lane.stream.send(&request.encode()).await.with_context(|| format!("asking for segment {segment}"))?;
+    let received = lane.stream.receive_content(fetch.sink.clone()).await;
+    received.with_context(|| format!("receiving segment {segment}"))?;
+    Ok(lane)
+}

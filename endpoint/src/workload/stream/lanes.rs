@@ -1,0 +1,114 @@
+//! Which stream of a connection carries the next segment.
+//!
+//! A switch of quality travels on another stream where the transport has several: on a new one if it can open as many as
+//! it likes (`quic`), else on the one of the quality's number (`sctp`), or any that is idle if that one is not.
+
+use anyhow::Result;
+
+use crate::transport::{Connection, Stream};
+
+/// An idle stream.
+pub struct Lane {
+    /// The stream.
+    pub stream: Box<dyn Stream>,
+    /// Index of the quality it carried last, if any.
+    pub quality: Option<u32>,
+}
+
+/// The idle streams of a connection.
+pub struct Lanes {
+    /// How many streams a connection has; none if it can open any number.
+    fixed: Option<u32>,
+    idle: Vec<Lane>,
+    /// Number of the stream used last.
+    current: Option<u32>,
+}
+
+impl Lanes {
+    /// Of a connection just opened. Of a fixed number of streams all are opened, as the server awaits them all.
+    ///
+    /// # Errors
+    /// As [`Connection::open_stream`].
+    pub async fn open(connection: &mut dyn Connection, fixed: Option<u32>) -> Result<Self> {
+        let mut idle = Vec::new();
+        for _ in 0..fixed.unwrap_or(0) {
+            idle.push(Lane { stream: connection.open_stream().await?, quality: None });
+        }
+        Ok(Self { fixed, idle, current: None })
+    }
+
+    /// Whether a segment could be asked for right now.
+    pub fn can_carry(&self) -> bool {
+        self.fixed.is_none() || !self.idle.is_empty()
+    }
+
+    /// The stream for a segment of this quality, when there [is one](Self::can_carry).
+    ///
+    /// # Errors
+    /// As [`Connection::open_stream`].
+    pub async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<Lane> {
+        let idle: Vec<(u32, Option<u32>)> = self.idle.iter().map(|lane| (lane.stream.index(), lane.quality)).collect();
+        let mut lane = match choose(&idle, self.fixed, self.current, quality) {
+            Some(place) => self.idle.swap_remove(place),
+            None => Lane { stream: connection.open_stream().await?, quality: None },
+        };
+        (lane.quality, self.current) = (Some(quality), Some(lane.stream.index()));
+        Ok(lane)
+    }
+
+    /// A stream is idle again.
+    pub fn put_back(&mut self, lane: Lane) {
+        self.idle.push(lane);
+    }
+
+    /// Idle streams that will not be used again.
+    pub fn take_outdated(&mut self) -> Vec<Lane> {
+        let current = self.current.filter(|_| self.fixed.is_none());
+        let is_outdated = |lane: &Lane| current.is_some_and(|current| lane.stream.index() != current);
+        let (outdated, idle) = std::mem::take(&mut self.idle).into_iter().partition(is_outdated);
+        self.idle = idle;
+        outdated
+    }
+
+    /// All idle streams.
+    pub fn take_idle(&mut self) -> Vec<Lane> {
+        std::mem::take(&mut self.idle)
+    }
+}
+
+/// Place of the stream to use among the idle ones, each with its number and last quality; none: a new one.
+fn choose(idle: &[(u32, Option<u32>)], fixed: Option<u32>, current: Option<u32>, quality: u32) -> Option<usize> {
+    match fixed {
+        Some(streams) => {
+            let own = idle.iter().position(|(number, _)| *number == quality % streams);
+            own.or_else(|| (0..idle.len()).min_by_key(|place| idle[*place].0))
+        }
+        None => idle.iter().position(|(number, last)| Some(*number) == current && *last == Some(quality)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_number_of_streams_is_shared_by_quality() {
+        let idle = |numbers: &[u32]| -> Vec<(u32, Option<u32>)> { numbers.iter().map(|&one| (one, None)).collect() };
+        let chosen = |numbers: &[u32], streams, quality| {
+            choose(&idle(numbers), Some(streams), None, quality).map(|place| numbers[place])
+        };
+        assert_eq!(chosen(&[0], 1, 2), Some(0));
+        assert_eq!(chosen(&[3, 2, 1, 0], 4, 2), Some(2));
+        assert_eq!(chosen(&[1, 0], 2, 2), Some(0));
+        assert_eq!(chosen(&[3, 1], 4, 2), Some(1), "its own is busy");
+        assert_eq!(chosen(&[], 4, 2), None);
+    }
+
+    #[test]
+    fn a_switch_opens_a_stream_where_any_number_can_be() {
+        assert_eq!(choose(&[], None, None, 0), None);
+        assert_eq!(choose(&[(0, Some(1))], None, Some(0), 1), Some(0));
+        assert_eq!(choose(&[(0, Some(1))], None, Some(0), 2), None);
+        assert_eq!(choose(&[(0, Some(1))], None, Some(1), 1), None, "not the one used last");
+    }
+}

@@ -1,0 +1,120 @@
+//! A connection of the client's, and its streams.
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::task::JoinSet;
+
+use super::FAREWELL;
+use super::lanes::{Lane, Lanes};
+use super::request::{Ask, Request};
+use crate::record::{Record, Side};
+use crate::transport::Connection;
+use crate::workload::{Run, connection_record};
+
+/// A connection that stands.
+pub struct Link {
+    /// Of the run's connections, from 0.
+    pub number: u32,
+    connection: Box<dyn Connection>,
+    lanes: Lanes,
+    /// Streams that are being given back.
+    leaving: JoinSet<Result<()>>,
+}
+
+impl Link {
+    /// Over a connection just opened.
+    ///
+    /// # Errors
+    /// As [`Connection::open_stream`].
+    pub async fn over(mut connection: Box<dyn Connection>, number: u32, fixed: Option<u32>) -> Result<Self> {
+        let lanes = Lanes::open(&mut *connection, fixed).await?;
+        Ok(Self { number, connection, lanes, leaving: JoinSet::new() })
+    }
+
+    /// Whether a segment could be asked for right now.
+    pub fn can_carry(&self) -> bool {
+        self.lanes.can_carry()
+    }
+
+    /// Whether it goes on when the client moves.
+    pub fn migrates(&self) -> bool {
+        self.connection.migrates()
+    }
+
+    /// The stream for a segment of this quality, when there is one.
+    ///
+    /// # Errors
+    /// As [`Connection::open_stream`].
+    pub async fn take(&mut self, quality: u32) -> Result<Lane> {
+        let lane = self.lanes.take(&mut *self.connection, quality).await?;
+        self.leave_outdated();
+        Ok(lane)
+    }
+
+    /// A stream is idle again.
+    pub fn put_back(&mut self, lane: Lane) {
+        self.lanes.put_back(lane);
+        self.leave_outdated();
+    }
+
+    /// The next stream to be given back for good, none while there is none to wait for. Dropping this future loses nothing.
+    ///
+    /// # Errors
+    /// What kept it from ending in order.
+    pub async fn next_left(&mut self) -> Option<Result<()>> {
+        let left = self.leaving.join_next().await?;
+        Some(left.context("a task panicked").and_then(|left| left))
+    }
+
+    /// Gives it up. Gives its streams no time: what waits on them fails soon.
+    pub fn abandon(&self) {
+        self.connection.abandon();
+    }
+
+    /// What is to be said of it.
+    ///
+    /// # Errors
+    /// As [`Connection::report`].
+    pub fn record(&self, run: &Run, abandoned: bool) -> Result<Record> {
+        let report = self.connection.report()?;
+        Ok(connection_record(run, Side::Client, self.number, 0, abandoned, &*self.connection, report))
+    }
+
+    /// Says farewell on all streams, which must be idle. May be dropped and begun again.
+    ///
+    /// # Errors
+    /// A stream that does not end in order.
+    pub async fn say_farewell(&mut self) -> Result<()> {
+        for lane in self.lanes.take_idle() {
+            self.leaving.spawn(leave(lane, self.number));
+        }
+        while let Some(left) = self.next_left().await {
+            left?;
+        }
+        Ok(())
+    }
+
+    /// Closes, when farewell has been said.
+    ///
+    /// # Errors
+    /// As [`Connection::close`].
+    pub async fn close(self) -> Result<()> {
+        self.connection.close().await
+    }
+
+    /// Streams that will not be used again are given back.
+    fn leave_outdated(&mut self) {
+        for lane in self.lanes.take_outdated() {
+            self.leaving.spawn(leave(lane, self.number));
+        }
+    }
+}
+
+/// Says farewell on a stream and waits until the server has confirmed it.
+async fn leave(mut lane: Lane, connection: u32) -> Result<()> {
+    let farewell = Request { connection, what: Ask::Farewell };
+    lane.stream.send(&farewell.encode()).await.context("saying farewell")?;
+    let mut confirmation = [0];
+    lane.stream.receive(&mut confirmation).await.context("waiting for the confirmation of the farewell")?;
+    ensure!(confirmation == [FAREWELL], "the server answered {confirmation:?}, which confirms nothing");
+    lane.stream.finish().await
+}

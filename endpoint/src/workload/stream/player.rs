@@ -1,0 +1,254 @@
+//! The player and its viewer: a state machine that is told the time. Pure.
+//!
+//! The buffer's level follows from what arrived and what was played, so everything happens at its exact time, whenever
+//! somebody asks. The viewer's seeks are drawn at full seconds of play time: the n-th second brings the same in every run
+//! of a seed, whatever the transport.
+//!
+//! The medium goes round: after its last segment comes its first. What lies beyond the play time that the viewer will
+//! watch is not asked for.
+
+use std::mem::take;
+
+use crate::content::splitmix64;
+use crate::job::Stream;
+use crate::record::Action;
+
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+/// What the player waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It asks for a segment, as soon as something can carry the request.
+    Ask(Wish),
+    /// What it asked for, or room for more: nothing changes before this time unless something arrives.
+    Wait {
+        /// None: nothing changes by itself.
+        until_ns: Option<u64>,
+    },
+    /// The viewer has seen enough.
+    Done,
+}
+
+/// A segment the player asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wish {
+    /// Place in the medium.
+    pub segment: u32,
+    /// Since when.
+    pub since_ns: u64,
+    /// Play time that was ahead then.
+    pub ahead_ns: u64,
+    /// Whether it is the first at a new place: at the beginning, and after a seek.
+    pub is_first: bool,
+}
+
+/// A request that was sent. After a seek, the player no longer wants what it asked for before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// For enough to play.
+    Waiting,
+    Playing,
+    Ended,
+}
+
+/// A player and its viewer.
+#[derive(Debug)]
+pub struct Player {
+    medium: Stream,
+    draws: Draws,
+    phase: Phase,
+    /// All that happened before is settled.
+    now_ns: u64,
+    /// Play time at hand.
+    ahead_ns: u64,
+    watched_ns: u64,
+    /// Play time watched at which the viewer next thinks of seeking.
+    next_draw_ns: u64,
+    /// The next to arrive.
+    segment: u32,
+    /// Nothing has been asked for since the viewer came to this place.
+    is_new_place: bool,
+    wish: Option<Wish>,
+    sent: Option<Ticket>,
+    tickets: u32,
+    actions: Vec<(u64, Action)>,
+}
+
+impl Player {
+    /// At rest at the epoch, at the medium's first segment.
+    ///
+    /// # Arguments
+    /// * `medium` - of a sound job.
+    /// * `seed` - of the viewer's seeks.
+    pub fn new(medium: &Stream, seed: u64) -> Self {
+        Self {
+            medium: medium.clone(),
+            draws: Draws { seed, drawn: 0 },
+            phase: Phase::Waiting,
+            now_ns: 0,
+            ahead_ns: 0,
+            watched_ns: 0,
+            next_draw_ns: NANOSECONDS_PER_SECOND,
+            segment: 0,
+            is_new_place: true,
+            wish: None,
+            sent: None,
+            tickets: 0,
+            actions: Vec::new(),
+        }
+    }
+
+    /// What it waits for at this time. Times must not go back.
+    pub fn next(&mut self, now_ns: u64) -> Step {
+        self.settle(now_ns, true);
+        if self.phase == Phase::Ended {
+            return Step::Done;
+        }
+        let until_ns = self.next_change_ns();
+        if self.sent.is_some() || self.ahead_ns >= self.unwatched_ns() {
+            return Step::Wait { until_ns };
+        }
+        let beyond_ns = (self.ahead_ns + self.medium.segment_ns).saturating_sub(self.medium.buffer_ns);
+        if beyond_ns > 0 {
+            let room_ns = self.now_ns + beyond_ns;
+            return Step::Wait { until_ns: Some(until_ns.map_or(room_ns, |until_ns| until_ns.min(room_ns))) };
+        }
+        let (segment, is_first) = (self.segment, self.is_new_place);
+        let wish = Wish { segment, since_ns: self.now_ns, ahead_ns: self.ahead_ns, is_first };
+        Step::Ask(*self.wish.get_or_insert(wish))
+    }
+
+    /// When something happens that changes what it asks for, if nothing arrives. That is not so of a stall.
+    pub fn next_change_ns(&self) -> Option<u64> {
+        let draws_ns = if self.medium.seek_ratio > 0.0 { self.next_draw_ns - self.watched_ns } else { u64::MAX };
+        let next_ns = draws_ns.min(self.unwatched_ns());
+        (self.phase == Phase::Playing && next_ns <= self.ahead_ns).then_some(self.now_ns + next_ns)
+    }
+
+    /// The request for what it asked for has been sent.
+    pub fn sent(&mut self) -> Ticket {
+        let ticket = Ticket(self.tickets);
+        self.tickets += 1;
+        (self.wish, self.sent, self.is_new_place) = (None, Some(ticket), false);
+        ticket
+    }
+
+    /// Whether it still wants what this request was for.
+    pub fn wants(&self, ticket: Ticket) -> bool {
+        self.sent == Some(ticket)
+    }
+
+    /// The quality asked for changed.
+    pub fn switched(&mut self, quality: u32) {
+        self.act(Action::Switch { quality });
+    }
+
+    /// What was asked for is at hand, in the nick of time if the buffer runs out right now.
+    pub fn arrived(&mut self, ticket: Ticket, now_ns: u64) {
+        self.settle(now_ns, false);
+        if !self.wants(ticket) {
+            return;
+        }
+        self.sent = None;
+        self.ahead_ns += self.medium.segment_ns;
+        self.segment = (self.segment + 1) % self.medium.segments;
+        let enough_ns = self.medium.start_buffer_ns.min(self.unwatched_ns());
+        if self.phase == Phase::Waiting && self.ahead_ns >= enough_ns {
+            self.phase = Phase::Playing;
+            self.act(Action::Play { segment: self.first_at_hand() });
+        }
+    }
+
+    /// What it did since this was last asked, in order of time.
+    pub fn take_actions(&mut self) -> Vec<(u64, Action)> {
+        take(&mut self.actions)
+    }
+
+    /// Plays up to this time.
+    ///
+    /// # Arguments
+    /// * `included` - whether what happens at this very time is settled too.
+    fn settle(&mut self, now_ns: u64, included: bool) {
+        while self.phase == Phase::Playing {
+            let passing_ns = self.ahead_ns.min(self.unwatched_ns()).min(self.next_draw_ns - self.watched_ns);
+            let left_ns = now_ns.saturating_sub(self.now_ns);
+            if passing_ns > left_ns || passing_ns == left_ns && !included {
+                self.play(left_ns);
+                break;
+            }
+            self.play(passing_ns);
+            if self.watched_ns == self.medium.watch_ns {
+                self.phase = Phase::Ended;
+                self.act(Action::End {});
+            } else if self.watched_ns == self.next_draw_ns {
+                self.next_draw_ns += NANOSECONDS_PER_SECOND;
+                self.seek_if_drawn();
+            } else {
+                self.phase = Phase::Waiting;
+                self.act(Action::Stall {});
+            }
+        }
+        self.now_ns = self.now_ns.max(now_ns);
+    }
+
+    fn play(&mut self, duration_ns: u64) {
+        self.now_ns += duration_ns;
+        self.watched_ns += duration_ns;
+        self.ahead_ns -= duration_ns;
+    }
+
+    fn seek_if_drawn(&mut self) {
+        if self.draws.share() >= self.medium.seek_ratio {
+            return;
+        }
+        self.segment = self.draws.below(self.medium.segments);
+        (self.phase, self.ahead_ns, self.is_new_place) = (Phase::Waiting, 0, true);
+        (self.wish, self.sent) = (None, None);
+        self.act(Action::Seek { segment: self.segment });
+    }
+
+    fn unwatched_ns(&self) -> u64 {
+        self.medium.watch_ns - self.watched_ns
+    }
+
+    /// When playing starts, there are whole segments at hand.
+    fn first_at_hand(&self) -> u32 {
+        let at_hand = self.ahead_ns / self.medium.segment_ns % u64::from(self.medium.segments);
+        ((u64::from(self.segment + self.medium.segments) - at_hand) % u64::from(self.medium.segments)) as u32
+    }
+
+    fn act(&mut self, action: Action) {
+        self.actions.push((self.now_ns, action));
+    }
+}
+
+/// The viewer's random numbers.
+#[derive(Debug)]
+struct Draws {
+    seed: u64,
+    drawn: u64,
+}
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.drawn += 1;
+        splitmix64(self.seed, self.drawn - 1)
+    }
+
+    /// At least 0, less than 1: the upper 53 bits.
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A number below `end`, evenly: the upper half of the product (Lemire: Fast Random Integer Generation in an Interval,
+    /// 2019, whose bias of 2⁻³² is left in).
+    fn below(&mut self, end: u32) -> u32 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What the client of `stream` says to the server, as it travels.
+
+use anyhow::{Result, bail, ensure};
+
+/// Name and version of the protocol.
+const MAGIC: [u8; 8] = *b"nwmedia\x01";
+
+/// Length of a request.
+pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + size_of::<u64>();
+
+/// What is said on a stream. A server answers in order; after a farewell nothing comes any more.
+///
+/// On the wire: magic, kind (0 segment, 1 farewell), connection, quality, segment, offset; big endian. A farewell's last
+/// three are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The client's number of the connection.
+    pub connection: u32,
+    /// What it wants.
+    pub what: Ask,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// The bytes of a segment, from one of them to the last.
+    Segment {
+        /// Index of the quality.
+        quality: u32,
+        /// Place in the medium.
+        segment: u32,
+        /// Bytes of it that the client has, from connections that were given up.
+        offset_bytes: u64,
+    },
+    /// Nothing more, and one byte as an answer.
+    Farewell,
+}
+
+impl Request {
+    /// As it travels.
+    pub fn encode(&self) -> [u8; REQUEST_BYTES] {
+        let (kind, quality, segment, offset_bytes) = match self.what {
+            Ask::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
+            Ask::Farewell => (1, 0, 0, 0),
+        };
+        let fields: [&[u8]; 6] = [
+            &MAGIC,
+            &[kind],
+            &self.connection.to_be_bytes(),
+            &quality.to_be_bytes(),
+            &segment.to_be_bytes(),
+            &offset_bytes.to_be_bytes(),
+        ];
+        fields.concat().try_into().expect("the fields' lengths make up the request's")
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    ///
+    /// # Errors
+    /// Another protocol or version of it.
+    pub fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
+        let (magic, mut rest) = encoded.split_at(MAGIC.len());
+        ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
+        let [kind] = take(&mut rest);
+        let connection = u32::from_be_bytes(take(&mut rest));
+        let quality = u32::from_be_bytes(take(&mut rest));
+        let segment = u32::from_be_bytes(take(&mut rest));
+        let offset_bytes = u64::from_be_bytes(take(&mut rest));
+        let what = match kind {
+            0 => Ask::Segment { quality, segment, offset_bytes },
+            1 => Ask::Farewell,
+            other => bail!("the client's request is of kind {other}, which there is not"),
+        };
+        Ok(Self { connection, what })
+    }
+}
+
+fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
+    let (field, after) = rest.split_first_chunk().expect("a request has room for all its fields");
+    *rest = after;
+    *field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUESTS: [Request; 2] = [
+        Request { connection: 1, what: Ask::Segment { quality: 2, segment: 0x0102_0304, offset_bytes: u64::MAX } },
+        Request { connection: 7, what: Ask::Farewell },
+    ];
+
+    #[test]
+    fn requests_survive_the_round_trip() {
+        for request in REQUESTS {
+            assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn other_protocols_are_refused() {
+        for at in [0, 7, 8] {
+            let mut bad = REQUESTS[0].encode();
+            bad[at] ^= 0x40;
+            assert!(Request::decode(&bad).is_err(), "byte {at}");
+        }
+    }
+}

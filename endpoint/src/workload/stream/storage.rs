@@ -1,0 +1,119 @@
+//! The server's part: answers requests on every stream of a connection, until the client says farewell on all.
+
+use std::sync::{Arc, OnceLock};
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::FAREWELL;
+use super::medium::Medium;
+use super::request::{Ask, REQUEST_BYTES, Request};
+use crate::transport::{Connection, Stream};
+use crate::workload::bulk::finished;
+
+/// The streams of a connection that is being served.
+pub struct Storage {
+    medium: Arc<Medium>,
+    /// How many streams the client uses, if it uses them all.
+    fixed: Option<u32>,
+    accepted: u32,
+    answering: JoinSet<Result<Box<dyn Stream>>>,
+    /// Said farewell, and not confirmed yet.
+    ended: Vec<Box<dyn Stream>>,
+    confirming: JoinSet<Result<()>>,
+    number: Arc<OnceLock<u32>>,
+}
+
+impl Storage {
+    /// Of a medium.
+    pub fn new(medium: &Arc<Medium>, fixed: Option<u32>) -> Self {
+        Self {
+            medium: medium.clone(),
+            fixed,
+            accepted: 0,
+            answering: JoinSet::new(),
+            ended: Vec::new(),
+            confirming: JoinSet::new(),
+            number: Arc::default(),
+        }
+    }
+
+    /// Answers until every stream has ended or the client needs nothing any more.
+    ///
+    /// # Errors
+    /// Whatever kept a request from being answered.
+    pub async fn serve(&mut self, connection: &mut dyn Connection, finish: &mut watch::Receiver<bool>) -> Result<()> {
+        while !self.is_over() {
+            let takes_more = self.fixed.is_none_or(|streams| self.accepted < streams);
+            tokio::select! {
+                accepted = connection.accept_stream(), if takes_more => match accepted? {
+                    Some(stream) => {
+                        self.accepted += 1;
+                        self.answering.spawn(answer(self.medium.clone(), self.number.clone(), stream));
+                    }
+                    None => break,
+                },
+                Some(ended) = self.answering.join_next() => {
+                    self.ended.push(ended.context("a task panicked")??);
+                    if self.fixed.is_none() {
+                        self.confirm();
+                    }
+                }
+                Some(confirmed) = self.confirming.join_next() => confirmed.context("a task panicked")??,
+                () = finished(finish) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// The client's number of the connection, if it has asked for anything.
+    pub fn number(&self) -> Option<u32> {
+        self.number.get().copied()
+    }
+
+    /// Confirms the farewells. What is to be asked of a connection must be asked before: an SCTP association
+    /// has nothing left to say once its peer has shut it down.
+    pub fn confirm(&mut self) {
+        for mut stream in self.ended.drain(..) {
+            self.confirming.spawn(async move {
+                stream.send(&[FAREWELL]).await.context("confirming the farewell")?;
+                stream.finish().await
+            });
+        }
+    }
+
+    /// Waits until the client has all confirmations.
+    ///
+    /// # Errors
+    /// As [`Stream::send`] and [`Stream::finish`].
+    pub async fn confirmed(&mut self) -> Result<()> {
+        while let Some(confirmed) = self.confirming.join_next().await {
+            confirmed.context("a task panicked")??;
+        }
+        Ok(())
+    }
+
+    /// A connection that can open any number of streams is over when it is closed.
+    fn is_over(&self) -> bool {
+        self.fixed == Some(self.ended.len() as u32)
+    }
+}
+
+/// Gives the stream back when the client has said farewell on it.
+async fn answer(
+    medium: Arc<Medium>,
+    number: Arc<OnceLock<u32>>,
+    mut stream: Box<dyn Stream>,
+) -> Result<Box<dyn Stream>> {
+    let mut encoded = [0; REQUEST_BYTES];
+    loop {
+        stream.receive(&mut encoded).await.context("receiving a request")?;
+        let Request { connection, what } = Request::decode(&encoded)?;
+        let known = *number.get_or_init(|| connection);
+        ensure!(known == connection, "one connection has the numbers {known} and {connection}");
+        let Ask::Segment { quality, segment, offset_bytes } = what else { return Ok(stream) };
+        let content = medium.open_from(quality, segment, offset_bytes)?;
+        stream.send_content(content).await.with_context(|| format!("sending segment {segment}"))?;
+    }
+}
