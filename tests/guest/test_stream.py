@@ -1,0 +1,199 @@
+"""A player over real transports: when it plays, how long it stalls, what it asks for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from guest.lab import Measured, carry_out
+from netwarp.plan import plan_study
+from netwarp.record import Goodput, Play, PlayEnd, Player, Seek, Segment, Stall
+from netwarp.study import study_from_mapping
+
+ActionT = TypeVar("ActionT", Play, Stall, Seek, PlayEnd)
+
+SCTP_STREAMS = {"kind": "sctp", "streams": 4, "label": "sctp, 4 streams"}
+TRANSPORTS: tuple[Any, ...] = ("tcp", "tls", "sctp", SCTP_STREAMS, "quic")
+
+#: Round trips until application data may be sent.
+HANDSHAKES = {"tcp": 1, "tls": 2, "sctp": 2, "sctp, 4 streams": 2, "quic": 1}
+
+#: A medium whose qualities need 0.8, 1.6 and 2.4 Mbit/s.
+QUALITIES = {"hd": "100kB", "fhd": "200kB", "qhd": "300kB"}
+
+
+def plan(path: dict[str, Any], transports: tuple[Any, ...] = TRANSPORTS, **workload: Any) -> Any:
+    return plan_study(
+        study_from_mapping(
+            {
+                "title": "guest test",
+                "replicates": 1,
+                "seed": 1,
+                "path": path,
+                "workload": {"kind": "stream", "qualities": QUALITIES, **workload},
+                "factors": {"transport": list(transports)},
+            }
+        )
+    )
+
+
+def watch(place: Path, *arguments: Any, **workload: Any) -> list[Measured]:
+    """Carry out a study of a player; every run must succeed."""
+    return succeeded(carry_out(plan(*arguments, **workload), place))
+
+
+def succeeded(measured: list[Measured]) -> list[Measured]:
+    for run in measured:
+        assert run.status.outcome == "ok", f"{run.planned.run}: {run.status.reason}"
+    return measured
+
+
+def segments(run: Measured) -> list[Segment]:
+    return [each for each in run.records if isinstance(each, Segment)]
+
+
+def actions(run: Measured, kind: type[ActionT]) -> list[tuple[int, ActionT]]:
+    """When it did this, and what."""
+    found = (each for each in run.records if isinstance(each, Player))
+    return [(each.at_ns, each.action) for each in found if isinstance(each.action, kind)]
+
+
+def received_bytes(run: Measured) -> int:
+    (goodput,) = (each for each in run.records if isinstance(each, Goodput))
+    return sum(goodput.bytes)
+
+
+def test_a_fast_path_plays_at_once_and_without_a_stall(tmp_path: Path) -> None:
+    rtt_s, rate_bit_s, watched_s = 0.1, 50e6, 5
+    # A segment that fits in everybody's first flight: it is there a round trip after the request.
+    only = {"only": "4kB"}
+    runs = watch(
+        tmp_path,
+        {"rtt": "100ms", "rate": "50mbit"},
+        qualities=only,
+        delay_bounds=[],
+        watch=f"{watched_s}s",
+    )
+    for run in runs:
+        startup_s = (HANDSHAKES[run.transport] + 1) * rtt_s + 4000 * 8 / rate_bit_s
+        assert run.metrics["startup_delay_s"] == pytest.approx(startup_s, abs=0.002), run.transport
+        assert run.metrics["stalls"] == 0
+        ((play_ns, _),), ((end_ns, _),) = actions(run, Play), actions(run, PlayEnd)
+        assert end_ns - play_ns == watched_s * 10**9, run.transport
+        assert [each.segment for each in segments(run)] == list(range(watched_s))
+        assert received_bytes(run) == watched_s * 4000
+
+
+def test_a_slow_path_stalls_as_long_as_arithmetic_says(tmp_path: Path) -> None:
+    rtt_s, rate_bit_s, watched = 0.05, 1e6, 10
+    size_bytes = 250_000
+    runs = watch(
+        tmp_path,
+        {"rtt": "50ms", "rate": "1mbit"},
+        qualities={"only": f"{size_bytes}B"},
+        delay_bounds=[],
+        watch=f"{watched}s",
+    )
+    for run in runs:
+        # Each segment is asked for when the one before is in, and fills the link from a round trip
+        # later on: 1448 of 1514 bytes of a full TCP packet are content, about as many elsewhere.
+        each_s = size_bytes * 8 / rate_bit_s * 1514 / 1448 + rtt_s
+        assert run.metrics["stalls"] == watched - 1, run.transport
+        expected_s = (watched - 1) * (each_s - 1)
+        assert run.metrics["stall_s"] == pytest.approx(expected_s, rel=0.04), run.transport
+        stalls, plays = actions(run, Stall), actions(run, Play)
+        assert [play.segment for _, play in plays] == list(range(watched))
+        for (play_ns, _), (stall_ns, _) in zip(plays, stalls, strict=False):
+            assert stall_ns - play_ns == 10**9, run.transport
+
+
+@pytest.mark.parametrize(("rtt", "expected"), [("50ms", 2), ("150ms", 1), ("250ms", 0)])
+def test_the_delay_rule_is_that_of_the_source(rtt: str, expected: int, tmp_path: Path) -> None:
+    # Nothing pauses, so the windows grow. TLS and SCTP deliver a record and a message of 16 KiB at
+    # once, which from the third segment on come in one flight.
+    runs = watch(tmp_path, {"rtt": rtt, "rate": "50mbit"}, watch="8s", buffer="10s")
+    for run in runs:
+        qualities = [each.quality for each in segments(run)]
+        assert qualities[0] == 0, run.transport
+        assert set(qualities[3:]) == {expected}, (run.transport, qualities)
+        if run.transport in ("tcp", "quic"):
+            assert set(qualities[1:]) == {expected}, (run.transport, qualities)
+
+
+def test_qualities_travel_on_streams_of_their_own(tmp_path: Path) -> None:
+    runs = watch(tmp_path, {"rtt": "50ms", "rate": "50mbit"}, watch="8s", seek="50%")
+    for run in runs:
+        found = segments(run)
+        assert len({each.quality for each in found}) > 1
+        streams = [each.stream for each in found]
+        match run.transport:
+            case "quic":
+                # In the order of requests, each switch opens the next.
+                assert {after - before for before, after in pairwise(streams)} == {0, 1}
+                for before, after in pairwise(found):
+                    assert before.quality == after.quality or before.stream != after.stream
+            case "sctp, 4 streams":
+                assert [each.quality for each in found] == streams
+            case _:
+                assert set(streams) == {0}
+
+
+def test_a_seek_leaves_what_is_under_way_behind(tmp_path: Path) -> None:
+    # A segment takes eight tenths of its play time: each seek finds one under way.
+    size_bytes = 100_000
+    runs = watch(
+        tmp_path,
+        {"rtt": "50ms", "rate": "1.1mbit"},
+        qualities={"only": f"{size_bytes}B"},
+        delay_bounds=[],
+        watch="20s",
+        seek="30%",
+    )
+    sought = [[seek for _, seek in actions(run, Seek)] for run in runs]
+    assert sought[0]
+    assert all(each == sought[0] for each in sought), "the viewer does the same on every transport"
+    for run in runs:
+        found = segments(run)
+        asked = found[-1].request + 1
+        assert asked > len(found), "a seek made something useless"
+        assert received_bytes(run) == asked * size_bytes, "which came nevertheless"
+        for seek_ns, seek in actions(run, Seek):
+            first = next(each for each in found if each.requested_ns >= seek_ns)
+            assert first.segment == seek.segment
+            assert first.requested_ns - seek_ns < 10_000
+            assert first.buffer_ns == 0
+
+
+def test_an_outage_is_a_stall(tmp_path: Path) -> None:
+    path = {
+        "rtt": "50ms",
+        "rate": "20mbit",
+        "timeline": [{"at": "4s", "change": "outage"}, {"at": "8s", "change": "restore"}],
+    }
+    for run in watch(tmp_path, path, watch="15s", buffer="3s"):
+        ((stall_ns, _),), (_, (play_ns, _)) = actions(run, Stall), actions(run, Play)
+        # All but what the player asked for last has come by then.
+        assert 6 <= stall_ns / 1e9 < 7.5, run.transport
+        assert play_ns / 1e9 >= 8, run.transport
+        assert run.metrics["stalls"] == 1
+
+
+@pytest.mark.parametrize("rule", ["throughput", "bola"])
+def test_today_s_rules_reach_the_highest_quality_on_a_fast_path(rule: str, tmp_path: Path) -> None:
+    runs = watch(tmp_path, {"rtt": "20ms", "rate": "50mbit"}, watch="30s", rule=rule)
+    for run in runs:
+        qualities = [each.quality for each in segments(run)]
+        assert qualities[0] == 0, run.transport
+        assert qualities[-1] == 2, (run.transport, qualities)
+
+
+def test_the_same_seed_gives_the_same_records(tmp_path: Path) -> None:
+    path = {"rtt": "50ms", "rate": "3mbit", "loss": "1%"}
+    first, second = (
+        watch(tmp_path / name, path, watch="20s", seek="30%") for name in ("first", "second")
+    )
+    for one, other in zip(first, second, strict=True):
+        assert one.records == other.records, one.transport
