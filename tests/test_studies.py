@@ -23,6 +23,8 @@ def test_the_starter_studies_are_there() -> None:
         "rate-sweep",
         "congestion-control",
         "bursty-loss",
+        "handover",
+        "adaptive-stream",
     }
 
 
@@ -59,3 +61,11 @@ def test_bursty_levels_lose_the_same_share() -> None:
         elif loss.kind == "random":
             shares.add(loss.ratio)
     assert shares == {0.01}
+
+
+def test_the_saw_tooth_climbs_from_one_to_eight_megabits_and_falls() -> None:
+    study = load_study(next(path for path in STUDIES if path.stem == "adaptive-stream"))
+    trace = plan_study(study)[0].job.timeline.traces[0]
+    assert trace.step_ns * len(trace.rates_bit_s) == 20_000_000_000
+    for step, rate_bit_s in enumerate(trace.rates_bit_s):
+        assert rate_bit_s == pytest.approx(1e6 + 7e6 * (step + 0.5) / 200, abs=1.1 * 120_320)

@@ -201,14 +201,13 @@ def test_outages_come_at_a_fixed_period_on_all_paths_or_one() -> None:
     assert happenings(job_of("mptcp", path=one)) == [(1, 2, "outage"), (1.5, 2, "restore")]
 
 
-def test_a_client_arrives_in_an_outage_and_leaves_one() -> None:
+def test_an_outage_is_of_the_place_whether_or_not_the_client_is_there() -> None:
     outages = {"every": "9s", "first": "4s", "length": "2s", "count": 1}
     job = job_of("tcp", path=moving(count=1) | {"outages": outages})
     assert happenings(job) == [
-        (4, 1, "outage"),
-        (5, 2, "attach"), (5, 2, "outage"),
-        (5, 1, "restore"), (5, 1, "detach"),
-        (6, 2, "restore"),
+        (4, 1, "outage"), (4, 2, "outage"),
+        (5, 2, "attach"), (5, 1, "detach"),
+        (6, 1, "restore"), (6, 2, "restore"),
     ]  # fmt: skip
 
 

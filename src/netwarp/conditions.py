@@ -147,6 +147,18 @@ class Conditions(Section):
         return self
 
     @model_validator(mode="after")
+    def _viewer_sees_enough_in_time(self) -> Self:
+        end_ns = self.limits.virtual_s * NS_PER_S
+        if self.workload.kind == "stream" and self.workload.watch_ns >= end_ns:
+            raise KeyValueError(
+                "workload.watch",
+                None,
+                f"the run is given up after {self.limits.virtual_s}s",
+                "watch less, or raise limits.virtual_s",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _chunks_fit_the_content(self) -> Self:
         workload = self.workload
         if workload.size_bytes is not None and self.chunks > workload.size_bytes:

@@ -1,8 +1,6 @@
 """The events of a run: entries, outages and handovers of a study merged in order of time.
 
-Pure. An outage is a thing of the place: it begins and ends whether or not the client is there. The
-endpoint is only told of it on paths the client has an address on: arriving in an outage is an
-attachment with an outage at the same time, leaving one ends it first.
+Pure. An outage is a thing of the place: it begins and ends whether or not the client is there.
 """
 
 from __future__ import annotations
@@ -71,8 +69,10 @@ def merged_events(
         *_moves(moves),
     ]
     intents.sort(key=lambda intent: intent.at_ns)
-    roams = bool(moves)
-    return tuple(_told(intents, [not roams or path == 0 for path in range(paths)]))
+    _refuse_what_changes_nothing(intents)
+    return tuple(
+        wire.Event(at_ns=intent.at_ns, path=intent.path, change=intent.change) for intent in intents
+    )
 
 
 def _entries(entries: Sequence[TimelineEntry]) -> Iterator[_Intent]:
@@ -150,31 +150,14 @@ def _moves(handovers: Sequence[_Handover]) -> Iterator[_Intent]:
         here, before = there, handover
 
 
-def _told(intents: Sequence[_Intent], attached: list[bool]) -> Iterator[wire.Event]:
-    """Give what the endpoint is told, in order."""
-    out = [False] * len(attached)
+def _refuse_what_changes_nothing(intents: Sequence[_Intent]) -> None:
+    out: set[int] = set()
     for intent in intents:
-        path, at_ns = intent.path, intent.at_ns
-        match intent.change:
-            case wire.Outage() | wire.Restore():
-                goes_out = isinstance(intent.change, wire.Outage)
-                if out[path] == goes_out:
-                    raise _nothing_changes(intent, goes_out)
-                out[path] = goes_out
-                if attached[path]:
-                    yield wire.Event(at_ns=at_ns, path=path, change=intent.change)
-            case wire.Attach():
-                attached[path] = True
-                yield wire.Event(at_ns=at_ns, path=path, change=_ATTACH)
-                if out[path]:
-                    yield wire.Event(at_ns=at_ns, path=path, change=_OUTAGE)
-            case wire.Detach():
-                attached[path] = False
-                if out[path]:
-                    yield wire.Event(at_ns=at_ns, path=path, change=_RESTORE)
-                yield wire.Event(at_ns=at_ns, path=path, change=_DETACH)
-            case wire.Delay() | wire.Rate():
-                yield wire.Event(at_ns=at_ns, path=path, change=intent.change)
+        if isinstance(intent.change, wire.Outage | wire.Restore):
+            goes_out = isinstance(intent.change, wire.Outage)
+            if (intent.path in out) == goes_out:
+                raise _nothing_changes(intent, goes_out)
+            out ^= {intent.path}
 
 
 def _nothing_changes(intent: _Intent, goes_out: bool) -> KeyValueError:

@@ -71,7 +71,7 @@ class WorkloadSection(Section):
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")
     """Stream: play time of a segment."""
     segments: SegmentCount = 600
-    """Stream: length of the medium in segments."""
+    """Stream: length of the medium in segments; after the last one comes the first."""
     qualities: dict[str, SizeBytes] = Field(
         default={"hd": 4_000_000, "fhd": 4_500_000, "qhd": 5_000_000}
     )
@@ -151,6 +151,10 @@ class WorkloadSection(Section):
             raise KeyValueError(
                 "qualities", None, "not ascending in size", "write the lowest quality first"
             )
+        if self.segments * sum(self.qualities.values()) >= 2**64:
+            raise KeyValueError(
+                "qualities", None, "the medium is larger than 64 bits count", "make it smaller"
+            )
         return self
 
     @model_validator(mode="after")
@@ -165,6 +169,12 @@ class WorkloadSection(Section):
                     f"the rule {self.rule} does not use it",
                     f'drop it, or choose rule = "{rule}"',
                 )
+        if self.rule == "throughput" and self.safety_ratio == 0:
+            raise KeyValueError("safety", None, "no throughput suffices", 'such as "85%"')
+        if self.rule == "bola" and len(self.qualities) == 1:
+            raise KeyValueError(
+                "rule", "bola", "it chooses between two qualities or more", "add a quality"
+            )
         bounds_ns = self.delay_bounds_ns
         if self.rule == "delay" and len(bounds_ns) != len(self.qualities) - 1:
             raise KeyValueError(
@@ -196,14 +206,6 @@ class WorkloadSection(Section):
                 None,
                 f"the player never holds more than {format_duration(fits_ns)}, whole segments",
                 "choose a shorter start_buffer or a larger buffer",
-            )
-        medium_ns = self.segments * self.segment_ns
-        if self.watch_ns > medium_ns:
-            raise KeyValueError(
-                "watch",
-                None,
-                f"the medium is over after {format_duration(medium_ns)}",
-                "watch less, or give it more segments",
             )
         return self
 
