@@ -127,7 +127,7 @@ _TRANSPORTS = frozenset({"tcp", "tls", "sctp", "quic", "udp", "mptcp"})
 
 
 def _time_unit(largest_ns: float) -> tuple[str, float]:
-    if largest_ns > 1e10:
+    if largest_ns > 1e10 or largest_ns == 0:
         return "s", 1e9
     return ("ms", 1e6) if largest_ns >= 1e6 else ("µs", 1e3)
 
