@@ -5,6 +5,7 @@ With --check it writes nothing and fails when a file is not what it would write.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,6 +30,7 @@ from netwarp.timeline import (
     TraceSection,
 )
 from netwarp.transport import TransportSection
+from netwarp.units import format_duration, format_size
 from netwarp.workload import WorkloadSection
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -172,7 +174,7 @@ def _study_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
         yield (
             f"`{field.alias or name}`",
             words,
-            _default(field.get_default()) if not field.is_required() else "required",
+            _default(field.get_default(), words) if not field.is_required() else "required",
             _line(field.description),
         )
 
@@ -200,9 +202,16 @@ def _wire_type(annotation: Any) -> str:
     return f"object{nullable}"
 
 
-def _default(value: Any) -> str:
-    if value in (None, PydanticUndefined, [], {}):
+def _default(value: Any, words: str) -> str:
+    if value in (None, PydanticUndefined, [], {}, ()):
         return "–"
+    if words.startswith("a duration"):
+        return f'`"{format_duration(value)}"`'
+    if words.startswith("a list of durations"):
+        return f"`{json.dumps([format_duration(each) for each in value])}`"
+    if words.startswith("a table of sizes"):
+        sizes = (f'{name} = "{format_size(size)}"' for name, size in value.items())
+        return f"`{{ {', '.join(sizes)} }}`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, float):

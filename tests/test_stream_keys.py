@@ -53,7 +53,7 @@ def test_rules_and_seeks_vary() -> None:
         "workload.rule": ["delay", "throughput", "bola"],
         "workload.seek": ["0%", "30%"],
     }
-    workload = {"kind": "stream"}
+    workload = {"kind": "stream", "window": 20, "delay_bounds": ["100ms", "200ms"]}
     runs = plan_study(study_from_mapping(tables("quic", workload=workload, factors=factors)))
     streams = [run.job.workload for run in runs]
     assert all(isinstance(stream, wire.Stream) for stream in streams)
@@ -94,9 +94,9 @@ def test_a_player_may_resume_after_a_handover() -> None:
         ({"qualities": {"a": "1MB", "b": "2MB"}}, "2 qualities have 1 bounds between them, not 2"),
         ({"delay_bounds": ["2ms", "1ms"]}, "workload.delay_bounds = "),
         ({"delay_bounds": ["2ms", "2ms"]}, "not ascending; write the shortest first"),
-        ({"rule": "bola", "delay_bounds": ["2ms", "3ms"]}, "the rule bola does not use it"),
-        ({"window": 5}, 'workload.window = 5: the rule delay does not use it; drop it, or choose'
-                        ' rule = "throughput"'),
+        ({"rule": "bola", "delay_bounds": ["2ms", "3ms"]}, "no rule of the study uses it (bola)"),
+        ({"window": 5}, 'workload.window = 5: no rule of the study uses it (delay); drop it, or'
+                        ' choose rule = "throughput"'),
         ({"rule": "best"}, "known: delay, throughput, bola"),
         ({"buffer": "500ms"}, 'workload.buffer = "500ms": a segment of 1s does not fit'),
         ({"buffer": "2.5s", "start_buffer": "2.1s"}, "never holds more than 2s, whole segments"),

@@ -21,7 +21,7 @@ from netwarp.paths import PathSection
 from netwarp.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.timeline import HandoversSection, OutagesSection, RedrawSection, TraceSection
 from netwarp.transport import KINDS, TransportOptions, TransportSection, merge_transport
-from netwarp.workload import WorkloadSection
+from netwarp.workload import OF_ONE_RULE, WorkloadSection
 
 SECTIONS: Mapping[str, type[Section]] = {
     "path": PathSection,
@@ -113,6 +113,7 @@ def build_design(raw: Mapping[str, Any], file: str, display: Display = str) -> D
         conditions = _conditions(raw, chosen, file, display)
         labels = {key: level.label for key, level in chosen.items()}
         cells.append(Cell(index, labels, conditions))
+    _refuse_unused_rules(raw, cells, file, display)
     factors = tuple(Factor(key, of_one) for key, of_one in levels.items())
     return Design(factors, tuple(cells))
 
@@ -204,6 +205,23 @@ def _refuse_unused_options(
             )
         if kind in section:
             _validate_options(section[kind], f"transport.{kind}", file)
+
+
+def _refuse_unused_rules(
+    raw: Mapping[str, Any], cells: Sequence[Cell], file: str, display: Display
+) -> None:
+    used = {cell.conditions.workload.rule for cell in cells}
+    for name, rule in OF_ONE_RULE.items():
+        key = f"workload.{name}"
+        value = raw.get("factors", {}).get(key, raw.get("workload", {}).get(name))
+        if value is not None and rule not in used:
+            raise StudyError(
+                f"no rule of the study uses it ({', '.join(sorted(used))})",
+                file=file,
+                key=display(factor_key(key) if key in raw.get("factors", {}) else key),
+                value=value,
+                remedy=f'drop it, or choose rule = "{rule}"',
+            )
 
 
 def _validate_options(table: Any, key: str, file: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
@@ -18,6 +19,10 @@ ChunkCount = Annotated[int, Field(ge=1, le=100, strict=True), Kind("a whole numb
 SegmentCount = Annotated[
     int, Field(ge=1, le=10**6, strict=True), Kind("a whole number from 1 to 1000000")
 ]
+Qualities = Annotated[
+    dict[str, SizeBytes], Kind('a table of sizes such as `{ hd = "4MB", fhd = "4.5MB" }`')
+]
+Bounds = Annotated[tuple[DurationNs, ...], Kind('a list of durations such as `["100ms", "200ms"]`')]
 RuleName = Literal["delay", "throughput", "bola"]
 
 _OF_BULK = ("size_bytes", "file", "direction", "chunks", "dial", "transfers")
@@ -34,11 +39,12 @@ _OF_STREAM = (
     "buffer_ns",
     "seek_ratio",
 )
-_OF_ONE_RULE: dict[str, RuleName] = {
-    "delay_bounds_ns": "delay",
-    "safety_ratio": "throughput",
+OF_ONE_RULE: Mapping[str, RuleName] = {
+    "delay_bounds": "delay",
+    "safety": "throughput",
     "window": "throughput",
 }
+"""Keys that only one rule uses; a study that varies the rule may give those of all."""
 DEFAULT_BUFFER_SEGMENTS = 10
 
 
@@ -72,21 +78,16 @@ class WorkloadSection(Section):
     """Stream: play time of a segment."""
     segments: SegmentCount = 600
     """Stream: length of the medium in segments; after the last one comes the first."""
-    qualities: dict[str, SizeBytes] = Field(
-        default={"hd": 4_000_000, "fhd": 4_500_000, "qhd": 5_000_000}
-    )
-    """Stream: size of a segment in each quality, lowest first, such as
-    `{ hd = "4MB", fhd = "4.5MB" }`."""
+    qualities: Qualities = Field(default={"hd": 4_000_000, "fhd": 4_500_000, "qhd": 5_000_000})
+    """Stream: size of a segment in each quality, lowest first."""
     rule: RuleName = "delay"
     """Stream: how the player chooses the next segment's quality; the lowest after connecting and
-    after a seek. `delay`: by the time from the request before to the first byte of its answer.
+    after a seek. `delay`: by the time from the last request to the first byte of its answer.
     `throughput`: the highest below a share of the harmonic mean of the last segments' throughput
     (FESTIVE, CoNEXT 2012). `bola`: by the level of the buffer (BOLA-BASIC, INFOCOM 2016)."""
-    delay_bounds_ns: tuple[DurationNs, ...] = Field(
-        default=(100_000_000, 200_000_000), alias="delay_bounds"
-    )
+    delay_bounds_ns: Bounds = Field(default=(100_000_000, 200_000_000), alias="delay_bounds")
     """Stream, rule `delay`: ascending, one fewer than there are qualities. The highest quality
-    below the first bound, the next one below the second, and so on. Default: 100ms and 200ms."""
+    below the first bound, the next one below the second, and so on."""
     safety_ratio: RatioField = Field(default=0.85, alias="safety")
     """Stream, rule `throughput`: share of the mean that a quality's bit rate may take."""
     window: Count = 20
@@ -161,14 +162,6 @@ class WorkloadSection(Section):
     def _rule_fits_the_qualities(self) -> Self:
         if self.kind != "stream":
             return self
-        for name, rule in _OF_ONE_RULE.items():
-            if name in self.model_fields_set and self.rule != rule:
-                raise KeyValueError(
-                    _key(name),
-                    None,
-                    f"the rule {self.rule} does not use it",
-                    f'drop it, or choose rule = "{rule}"',
-                )
         if self.rule == "throughput" and self.safety_ratio == 0:
             raise KeyValueError("safety", None, "no throughput suffices", 'such as "85%"')
         if self.rule == "bola" and len(self.qualities) == 1:
