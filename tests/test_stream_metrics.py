@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netwarp.job import Attach, Event, Job, Quality, Stream, job_from_json
 from netwarp.metrics import METRICS, failure_from_records, metrics_from_records
-from netwarp.record import (
-    Action,
-    Connection,
-    Handover,
-    Play,
-    PlayEnd,
-    Player,
-    Record,
-    Seek,
-    Segment,
-    Stall,
-    Switch,
-    Transfer,
-    read_records,
+from netwarp.record import Connection, Handover, Record, Switch, Transfer, read_records
+from sessions import (
+    END,
+    GOLDEN,
+    MS,
+    SIZES_BYTES,
+    STALL,
+    STREAM_JOB,
+    golden_records,
+    play,
+    player,
+    seek,
+    segment,
+    session,
 )
-
-GOLDEN = Path(__file__).parent / "golden"
-MS = 1_000_000
-STREAM_JOB = job_from_json((GOLDEN / "job-stream-roaming.json").read_text())
-SIZES_BYTES = (4_000_000, 4_500_000, 5_000_000)
-
-
-def play(segment: int) -> Play:
-    return Play(kind="play", segment=segment)
-
-
-STALL = Stall(kind="stall")
-END = PlayEnd(kind="end")
-
-
-def seek(segment: int) -> Seek:
-    return Seek(kind="seek", segment=segment)
-
-
-def segment(request: int, place: int, quality: int, asked_ms: int, there_ms: int) -> Segment:
-    return Segment(
-        record="segment", request=request, segment=place, quality=quality, connection=0, stream=0,
-        bytes=SIZES_BYTES[quality], requested_ns=asked_ms * MS, first_byte_ns=(asked_ms + 1) * MS,
-        last_byte_ns=there_ms * MS, buffer_ns=0, sha256="ab" * 32,
-    )  # fmt: skip
-
-
-def player(at_ms: float, action: Action) -> Player:
-    return Player(record="player", at_ns=round(at_ms * MS), action=action)
-
-
-def session(*middle: Record) -> list[Record]:
-    """Put segments and actions in place of those of the golden run, which connects at 1 µs."""
-    golden = read_records(GOLDEN / "records-stream.jsonl")
-    kept = [each for each in golden if not isinstance(each, Segment | Player)]
-    return [*kept[:-1], *middle, kept[-1]]
 
 
 def metrics(*middle: Record) -> dict[str, float]:
@@ -67,7 +30,7 @@ def metrics(*middle: Record) -> dict[str, float]:
 
 
 def test_the_golden_session() -> None:
-    found = metrics_from_records(STREAM_JOB, read_records(GOLDEN / "records-stream.jsonl"))
+    found = metrics_from_records(STREAM_JOB, golden_records())
     assert "completion_time_s" not in found
     wanted = {
         "connect_time_s": 0.10024036,

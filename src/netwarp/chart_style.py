@@ -44,6 +44,20 @@ _ANY = (
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK, FAINT, RULE = "#1F2328", "#57606A", "#D8DEE4"
 
+STALL, WAIT, OUTAGE = "#D1242F", "#B1BAC4", "#8C959F"
+LOWEST_QUALITY, HIGHEST_QUALITY = (0xB6, 0xD4, 0xEE), (0x0A, 0x3D, 0x78)
+
+
+def quality_colours(qualities: int) -> list[str]:
+    """Give the qualities of a medium shades of one blue: the higher, the darker."""
+    return [
+        "#" + "".join(
+            f"{round(low + (high - low) * rank / max(1, qualities - 1)):02X}"
+            for low, high in zip(LOWEST_QUALITY, HIGHEST_QUALITY, strict=True)
+        )
+        for rank in range(qualities)
+    ]  # fmt: skip
+
 
 def series_styles(factor: str | None, labels: Sequence[str]) -> list[SeriesStyle]:
     """Give each series a style; a transport has its own in every chart."""

@@ -6,9 +6,11 @@ One definition serves all outputs: interactive in the report, SVG and PNG beside
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import altair as alt
+import vl_convert
 
 from netwarp.chart_data import Layout, Row, mean_rows, pair_rows, sample_rows, step_rows, wants_log
 from netwarp.chart_style import INK, config, series_styles, series_texts
@@ -23,8 +25,34 @@ CHART_KINDS: tuple[ChartKind, ...] = get_args(ChartKind)
 
 WIDTH = 640  # of all panels together, px: a README column
 HEIGHT = 300
+PNG_SCALE = 2  # sharp on dense screens and at a README's width
 # Beyond so many levels whiskers make a fence: a band shows the interval instead.
 MOST_WHISKERS = 8
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure, drawn."""
+
+    name: str
+    """Of its files, without ending."""
+    title: str
+    alt: str
+    """What it shows, in words, for readers who do not see it."""
+    spec: dict[str, Any]
+    """Vega-Lite, with its data."""
+    still: dict[str, Any] | None = None
+    """The same for pictures, where it differs: without what only shows under a pointer."""
+
+    def svg(self) -> str:
+        """Draw as SVG."""
+        return vl_convert.vegalite_to_svg(self.still or self.spec, allowed_base_urls=[])
+
+    def png(self) -> bytes:
+        """Draw as PNG."""
+        return vl_convert.vegalite_to_png(
+            self.still or self.spec, scale=PNG_SCALE, allowed_base_urls=[]
+        )
 
 
 def line(plan: Layout) -> alt.TopLevelMixin:
@@ -158,7 +186,9 @@ OVER_FACTOR: dict[str, Callable[[Layout], alt.TopLevelMixin]] = {
 """Kinds with a factor along x, or none (`cdf`)."""
 
 
-def titled(chart: alt.TopLevelMixin, title: str, subtitle: str, description: str) -> dict[str, Any]:
+def titled(
+    chart: alt.TopLevelMixin, title: str, subtitle: str | list[str], description: str
+) -> dict[str, Any]:
     """Finish a chart: its Vega-Lite specification, with data, title and description."""
     spec: dict[str, Any] = chart.to_dict()
     spec["title"] = {"text": title, "subtitle": subtitle}

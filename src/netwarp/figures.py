@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import vl_convert
+from typing import TYPE_CHECKING
 
 from netwarp.chart_data import Layout, layout
-from netwarp.charts import OVER_FACTOR, scatter, titled
+from netwarp.charts import OVER_FACTOR, Chart, scatter, titled
 from netwarp.levels import condition_text, factor_name, factor_title, level_text
 from netwarp.questions import Figure
+from netwarp.race import main_metric
 from netwarp.run_directory import write_bytes, write_text
+from netwarp.timeline_figure import timeline_figure
 from netwarp.wording import less_is_better, mean_text, quantity
 
 if TYPE_CHECKING:
@@ -21,42 +20,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netwarp.results import CellResult, Results
-
-PNG_SCALE = 2  # sharp on dense screens and at a README's width
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure, drawn."""
-
-    name: str
-    """Of its files, without ending."""
-    title: str
-    alt: str
-    """What it shows, in words, for readers who do not see it."""
-    spec: dict[str, Any]
-    """Vega-Lite, with its data."""
-
-    def svg(self) -> str:
-        """Draw as SVG."""
-        return vl_convert.vegalite_to_svg(self.spec, allowed_base_urls=[])
-
-    def png(self) -> bytes:
-        """Draw as PNG."""
-        return vl_convert.vegalite_to_png(self.spec, scale=PNG_SCALE, allowed_base_urls=[])
+    from netwarp.timeline_figure import Kept
 
 
-def draw_all(figures: Sequence[Figure], results: Results) -> list[Chart]:
+def draw_all(figures: Sequence[Figure], results: Results, kept: Kept | None = None) -> list[Chart]:
     """Draw a study's figures; without any, those that `default_figures` derives.
 
-    A figure of a metric that no run has is left out: the report says that nothing succeeded.
+    A figure of a metric that no run has is left out: the report says that nothing succeeded. So is
+    a timeline of runs that are not kept.
     """
     wanted = list(figures) or default_figures(results)
     charts: list[Chart] = []
     for figure in wanted:
-        if figure.y in results.metrics:
-            taken = {chart.name for chart in charts}
-            charts.append(draw(figure, results, _free_name(figure, taken)))
+        name = _free_name(figure, {chart.name for chart in charts})
+        if figure.kind == "timeline":
+            chart = timeline_figure(figure, results, kept, name) if kept else None
+            charts += [chart] if chart else []
+        elif figure.y in results.metrics:
+            charts.append(draw(figure, results, name))
     return charts
 
 
@@ -65,13 +46,11 @@ def default_figures(results: Results) -> list[Figure]:
     contender = results.contender_factor
     if contender is None:
         return []
+    metric = main_metric(results)
     conditions = [f for f, levels in results.factors.items() if len(levels) > 1 and f != contender]
     if not conditions:
-        return [Figure(kind="bar", x=contender, y="completion_time_s", series=contender)]
-    return [
-        Figure(kind="line", x=factor, y="completion_time_s", series=contender)
-        for factor in conditions
-    ]
+        return [Figure(kind="bar", x=contender, y=metric, series=contender)]
+    return [Figure(kind="line", x=factor, y=metric, series=contender) for factor in conditions]
 
 
 def draw(figure: Figure, results: Results, name: str) -> Chart:
@@ -80,7 +59,7 @@ def draw(figure: Figure, results: Results, name: str) -> Chart:
     # Bars and boxes without series take the colours of what they stand for.
     series = figure.series or (x if figure.kind in ("bar", "box") else None)
     plan = layout(
-        results, figure.y, x, series,
+        results, figure.metric, x, series,
         x_log=_log(figure.x_scale), y_log=_log(figure.y_scale),
     )  # fmt: skip
     if figure.kind == "scatter":
@@ -108,7 +87,7 @@ def _log(scale: str | None) -> bool | None:
 
 
 def _title(figure: Figure) -> str:
-    metric = quantity(figure.y, 1).title
+    metric = quantity(figure.metric, 1).title
     if figure.kind == "cdf":
         return f"Distribution of {metric.lower()}"
     if figure.kind == "scatter" and figure.x is not None:
@@ -135,7 +114,7 @@ def _subtitle(figure: Figure, plan: Layout) -> str:
     runs = f"{counts.pop()} runs a cell" if len(counts) == 1 else "unequal numbers of runs"
     failed = len(results.failed)
     left_out = f"; {failed} failed run{'s' if failed > 1 else ''} left out" if failed else ""
-    better = "lower" if less_is_better(figure.y) else "higher"
+    better = "lower" if less_is_better(figure.metric) else "higher"
     # A heat map has no axis to say the unit.
     unit = f" in {plan.shown.unit}" if figure.kind == "heatmap" and plan.shown.unit else ""
     return f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}. {better.capitalize()} is better."
@@ -168,9 +147,13 @@ def _mean_of(cell: CellResult, plan: Layout) -> str:
 
 def _free_name(figure: Figure, taken: set[str]) -> str:
     """Name a figure's files after what it shows: `completion-time-over-loss`."""
-    metric = re.sub(r"_(bit_)?s$", "", figure.y).replace("_", "-")
+    metric = re.sub(r"_(bit_)?s$", "", figure.y or figure.kind).replace("_", "-")
     over = f"-over-{figure.x.rsplit('.', 1)[-1].replace('_', '-')}" if figure.x else ""
-    stem = f"{metric}{over}" if figure.kind == "line" else f"{metric}{over}-{figure.kind}"
+    stem = (
+        f"{metric}{over}"
+        if figure.kind in ("line", "timeline")
+        else f"{metric}{over}-{figure.kind}"
+    )
     name, number = stem, 2
     while name in taken:
         name, number = f"{stem}-{number}", number + 1

@@ -110,6 +110,13 @@ def condition_text(factors: Mapping[str, str]) -> str:
     return ", ".join(f"{factor_name(f)} {level_text(f, level)}" for f, level in factors.items())
 
 
+def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
+    """Name a cell: its transport, then its conditions."""
+    rest = condition_text({f: level for f, level in factors.items() if f != "transport"})
+    kind = level_text("transport", factors["transport"]) if "transport" in factors else ""
+    return between.join(filter(None, [kind, rest])) or "all runs"
+
+
 def sentence_case(text: str) -> str:
     """Begin with a capital, and leave the rest as it is."""
     return text[:1].upper() + text[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -17,24 +17,44 @@ Levels = dict[str, Any]
 
 
 class Figure(Section):
-    """A chart of a metric over the cells. Factors it does not name get one chart per level."""
+    """A chart of a metric over the cells. Factors it does not name get one chart per level.
 
-    kind: Literal["line", "bar", "heatmap", "box", "cdf", "scatter"] = "line"
+    A `timeline` has no metric: it shows what happened in single runs over time, delay and goodput,
+    and what a player did. Factors that are neither `series` nor in `where` may have one level only.
+    """
+
+    kind: Literal["line", "bar", "heatmap", "box", "cdf", "scatter", "timeline"] = "line"
     """What is drawn: means with 95 % confidence intervals (line, bar), means as colours over two
-    factors (heatmap), the distribution of the samples (box, cdf), or one metric against another
-    (scatter)."""
+    factors (heatmap), the distribution of the samples (box, cdf), one metric against another
+    (scatter), or runs over time (timeline)."""
     x: str | None = None
-    """Factor along the horizontal axis; of a scatter chart, the metric there. A cdf has none."""
-    y: str
-    """Metric that is shown."""
+    """Factor along the horizontal axis; of a scatter chart, the metric there. A cdf and a timeline
+    have none."""
+    y: str | None = None
+    """Metric that is shown; needed by all but a timeline."""
     series: str | None = None
-    """Factor that is told apart by colour."""
+    """Factor that is told apart by colour; of a timeline, whose levels have a row each."""
+    where: Levels = Field(default_factory=dict)
+    """Of a timeline: levels of the runs it shows, by factor."""
+    replicate: Annotated[int, Field(ge=0)] | None = None
+    """Of a timeline: which replicate it shows, from 0. Default: 0."""
     title: str | None = None
     """Heading. Default: made from `y` and `x`."""
     x_scale: Literal["linear", "log"] | None = None
     """Scale of the horizontal axis. Default: log where the levels span more than two decades."""
     y_scale: Literal["linear", "log"] | None = None
     """Scale of the metric's axis. Default: log where its values span more than two decades."""
+
+    @property
+    def metric(self) -> str:
+        """The metric that is shown.
+
+        Raises:
+            ValueError: a timeline has none.
+        """
+        if self.y is None:
+            raise ValueError(f"a {self.kind} figure has no metric")
+        return self.y
 
 
 class Claim(Section):
@@ -80,8 +100,17 @@ class Claim(Section):
 def checked_figure(figure: Figure, index: int, factors: Sequence[Factor], file: str) -> Figure:
     """See that a figure can be drawn: its factors are the study's, its metric is one."""
     key = f"figure.{index}"
-    _refuse_unknown_metric(figure.y, f"{key}.y", file)
     keys = [factor.key for factor in factors]
+    if figure.kind == "timeline":
+        return _checked_timeline(figure, key, factors, file)
+    for name in ("where", "replicate"):
+        if name in figure.model_fields_set:
+            reason, remedy = f"only a timeline has {name}", "drop it"
+            raise StudyError(reason, file=file, key=f"{key}.{name}", remedy=remedy)
+    if figure.y is None:
+        reason, remedy = "missing", "add it: the metric that is shown"
+        raise StudyError(reason, file=file, key=f"{key}.y", remedy=remedy)
+    _refuse_unknown_metric(figure.y, f"{key}.y", file)
     if (figure.x is None) != (figure.kind == "cdf"):
         remedy = "drop x" if figure.x else f"add x, one of: {', '.join(keys) or 'no factors'}"
         reason = "a cdf has its metric along x" if figure.x else f"a {figure.kind} chart needs x"
@@ -96,15 +125,43 @@ def checked_figure(figure: Figure, index: int, factors: Sequence[Factor], file: 
     if figure.kind != "scatter":
         factors_named.append(("x", figure.x))
     for name, value in factors_named:
-        if value is not None and value not in keys:
-            raise StudyError(
-                "not a factor of this study",
-                file=file,
-                key=f"{key}.{name}",
-                value=value,
-                remedy=did_you_mean(value, keys),
-            )
+        _refuse_unknown_factor(value, keys, f"{key}.{name}", file)
     return figure
+
+
+def _checked_timeline(figure: Figure, key: str, factors: Sequence[Factor], file: str) -> Figure:
+    """See that a timeline names its runs: one for each level of its series."""
+    for name in ("x", "y", "x_scale", "y_scale"):
+        if getattr(figure, name) is not None:
+            reason = f"a timeline has no {name}"
+            raise StudyError(reason, file=file, key=f"{key}.{name}", remedy="drop it")
+    _refuse_unknown_factor(figure.series, [f.key for f in factors], f"{key}.series", file)
+    where = resolve_levels(figure.where, factors, f"{key}.where", file)
+    if figure.series in where:
+        reason, remedy = "stands in series as well", "keep it in one place"
+        raise StudyError(reason, file=file, key=f"{key}.where", value=figure.series, remedy=remedy)
+    for factor in factors:
+        if factor.key != figure.series and factor.key not in where and len(factor.levels) > 1:
+            raise StudyError(
+                f"a timeline shows one run for each level of its series, and {factor.key} has"
+                f" {len(factor.levels)} levels",
+                file=file,
+                key=f"{key}.where",
+                remedy=f'choose one, such as where = {{ "{factor.key}" ='
+                f' "{factor.levels[0].label}" }}',
+            )
+    return figure.model_copy(update={"where": where})
+
+
+def _refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str, file: str) -> None:
+    if value is not None and value not in keys:
+        raise StudyError(
+            "not a factor of this study",
+            file=file,
+            key=key,
+            value=value,
+            remedy=did_you_mean(value, keys),
+        )
 
 
 def checked_claims(

@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class KeptRuns:
+    """The directories of runs, as far as they were kept."""
+
+    path: Path
+
+    def job(self, run: str) -> Job | None:
+        """Read what a run was asked; None when its directory was not kept."""
+        path = self.path / run / JOB_FILE
+        return job_from_json(path.read_text(), str(path)) if path.is_file() else None
+
+    def records(self, run: str) -> list[Record]:
+        """Read what a run wrote down; nothing when its directory was not kept."""
+        path = self.path / run / RECORDS_FILE
+        return read_records(path) if path.is_file() else []
+
+
+@dataclass(frozen=True)
 class RunData:
     """Study, results and provenance of one run directory."""
 
@@ -34,24 +51,22 @@ class RunData:
 
     def job(self, run: str) -> Job | None:
         """Read what a run was asked; None when its directory was not kept."""
-        path = self._runs / run / JOB_FILE
-        return job_from_json(path.read_text(), str(path)) if path.is_file() else None
+        return self._kept.job(run)
 
     def records(self, run: str) -> list[Record]:
         """Read what a run wrote down; nothing when its directory was not kept."""
-        path = self._runs / run / RECORDS_FILE
-        return read_records(path) if path.is_file() else []
+        return self._kept.records(run)
 
     def console_tail(self, run: str, lines: int = 15) -> str:
         """Give the last lines of a run's console."""
-        path = self._runs / run / CONSOLE_FILE
+        path = self._kept.path / run / CONSOLE_FILE
         if not path.is_file():
             return ""
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
     @property
-    def _runs(self) -> Path:
-        return RunDirectory(self.directory).runs
+    def _kept(self) -> KeptRuns:
+        return KeptRuns(RunDirectory(self.directory).runs)
 
 
 def load(directory: Path) -> RunData:

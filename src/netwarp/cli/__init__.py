@@ -34,6 +34,7 @@ for command in (
     running.reproduce,
     looking.show,
     looking.report,
+    looking.timeline,
     looking.export,
     machine.doctor,
 ):

@@ -1,4 +1,4 @@
-"""Commands that look at a run directory: show, report, export."""
+"""Commands that look at a run directory: show, report, timeline, export."""
 
 from __future__ import annotations
 
@@ -40,6 +40,23 @@ def report(
 
     finished = evaluate(RunDirectory(directory))
     tell(finished, as_json)
+
+
+def timeline(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of it, such as c003-r01.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE",
+            help="Where to: .svg, .png, or .json for Vega-Lite. Default: figures/RUN.svg.",
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Draw what happened in one run over time: delay, goodput, what the player did."""
+    from netwarp.run_picture import draw_run
+
+    typer.echo(draw_run(RunDirectory(directory), run, out))
 
 
 def export(

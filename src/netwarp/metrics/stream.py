@@ -31,7 +31,7 @@ def stream_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
     start_ns, end_ns = span_ns(job, records)
     segments = of_kind(records, Segment)
     session = spans(records, start_ns)
-    played = list(pieces(session, segments, workload.segment_ns))
+    played = list(pieces(session, segments, workload))
     switches = sum(isinstance(each.action, Switch) for each in of_kind(records, Player))
     first_byte_ns = min(segment.first_byte_ns for segment in segments)
     content_bits = 8 * content_bytes(job, records)

@@ -27,7 +27,7 @@ def write_report(directory: Path) -> Path:
         ResultError: something there cannot be read.
     """
     data = load(directory)
-    charts = draw_all(data.study.figures, data.results)
+    charts = draw_all(data.study.figures, data.results, data)
     write_charts(charts, directory / FIGURES_FOLDER)
     path = directory / REPORT_FILE
     write_text(path, render(data, charts))

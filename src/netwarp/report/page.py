@@ -20,6 +20,7 @@ from netwarp.claims import evaluate_claims
 from netwarp.levels import condition_text, level_text, sentence_case, transport_text
 from netwarp.race import Entry, Race, race
 from netwarp.report import trust
+from netwarp.report.happened import happened
 from netwarp.wording import (
     Quantity,
     effect_text,
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.backends.base import Clock
+    from netwarp.charts import Chart
     from netwarp.comparison import Comparison
-    from netwarp.figures import Chart
+    from netwarp.report.happened import Happened
     from netwarp.results import CellResult, Results
     from netwarp.rundata import RunData
 
@@ -67,13 +69,14 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
     )  # fmt: skip
     environment.filters["transport"] = transport_text
     compared = race(data.results)
+    over_time = happened(data)
     return environment.get_template("page.html").render(
         data=data,
         study=data.study,
         version=__version__,
         style=_own("style.css"),
         script=_own("script.js"),
-        bundle=_bundle() if charts else "",
+        bundle=_bundle() if charts or over_time else "",
         dark=_json(dark_overlay()),
         facts=_facts(data),
         answer=_answer(compared),
@@ -81,6 +84,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         results=_results_table(data.results, compared, data.clock),
         claims=evaluate_claims(data.study.claims, data.results),
         figures=[_figure(chart) for chart in charts],
+        over_time=_over_time(over_time) if over_time else None,
         trust=trust.collect(data, compared),
         real=data.clock == "real",
         provenance=_provenance(data),
@@ -261,6 +265,21 @@ def _figure(chart: Chart) -> dict[str, Any]:
         "png": "data:image/png;base64," + base64.b64encode(chart.png()).decode(),
         "spec": _json(chart.spec),
     }
+
+
+def _over_time(shown: Happened) -> dict[str, Any]:
+    """Give the first run as a picture and all as charts that are drawn when they are chosen."""
+    first = shown.charts[0][1]
+    return {
+        "runs": [
+            {"name": f"run-{chart.name}", "label": label, "alt": chart.alt,
+             "spec": _json(chart.spec)}
+            for label, chart in shown.charts
+        ],
+        "svg": "data:image/svg+xml;base64," + base64.b64encode(first.svg().encode()).decode(),
+        "metric": shown.metric,
+        "left_out": shown.cells - len(shown.charts),
+    }  # fmt: skip
 
 
 def _provenance(data: RunData) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ async function draw(chart) {
   const live = document.createElement("div");
   live.className = "live";
   live.setAttribute("role", "img");
-  live.setAttribute("aria-label", picture.alt);
+  live.setAttribute("aria-label", spec.description ?? picture.alt);
   chart.append(live);
   for (const [part, theme] of dark.matches ? Object.entries(overlay) : []) {
     spec.config[part] = theme === null ? "transparent" : { ...spec.config[part], ...theme };
@@ -21,6 +21,14 @@ async function draw(chart) {
 
 function drawAll() {
   for (const chart of document.querySelectorAll(".chart")) draw(chart);
+}
+
+for (const choice of document.querySelectorAll("select[data-chooses]")) {
+  const chart = document.getElementById(choice.dataset.chooses);
+  choice.addEventListener("change", () => {
+    chart.dataset.spec = choice.value;
+    draw(chart);
+  });
 }
 
 dark.addEventListener("change", drawAll);

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from netwarp.comparison import Comparison, Verdict
-from netwarp.job import GemodelLoss, Heading, Job, Loss, RandomLoss
-from netwarp.levels import condition_text, level_text
+from netwarp.levels import cell_text, level_text
 from netwarp.record import Connection
-from netwarp.stats import binomial_interval, replicates_needed
+from netwarp.report.calibration import calibration
+from netwarp.stats import replicates_needed
 from netwarp.wording import count, number, p_text, percent
 
 if TYPE_CHECKING:
     from netwarp.race import Race
-    from netwarp.results import CellResult
     from netwarp.rundata import RunData
 
-ETHERNET_HEADER_BYTES = 14
-Mark = Literal["good", "check", "bad", "none"]
-# What a probe of some bytes needs beyond the delay on the slowest path worth studying.
-RTT_SLACK_S = 0.001
 HINT_RATIO = 1.05
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """What the path of one cell was asked to do in one direction, and what it did."""
-
-    cell: str
-    way: str
-    asked_loss: str
-    packets: str
-    lost: str
-    overflow: str
-    loss: str
-    interval: str
-    loss_says: str
-    loss_mark: Mark
-    asked_rtt: str
-    rtt: str
-    rtt_mark: Mark
-    asked_rate: str
-    rate: str
-    frame: str
-    largest_frame: str
-    frame_mark: Mark
 
 
 def collect(data: RunData, compared: Race) -> dict[str, Any]:
@@ -56,8 +26,8 @@ def collect(data: RunData, compared: Race) -> dict[str, Any]:
         "calibration": calibration(data),
         "limits": limits(data),
         "failed": [
-            {"run": run.run, "cell": _name(run.factors), "reason": run.reason or "no reason given",
-             "console": data.console_tail(run.run)}
+            {"run": run.run, "cell": cell_text(run.factors),
+             "reason": run.reason or "no reason given", "console": data.console_tail(run.run)}
             for run in data.results.failed
         ],
         "family": compared.tested,
@@ -111,120 +81,12 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def calibration(data: RunData) -> list[Calibration]:
-    """Compare the path that was asked for with the one that was delivered, cell by cell.
-
-    The intervals hold together (Bonferroni): in 95 of 100 reports no cell is marked by chance.
-    """
-    found: list[tuple[CellResult, Heading, Job | None]] = []
-    for cell in data.results.cells:
-        job = data.job(cell.runs[0].run)
-        heading = job.heading if job else "down"
-        headings: list[Heading] = [heading]
-        other: Heading = "up" if heading == "down" else "down"
-        if cell.total(f"path_dropped_{other}") or (job and _asked_ratio(job, other)):
-            headings.append(other)
-        found += [(cell, each, job) for each in headings]
-    confidence = 1 - 0.05 / max(1, len(found))
-    return [
-        _calibrated(cell, heading, job, confidence)
-        for cell, heading, job in found
-        if cell.total(f"path_packets_{heading}")
-    ]
-
-
-def _calibrated(
-    cell: CellResult, heading: Heading, job: Job | None, confidence: float
-) -> Calibration:
-    packets = int(cell.total(f"path_packets_{heading}") or 0)
-    dropped = int(cell.total(f"path_dropped_{heading}") or 0)
-    direction = None if job is None else getattr(job.paths[0], heading)
-    loss = None if direction is None else direction.loss
-    overflow = cell.total(f"path_overflow_{heading}")
-    # A kernel that does not tell the two apart leaves both in one number.
-    lost = dropped - int(overflow or 0)
-    says, mark = _loss_check(loss, lost, packets, confidence, told_apart=overflow is not None)
-    low, high = binomial_interval(lost, packets, confidence)
-    rtt_s = min(cell.values("path_min_rtt_s"), default=None)
-    asked_rtt_s = None if job is None else _base_rtt_s(job)
-    rate_bit_s = max(cell.values(f"path_rate_{heading}_bit_s"), default=None)
-    frame_bytes = (cell.total(f"wire_bytes_{heading}") or 0) / packets
-    most_bytes = None if job is None else job.paths[0].mtu_bytes + ETHERNET_HEADER_BYTES
-    asked_bit_s = None if direction is None else direction.rate_bit_s
-    return Calibration(
-        cell=_name(cell.factors),
-        way="server → client" if heading == "down" else "client → server",
-        asked_loss=_loss_text(loss),
-        packets=count(packets),
-        lost=count(lost),
-        overflow="not told apart" if overflow is None else count(int(overflow)),
-        loss=percent(lost / packets),
-        interval=f"{percent(low)} to {percent(high)}",
-        loss_says=says,
-        loss_mark=mark,
-        asked_rtt="unknown" if asked_rtt_s is None else f"{number(asked_rtt_s * 1e3, 4)} ms",
-        rtt="not probed" if rtt_s is None else f"{number(rtt_s * 1e3, 5)} ms",
-        rtt_mark=_rtt_mark(job, asked_rtt_s, rtt_s),
-        asked_rate="unlimited" if asked_bit_s is None else f"{number(asked_bit_s / 1e6)} Mbit/s",
-        rate="–" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
-        frame=f"{count(round(frame_bytes))} B",
-        largest_frame="unknown" if most_bytes is None else f"{count(most_bytes)} B",
-        frame_mark="none" if not most_bytes else "good" if frame_bytes <= most_bytes else "bad",
-    )
-
-
-def _loss_check(
-    loss: Loss | None, lost: int, packets: int, confidence: float, *, told_apart: bool
-) -> tuple[str, Mark]:
-    if loss is None:
-        return ("the job was not kept", "none")
-    if isinstance(loss, GemodelLoss) or (isinstance(loss, RandomLoss) and loss.correlation):
-        return ("losses are correlated: no simple interval", "none")
-    ratio = loss.ratio if isinstance(loss, RandomLoss) else 0.0
-    low, high = binomial_interval(lost, packets, confidence)
-    if low <= ratio <= high:
-        return ("as asked", "good")
-    if ratio < low and not told_apart:
-        return ("more than asked: a full queue drops as well", "check")
-    return ("more than asked" if ratio < low else "less than asked", "bad")
-
-
-def _rtt_mark(job: Job | None, asked_s: float | None, rtt_s: float | None) -> Mark:
-    if job is None or asked_s is None or rtt_s is None:
-        return "none"
-    if job.paths[0].down.jitter_ns or job.paths[0].up.jitter_ns:
-        return "none"
-    return "good" if asked_s <= rtt_s <= asked_s + RTT_SLACK_S else "check"
-
-
-def _asked_ratio(job: Job, heading: Heading) -> bool:
-    return (
-        job.paths[0].up.loss.kind != "none"
-        if heading == "up"
-        else (job.paths[0].down.loss.kind != "none")
-    )
-
-
-def _base_rtt_s(job: Job) -> float:
-    return (job.paths[0].down.delay_ns + job.paths[0].up.delay_ns) / 1e9
-
-
-def _loss_text(loss: Loss | None) -> str:
-    if loss is None:
-        return "unknown"
-    if isinstance(loss, GemodelLoss):
-        bad = loss.p / (loss.p + loss.r) if loss.p + loss.r else 0.0
-        mean = bad * loss.loss_bad + (1 - bad) * loss.loss_good
-        return f"{percent(mean)} on average, in bursts (Gilbert–Elliott)"
-    return percent(loss.ratio) if isinstance(loss, RandomLoss) else "0 %"
-
-
 def limits(data: RunData) -> list[dict[str, str]]:
     """Say what held each cell's sender back, as shares of the time it had something to send."""
     rows = []
     for cell in data.results.cells:
         busy_s = cell.total("busy_s")
-        row = {"cell": _name(cell.factors), "busy": "the stack does not say"}
+        row = {"cell": cell_text(cell.factors), "busy": "the stack does not say"}
         receive_s = cell.total("receive_window_limited_s") or 0.0
         buffer_s = cell.total("send_buffer_limited_s") or 0.0
         if busy_s:
@@ -252,7 +114,7 @@ def speed_limits(data: RunData) -> dict[str, Any] | None:
         goodput = cell.estimate("goodput_bit_s")
         carries_bit_s = speed["goodput_bit_s"].get(job.transport.kind) if job else None
         if goodput is not None and carries_bit_s is not None and goodput.maximum > carries_bit_s:
-            beyond.append({"cell": _name(cell.factors), "goodput": _rate_text(goodput.maximum)})
+            beyond.append({"cell": cell_text(cell.factors), "goodput": _rate_text(goodput.maximum)})
     return {
         "measured": speed["measured"],
         "rows": [
@@ -301,12 +163,3 @@ def comparison_note(comparison: Comparison) -> str:
     if comparison.wilcoxon_p is not None:
         parts.append(f"Wilcoxon {p_text(comparison.wilcoxon_p)}")
     return ", ".join(parts)
-
-
-def _name(factors: Any) -> str:
-    transport = factors.get("transport")
-    rest = condition_text({f: level for f, level in factors.items() if f != "transport"})
-    if transport is None:
-        return rest or "all runs"
-    name = level_text("transport", transport)
-    return f"{name} · {rest}" if rest else name

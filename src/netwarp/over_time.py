@@ -1,0 +1,77 @@
+"""Lines, bands and marks over time, and long lines → as many points as a chart can show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_POINTS = 600
+"""Of a line: as many as a chart in a page has columns of pixels."""
+
+Point = tuple[float, float]
+"""Time in seconds, value."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values over time; of a step line, each holds until the next."""
+
+    points: list[Point]
+    path: int = 0
+    """Index of the path it is of, where that means something."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Something that lasted."""
+
+    start_s: float
+    end_s: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something at a moment."""
+
+    at_s: float
+    label: str
+
+
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
+    """Keep the first, the last, the smallest and the largest value of each stretch of time.
+
+    What is drawn is the same to the pixel, in a chart of `most` / 4 columns (M4: Jugel, Jerzak,
+    Hackenbroich, Markl, VLDB 2014).
+
+    Args:
+        points: ascending in time.
+        most: number of points kept at most, at least 4.
+    """
+    if len(points) <= most:
+        return list(points)
+    stretches = most // 4
+    start_s, length_s = points[0][0], points[-1][0] - points[0][0]
+    by_stretch: dict[int, list[int]] = {}
+    for index, (time_s, _) in enumerate(points):
+        stretch = int((time_s - start_s) / length_s * stretches) if length_s else 0
+        by_stretch.setdefault(min(stretch, stretches - 1), []).append(index)
+    kept: list[int] = []
+    for indices in by_stretch.values():
+        values = [points[index][1] for index in indices]
+        least, largest = indices[values.index(min(values))], indices[values.index(max(values))]
+        kept += sorted({indices[0], least, largest, indices[-1]})
+    return [points[index] for index in kept]
+
+
+def rebinned(counts: Sequence[int], most: int) -> tuple[list[int], int]:
+    """Add up neighbouring counts, so many at a time that at most `most` are left.
+
+    Returns:
+        The sums, and how many counts are in each; the last may have fewer.
+    """
+    width = max(1, -(-len(counts) // most))
+    return [sum(counts[i : i + width]) for i in range(0, len(counts), width)], width

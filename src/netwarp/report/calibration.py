@@ -1,0 +1,205 @@
+"""Did the path do what was asked? Each cell's path as asked and as delivered, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netwarp.job import Delay, GemodelLoss, Outage, RandomLoss, Rate
+from netwarp.levels import cell_text
+from netwarp.stats import binomial_interval
+from netwarp.wording import count, number, percent
+
+if TYPE_CHECKING:
+    from netwarp.job import Heading, Job, Loss
+    from netwarp.results import CellResult
+    from netwarp.rundata import RunData
+
+ETHERNET_HEADER_BYTES = 14
+Mark = Literal["good", "check", "bad", "none"]
+# What a probe of some bytes needs beyond the delay on the slowest path worth studying.
+RTT_SLACK_S = 0.001
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the path of one cell was asked to do in one direction, and what it did."""
+
+    cell: str
+    way: str
+    asked_loss: str
+    packets: str
+    lost: str
+    overflow: str
+    loss: str
+    interval: str
+    loss_says: str
+    loss_mark: Mark
+    asked_rtt: str
+    rtt: str
+    rtt_mark: Mark
+    asked_rate: str
+    rate: str
+    frame: str
+    largest_frame: str
+    frame_mark: Mark
+
+
+def calibration(data: RunData) -> list[Calibration]:
+    """Compare the path that was asked for with the one that was delivered, cell by cell.
+
+    The intervals hold together (Bonferroni): in 95 of 100 reports no cell is marked by chance.
+    """
+    found: list[tuple[CellResult, Heading, Job | None]] = []
+    for cell in data.results.cells:
+        job = data.job(cell.runs[0].run)
+        heading = job.heading if job else "down"
+        headings: list[Heading] = [heading]
+        other: Heading = "up" if heading == "down" else "down"
+        if cell.total(f"path_dropped_{other}") or (job and _asks_for_loss(job, other)):
+            headings.append(other)
+        found += [(cell, each, job) for each in headings]
+    confidence = 1 - 0.05 / max(1, len(found))
+    return [
+        _calibrated(cell, heading, job, confidence)
+        for cell, heading, job in found
+        if cell.total(f"path_packets_{heading}")
+    ]
+
+
+def _calibrated(
+    cell: CellResult, heading: Heading, job: Job | None, confidence: float
+) -> Calibration:
+    packets = int(cell.total(f"path_packets_{heading}") or 0)
+    dropped = int(cell.total(f"path_dropped_{heading}") or 0)
+    overflow = cell.total(f"path_overflow_{heading}")
+    # A kernel that does not tell the two apart leaves both in one number.
+    lost = dropped - int(overflow or 0)
+    told_apart = overflow is not None
+    says, mark = _compared_loss(job, heading, lost, packets, confidence, told_apart=told_apart)
+    low, high = binomial_interval(lost, packets, confidence)
+    rtt_s = min(cell.values("path_min_rtt_s"), default=None)
+    rate_bit_s = max(cell.values(f"path_rate_{heading}_bit_s"), default=None)
+    frame_bytes = (cell.total(f"wire_bytes_{heading}") or 0) / packets
+    mtus_bytes = [path.mtu_bytes for path in job.paths] if job else []
+    most_bytes = max(mtus_bytes) + ETHERNET_HEADER_BYTES if mtus_bytes else None
+    return Calibration(
+        cell=cell_text(cell.factors),
+        way="server → client" if heading == "down" else "client → server",
+        asked_loss=_asked_loss_text(job, heading),
+        packets=count(packets),
+        lost=count(lost),
+        overflow="not told apart" if overflow is None else count(int(overflow)),
+        loss=percent(lost / packets),
+        interval=f"{percent(low)} to {percent(high)}",
+        loss_says=says,
+        loss_mark=mark,
+        asked_rtt=_asked_rtt_text(job),
+        rtt="not probed" if rtt_s is None else f"{number(rtt_s * 1e3, 5)} ms",
+        rtt_mark=_rtt_mark(job, rtt_s),
+        asked_rate=_asked_rate_text(job, heading),
+        rate="–" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
+        frame=f"{count(round(frame_bytes))} B",
+        largest_frame="unknown" if most_bytes is None else f"{count(most_bytes)} B",
+        frame_mark="none" if not most_bytes else "good" if frame_bytes <= most_bytes else "bad",
+    )
+
+
+def _compared_loss(
+    job: Job | None,
+    heading: Heading,
+    lost: int,
+    packets: int,
+    confidence: float,
+    *,
+    told_apart: bool,
+) -> tuple[str, Mark]:
+    if job is None:
+        return ("the job was not kept", "none")
+    if job.timeline.roams or any(isinstance(e.change, Outage) for e in job.timeline.events):
+        return ("a path that is out loses every packet: not compared", "none")
+    losses = _losses(job, heading)
+    if len(losses) > 1:
+        return ("the paths differ in it: not compared", "none")
+    return _loss_check(losses[0], lost, packets, confidence, told_apart=told_apart)
+
+
+def _loss_check(
+    loss: Loss, lost: int, packets: int, confidence: float, *, told_apart: bool
+) -> tuple[str, Mark]:
+    if isinstance(loss, GemodelLoss) or (isinstance(loss, RandomLoss) and loss.correlation):
+        return ("losses are correlated: no simple interval", "none")
+    ratio = loss.ratio if isinstance(loss, RandomLoss) else 0.0
+    low, high = binomial_interval(lost, packets, confidence)
+    if low <= ratio <= high:
+        return ("as asked", "good")
+    if ratio < low and not told_apart:
+        return ("more than asked: a full queue drops as well", "check")
+    return ("more than asked" if ratio < low else "less than asked", "bad")
+
+
+def _rtt_mark(job: Job | None, rtt_s: float | None) -> Mark:
+    if job is None or rtt_s is None or _delay_changes(job):
+        return "none"
+    if any(path.down.jitter_ns or path.up.jitter_ns for path in job.paths):
+        return "none"
+    as_asked = any(asked_s <= rtt_s <= asked_s + RTT_SLACK_S for asked_s in _base_rtts_s(job))
+    return "good" if as_asked else "check"
+
+
+def _delay_changes(job: Job) -> bool:
+    timeline = job.timeline
+    return bool(timeline.redraws) or any(isinstance(e.change, Delay) for e in timeline.events)
+
+
+def _rate_changes(job: Job, heading: Heading) -> bool:
+    set_to = [e.change.direction for e in job.timeline.events if isinstance(e.change, Rate)]
+    return heading in (*set_to, *(trace.direction for trace in job.timeline.traces))
+
+
+def _asks_for_loss(job: Job, heading: Heading) -> bool:
+    return any(loss.kind != "none" for loss in _losses(job, heading))
+
+
+def _losses(job: Job, heading: Heading) -> list[Loss]:
+    """What the paths were asked to lose, each thing once."""
+    return list(dict.fromkeys(getattr(path, heading).loss for path in job.paths))
+
+
+def _base_rtts_s(job: Job) -> list[float]:
+    """Round-trip times of the paths, each once."""
+    return list(dict.fromkeys((p.down.delay_ns + p.up.delay_ns) / 1e9 for p in job.paths))
+
+
+def _asked_rtt_text(job: Job | None) -> str:
+    if job is None:
+        return "unknown"
+    if _delay_changes(job):
+        return "a delay that changes over time"
+    return " or ".join(f"{number(rtt_s * 1e3, 4)} ms" for rtt_s in _base_rtts_s(job))
+
+
+def _asked_rate_text(job: Job | None, heading: Heading) -> str:
+    if job is None:
+        return "unknown"
+    if _rate_changes(job, heading):
+        return "a rate that changes over time"
+    rates_bit_s = dict.fromkeys(getattr(path, heading).rate_bit_s for path in job.paths)
+    return " or ".join(
+        "unlimited" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
+        for rate_bit_s in rates_bit_s
+    )
+
+
+def _asked_loss_text(job: Job | None, heading: Heading) -> str:
+    if job is None:
+        return "unknown"
+    return " or ".join(_loss_text(loss) for loss in _losses(job, heading))
+
+
+def _loss_text(loss: Loss) -> str:
+    if isinstance(loss, GemodelLoss):
+        bad = loss.p / (loss.p + loss.r) if loss.p + loss.r else 0.0
+        mean = bad * loss.loss_bad + (1 - bad) * loss.loss_good
+        return f"{percent(mean)} on average, in bursts (Gilbert–Elliott)"
+    return percent(loss.ratio) if isinstance(loss, RandomLoss) else "0 %"

@@ -1,0 +1,69 @@
+"""What happened in a run: one run of each cell over time, to choose from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.levels import cell_text
+from netwarp.race import main_metric
+from netwarp.timeline_figure import run_chart
+from netwarp.wording import quantity
+
+if TYPE_CHECKING:
+    from netwarp.charts import Chart
+    from netwarp.results import CellResult, Results, RunResult
+    from netwarp.rundata import RunData
+
+MOST_RUNS = 24
+"""A page with more would take long to load."""
+
+
+@dataclass(frozen=True)
+class Happened:
+    """The runs of the section."""
+
+    charts: list[tuple[str, Chart]]
+    """By what the picker calls them."""
+    cells: int
+    """How many cells there are, shown or not."""
+    metric: str
+    """Title of the metric whose median chose them."""
+
+
+def happened(data: RunData) -> Happened | None:
+    """Draw the median run of each cell; None where nothing was recorded over time.
+
+    Of many cells, whole conditions are taken at even distances: all contenders of each.
+    """
+    metric = main_metric(data.results)
+    charts = []
+    for cell in chosen_cells(data.results):
+        run = median_run(cell, metric)
+        chart = run_chart(run, data) if run else None
+        if run is None:
+            continue
+        if chart is None:
+            # A study's runs record over time or they don't: one is enough to know.
+            return None
+        charts.append((f"{cell_text(cell.factors)} · {run.run}", chart))
+    if not charts:
+        return None
+    return Happened(charts, len(data.results.cells), quantity(metric, 1).title.lower())
+
+
+def chosen_cells(results: Results) -> list[CellResult]:
+    """Choose at most `MOST_RUNS` cells."""
+    conditions = [cells for _, cells in results.conditions()]
+    contenders = max((len(cells) for cells in conditions), default=1)
+    room = max(1, MOST_RUNS // contenders)
+    step = math.ceil(len(conditions) / room)
+    return [cell for cells in conditions[::step] for cell in cells][:MOST_RUNS]
+
+
+def median_run(cell: CellResult, metric: str) -> RunResult | None:
+    """Choose the run in the middle, of two the one with less; None where none succeeded."""
+    measured = [(value, run) for run in cell.runs if (value := run.value(metric)) is not None]
+    measured.sort(key=lambda pair: (pair[0], pair[1].replicate))
+    return measured[(len(measured) - 1) // 2][1] if measured else None

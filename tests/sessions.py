@@ -1,0 +1,56 @@
+"""A player's session written down by hand, for the tests of what is made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netwarp.job import job_from_json
+from netwarp.record import (
+    Action,
+    Play,
+    PlayEnd,
+    Player,
+    Record,
+    Seek,
+    Segment,
+    Stall,
+    read_records,
+)
+
+GOLDEN = Path(__file__).parent / "golden"
+MS = 1_000_000
+STREAM_JOB = job_from_json((GOLDEN / "job-stream-roaming.json").read_text())
+SIZES_BYTES = (4_000_000, 4_500_000, 5_000_000)
+STALL = Stall(kind="stall")
+END = PlayEnd(kind="end")
+
+
+def play(segment: int) -> Play:
+    return Play(kind="play", segment=segment)
+
+
+def seek(segment: int) -> Seek:
+    return Seek(kind="seek", segment=segment)
+
+
+def segment(request: int, place: int, quality: int, asked_ms: int, there_ms: int) -> Segment:
+    """Make the record of a segment; all sizes are those of the golden job's medium."""
+    return Segment(
+        record="segment", request=request, segment=place, quality=quality, connection=0, stream=0,
+        bytes=SIZES_BYTES[quality], requested_ns=asked_ms * MS, first_byte_ns=(asked_ms + 1) * MS,
+        last_byte_ns=there_ms * MS, buffer_ns=0, sha256="ab" * 32,
+    )  # fmt: skip
+
+
+def player(at_ms: float, action: Action) -> Player:
+    return Player(record="player", at_ns=round(at_ms * MS), action=action)
+
+
+def golden_records() -> list[Record]:
+    return read_records(GOLDEN / "records-stream.jsonl")
+
+
+def session(*middle: Record) -> list[Record]:
+    """Put segments and actions in place of those of the golden run, which connects at 1 µs."""
+    kept = [each for each in golden_records() if not isinstance(each, Segment | Player)]
+    return [*kept[:-1], *middle, kept[-1]]
