@@ -13,8 +13,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::job::{
-    Bulk, Change, Content, Direction, FORMAT, Job, Loss, Reconnect, Recovery, Resume, Transport, TransportKind,
-    Workload,
+    Bulk, Change, Content, Direction, FORMAT, Heading, Job, Loss, Reconnect, Recovery, Resume, Transport,
+    TransportKind, Workload,
 };
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
@@ -79,6 +79,7 @@ pub fn problems(job: &Job) -> Vec<String> {
         TransportKind::Quic => {}
     }
     problems.check_resume(transport);
+    problems.check_reconnect(job);
     match &job.workload {
         Workload::Bulk(bulk) => problems.check_bulk(bulk),
         Workload::Stream(stream) => problems.check_stream(stream),
@@ -131,7 +132,24 @@ impl Problems {
             let shaped = [&path.down, &path.up].iter().any(|direction| direction.shaper_queue_bytes.is_some());
             self.require(!shaped, &format!("paths[{index}]"), || "has a shaper: not yet".to_owned());
         }
-        self.require(job.transport.reconnect == Reconnect::New, "transport.reconnect", || "is migrate".to_owned());
+        let kernel = matches!(job.transport.kind, TransportKind::Sctp | TransportKind::Mptcp);
+        let migrates = job.transport.reconnect == Reconnect::Migrate;
+        self.require(!(kernel && migrates), "transport.reconnect", || "is migrate: not yet".to_owned());
+    }
+
+    fn check_reconnect(&mut self, job: &Job) {
+        let at = "transport.reconnect";
+        let migrates = job.transport.reconnect == Reconnect::Migrate;
+        let is_tcp = matches!(job.transport.kind, TransportKind::Tcp | TransportKind::Tls);
+        self.require(!(migrates && is_tcp), at, || {
+            "is migrate, but a TCP connection is between two addresses for good: choose new".to_owned()
+        });
+        let goes_up = matches!(&job.workload, Workload::Bulk(Bulk { direction: Heading::Up, .. }));
+        self.require(!(goes_up && job.resumes()), at, || {
+            "is new, but only the server could say how far a content that goes up had come: choose migrate, or let it go \
+             down"
+                .to_owned()
+        });
     }
 
     fn check_bulk(&mut self, bulk: &Bulk) {
@@ -322,6 +340,8 @@ mod tests {
     fn roaming(events: &[(u32, Change)]) -> Job {
         let mut job = golden_job();
         job.paths.push(crate::job::Path { attached: false, ..job.paths[0].clone() });
+        let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
+        bulk.direction = Heading::Down;
         let timed = |(index, (path, change)): (usize, &(u32, Change))| event(index as u64 / 2, *path, change.clone());
         job.timeline.events = events.iter().enumerate().map(timed).collect();
         job
@@ -362,6 +382,27 @@ mod tests {
             assert_eq!(problems(&job), Vec::<String>::new());
             spoil(&mut job);
             let found = problems(&job);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn connections_of_a_client_that_moves_do_what_they_can() {
+        let moving = [(1, Change::Attach {}), (0, Change::Detach {})];
+        let asked = |kind, reconnect, direction| {
+            let mut job = roaming(&moving);
+            (job.transport.kind, job.transport.reconnect) = (kind, reconnect);
+            let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
+            bulk.direction = direction;
+            problems(&job)
+        };
+        assert_eq!(asked(TransportKind::Quic, Reconnect::Migrate, Heading::Up), Vec::<String>::new());
+        for (kind, reconnect, direction, expected) in [
+            (TransportKind::Tcp, Reconnect::Migrate, Heading::Down, "transport.reconnect: is migrate, but a TCP"),
+            (TransportKind::Tls, Reconnect::Migrate, Heading::Down, "transport.reconnect: is migrate, but a TCP"),
+            (TransportKind::Quic, Reconnect::New, Heading::Up, "transport.reconnect: is new, but only the server"),
+        ] {
+            let found = asked(kind, reconnect, direction);
             assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
         }
     }

@@ -5,7 +5,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use ring::digest::{Context as Hasher, SHA256};
 
 use crate::hex::to_hex;
@@ -18,6 +18,18 @@ pub struct Part {
     pub offset_bytes: u64,
     /// Its own bytes.
     pub length_bytes: u64,
+}
+
+impl Part {
+    /// Where it ends in the content.
+    pub fn end_bytes(&self) -> u64 {
+        self.offset_bytes + self.length_bytes
+    }
+
+    /// What is left of it after so many bytes.
+    pub fn after(&self, bytes: u64) -> Self {
+        Self { offset_bytes: self.offset_bytes + bytes, length_bytes: self.length_bytes - bytes }
+    }
 }
 
 /// Reads a part of a [`Content`] front to back, hashing what passes if asked to.
@@ -46,9 +58,7 @@ impl Reader {
             Content::Seeded { seed, .. } => Source::Seeded { seed: *seed },
             Content::File { path, size_bytes } => open_file(path, *size_bytes, part.offset_bytes)?,
         };
-        let Part { offset_bytes, length_bytes } = part;
-        let end = offset_bytes + length_bytes;
-        Ok(Self { source, end, position: offset_bytes, hasher: verify.then(new_hasher) })
+        Ok(Self { source, end: part.end_bytes(), position: part.offset_bytes, hasher: verify.then(new_hasher) })
     }
 
     /// Bytes not read yet.
@@ -67,7 +77,8 @@ impl Reader {
             Source::Seeded { seed } => fill_seeded(*seed, self.position, block),
             Source::File { file, name } => file
                 .read_exact_at(block, self.position)
-                .with_context(|| format!("reading {length} bytes at {} of {name}", self.position))?,
+                // Not as it came: that a file ends early does not mean that a connection has.
+                .map_err(|error| anyhow!("reading {length} bytes at {} of {name}: {error}", self.position))?,
         }
         if let Some(hasher) = &mut self.hasher {
             hasher.update(block);

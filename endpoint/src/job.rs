@@ -34,6 +34,13 @@ pub struct Job {
     pub limits: Limits,
 }
 
+impl Job {
+    /// Whether content may go on over another connection where one was given up.
+    pub fn resumes(&self) -> bool {
+        self.timeline.roams() && self.transport.reconnect == Reconnect::New
+    }
+}
+
 /// Client — router — server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

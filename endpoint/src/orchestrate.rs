@@ -85,9 +85,11 @@ fn difference(job: &Job, travelled: &[Record]) -> Result<Option<String>> {
 /// not notice that the parts are not the whole.
 fn expected(job: &Job, bulk: &Bulk) -> Result<Expected> {
     let parts = Layout::of(bulk, &job.transport).parts();
-    let sha256 = (bulk.verify && bulk.chunks > 1).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
+    let resumes = job.resumes();
+    let sha256 =
+        (bulk.verify && (bulk.chunks > 1 || resumes)).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
     let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
-    Ok(Expected { transfers: bulk.transfers, chunks_bytes, sha256 })
+    Ok(Expected { transfers: bulk.transfers, chunks_bytes, sha256, resumes })
 }
 
 /// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.

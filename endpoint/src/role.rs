@@ -22,13 +22,12 @@ use tokio::task::JoinSet;
 use crate::check;
 use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
-use crate::flow::SharedFlow;
 use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
 use crate::role_process;
 use crate::topology;
-use crate::transport::{self, Dialer, PORT};
+use crate::transport::{self, Connection, Dialer, PORT, Pending};
 use crate::usage::Usage;
 use crate::workload::{self, Moves, Run};
 
@@ -46,14 +45,13 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, _) = link.begin().await?;
     let mut listener = transport::listen(&job, server)?;
     link.send(&Message::Ready { certificate: listener.certificate().map(to_hex) })?;
-    let run = Arc::new(Run { job, epoch_ns, server, flow: SharedFlow::default() });
+    let run = Arc::new(Run::new(job, epoch_ns, server));
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let (handshake, run, finished) = (accepted?, run.clone(), finished.clone());
-                served.spawn(async move { workload::serve(&run, handshake.await?, finished).await });
+                served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
             }
             Some(records) = served.join_next() => link.write(records.context("serving a client")??)?,
             order = link.next() => match order? {
@@ -69,22 +67,36 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     link.write(run.flow.lock().expect("no holder panics").records())
 }
 
+/// One connection, from its handshake on. A client that is done needs no handshake any more.
+async fn serve_one(
+    run: Arc<Run>,
+    handshake: Pending<'static, Box<dyn Connection>>,
+    mut finished: watch::Receiver<bool>,
+) -> Result<Vec<Record>> {
+    let connection = tokio::select! {
+        biased;
+        established = handshake => established,
+        Ok(_) = finished.wait_for(|finished| *finished) => return Ok(Vec::new()),
+    };
+    match connection {
+        Ok(connection) => workload::serve(&run, connection, finished).await,
+        Err(error) => run.forgive(error, None).map(|()| Vec::new()),
+    }
+}
+
 async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, certificate) = link.begin().await?;
     let certificate = certificate.as_deref().map(from_hex).transpose().context("reading the server's certificate")?;
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
-    let run = Arc::new(Run { job, epoch_ns, server, flow: SharedFlow::default() });
+    let run = Arc::new(Run::new(job, epoch_ns, server));
     let (told, moves) = watch::channel(Moves::default());
-    for moved in std::mem::take(&mut link.moved_early) {
-        hear_move(&run, &*dialer, &told, moved)?;
-    }
     let mut driven = pin!(workload::drive(&run, &dialer, moves));
     let records = loop {
         tokio::select! {
             biased;
             records = &mut driven => break records?,
             order = link.next() => match order? {
-                Some(Order::Moved { path }) => hear_move(&run, &*dialer, &told, Moved { at: Moment::now(), path })?,
+                Some(Order::Moved { path }) => hear_move(&run, &*dialer, &told, path)?,
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),
             },
@@ -94,17 +106,10 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     link.write(run.flow.lock().expect("no holder panics").records())
 }
 
-/// The client's address is on this path now.
-#[derive(Debug)]
-struct Moved {
-    at: Moment,
-    path: u32,
-}
-
-/// First the transport: whoever hears of the move may dial at once.
-fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, moved: Moved) -> Result<()> {
-    let index = u8::try_from(moved.path).with_context(|| format!("there is no path {}", moved.path))?;
-    run.flow.lock().expect("no holder panics").moved(moved.at.since(run.epoch_ns), moved.path);
+/// The client's address is on this path now. First the transport: whoever hears of the move may dial at once.
+fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
+    let index = u8::try_from(path).with_context(|| format!("there is no path {path}"))?;
+    run.flow.lock().expect("no holder panics").moved(Moment::now().since(run.epoch_ns), path);
     dialer.moved(topology::client_address(index).into()).with_context(|| format!("moving to path {index}"))?;
     told.send_modify(|moves| moves.count += 1);
     Ok(())
@@ -150,8 +155,6 @@ fn complain(stage: &str, message: &str) -> ExitCode {
 struct Link {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
-    /// Moves that happened before the order to begin.
-    moved_early: Vec<Moved>,
     /// CPU time used when the order to begin came.
     usage: Option<Usage>,
 }
@@ -167,22 +170,18 @@ impl Link {
         }
         // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
         let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
-        Ok(Self { orders: BufReader::new(orders).lines(), messages, moved_early: Vec::new(), usage: None })
+        Ok(Self { orders: BufReader::new(orders).lines(), messages, usage: None })
     }
 
     /// Waits for the order to begin: the epoch, and the server's certificate in hex.
     async fn begin(&mut self) -> Result<(u64, Option<String>)> {
-        loop {
-            match self.next().await? {
-                Some(Order::Begin { epoch_ns, certificate }) => {
-                    self.usage = Some(Usage::now()?);
-                    return Ok((epoch_ns, certificate));
-                }
-                // The timeline does not wait for the server to be ready.
-                Some(Order::Moved { path }) => self.moved_early.push(Moved { at: Moment::now(), path }),
-                Some(Order::Finish) => bail!("ordered to finish before having begun"),
-                None => bail!("standard input closed before the order to begin"),
+        match self.next().await? {
+            Some(Order::Begin { epoch_ns, certificate }) => {
+                self.usage = Some(Usage::now()?);
+                Ok((epoch_ns, certificate))
             }
+            Some(order) => bail!("ordered to {order:?} before having begun"),
+            None => bail!("standard input closed before the order to begin"),
         }
     }
 

@@ -36,17 +36,11 @@ pub struct Received {
 }
 
 impl Sink {
-    /// For content of this many bytes, which the peer is about to be asked for.
+    /// For content of this many bytes.
     pub fn new(size_bytes: u64, verify: bool) -> Self {
-        let empty = (size_bytes == 0).then(Moment::now);
-        Self {
-            size_bytes,
-            remaining_bytes: size_bytes,
-            hasher: verify.then(new_hasher),
-            first_byte: empty,
-            last_byte: empty,
-            arrivals: None,
-        }
+        let hasher = verify.then(new_hasher);
+        let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
+        Self { size_bytes, remaining_bytes, hasher, first_byte, last_byte, arrivals }
     }
 
     /// Looks for the longest time without new content, and notes what comes in the run's flow too, if there is one: then
@@ -61,13 +55,20 @@ impl Sink {
         Arc::new(Mutex::new(self))
     }
 
+    /// The content is expected from now on. An empty one is there at once.
+    pub fn begin(&mut self) {
+        if self.size_bytes == 0 && self.first_byte.is_none() {
+            let now = Moment::now();
+            (self.first_byte, self.last_byte) = (Some(now), Some(now));
+        }
+    }
+
     /// Whether bytes are to be taken as they come, rather than many at once.
     pub fn watches_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
 
     /// Bytes that have come.
-    #[allow(dead_code)]
     pub fn position_bytes(&self) -> u64 {
         self.size_bytes - self.remaining_bytes
     }
@@ -249,6 +250,8 @@ mod tests {
 
     #[test]
     fn an_empty_content_is_there_at_once() {
-        assert!(Sink::new(0, true).received().is_ok());
+        let mut sink = Sink::new(0, true);
+        sink.begin();
+        assert!(sink.received().is_ok());
     }
 }

@@ -3,6 +3,9 @@
 //! A content that was cut is proven whole by its chunks: they tile it ([`crate::workload::layout`]), each has the same
 //! bytes at both ends, and those are the original's at its place, read anew and front to back. So the chunks put
 //! together in order are the original.
+//!
+//! A content that went on over another connection was put together by the client, whose hash of each chunk is the
+//! original's; what the server sent at last must begin where the client's count said.
 
 use crate::record::{Record, Side};
 
@@ -15,6 +18,9 @@ pub struct Expected {
     pub chunks_bytes: Vec<u64>,
     /// Hex SHA-256 of each chunk of the original, if the ends' hashes are to be held against it.
     pub sha256: Option<Vec<String>>,
+    /// Connections may have been given up and the content gone on over others: then the server has sent the last piece of
+    /// a chunk, and the client alone has hashed the whole.
+    pub resumes: bool,
 }
 
 /// What an end saw of one chunk.
@@ -24,6 +30,7 @@ struct Seen<'a> {
     transfer: u32,
     chunk: u32,
     bytes: u64,
+    resumed_at_bytes: u64,
     sha256: Option<&'a str>,
 }
 
@@ -35,7 +42,7 @@ pub fn difference(transfers: &[Record], expected: &Expected) -> Option<String> {
             let of_chunk: Vec<&Seen<'_>> =
                 seen.iter().filter(|end| (end.transfer, end.chunk) == (transfer, chunk)).collect();
             let original = expected.sha256.as_ref().map(|all| all[chunk as usize].as_str());
-            if let Some(difference) = difference_of_chunk(&of_chunk, bytes, original) {
+            if let Some(difference) = difference_of_chunk(&of_chunk, bytes, original, expected.resumes) {
                 return Some(format!("transfer {transfer}, chunk {chunk}: {difference}"));
             }
         }
@@ -44,7 +51,7 @@ pub fn difference(transfers: &[Record], expected: &Expected) -> Option<String> {
     (seen.len() != asked).then(|| format!("{} records of transfers instead of {asked}", seen.len()))
 }
 
-fn difference_of_chunk(seen: &[&Seen<'_>], bytes: u64, original: Option<&str>) -> Option<String> {
+fn difference_of_chunk(seen: &[&Seen<'_>], bytes: u64, original: Option<&str>, resumes: bool) -> Option<String> {
     let one = |side| match seen.iter().filter(|end| end.side == side).collect::<Vec<_>>()[..] {
         [one] => Ok(one),
         [] => Err(format!("the {} has no record of it", name(side))),
@@ -54,25 +61,32 @@ fn difference_of_chunk(seen: &[&Seen<'_>], bytes: u64, original: Option<&str>) -
         (Ok(client), Ok(server)) => (client, server),
         (Err(missing), _) | (_, Err(missing)) => return Some(missing),
     };
-    if client.bytes != server.bytes {
-        return Some(format!("the client counted {} bytes, the server {}", client.bytes, server.bytes));
+    let sent_bytes = server.resumed_at_bytes + server.bytes;
+    if client.bytes != sent_bytes {
+        return Some(format!("the client counted {} bytes, the server {sent_bytes}", client.bytes));
     }
     if client.bytes != bytes {
         return Some(format!("{} bytes were transferred instead of {bytes}", client.bytes));
     }
     let (ours, theirs) = (client.sha256.unwrap_or("missing"), server.sha256.unwrap_or("missing"));
-    if ours != theirs {
+    if ours != theirs && !resumes {
         return Some(format!("the client's SHA-256 is {ours}, the server's {theirs}"));
     }
     let original = original.filter(|original| *original != ours)?;
-    Some(format!("SHA-256 is {ours} at both ends, but {original} in the original"))
+    let ends = if resumes { "the client" } else { "both ends" };
+    Some(format!("SHA-256 is {ours} at {ends}, but {original} in the original"))
 }
 
 fn seen(record: &Record) -> Option<Seen<'_>> {
     match record {
-        Record::Transfer { side, transfer, chunk, bytes, sha256, .. } => {
-            Some(Seen { side: *side, transfer: *transfer, chunk: *chunk, bytes: *bytes, sha256: sha256.as_deref() })
-        }
+        Record::Transfer { side, transfer, chunk, bytes, resumed_at_bytes, sha256, .. } => Some(Seen {
+            side: *side,
+            transfer: *transfer,
+            chunk: *chunk,
+            bytes: *bytes,
+            resumed_at_bytes: *resumed_at_bytes,
+            sha256: sha256.as_deref(),
+        }),
         _ => None,
     }
 }
@@ -116,7 +130,16 @@ mod tests {
     }
 
     fn ten_bytes(sha256: Option<&str>) -> Expected {
-        Expected { transfers: 1, chunks_bytes: vec![10], sha256: sha256.map(|sha256| vec![sha256.to_owned()]) }
+        let sha256 = sha256.map(|sha256| vec![sha256.to_owned()]);
+        Expected { transfers: 1, chunks_bytes: vec![10], sha256, resumes: false }
+    }
+
+    /// The server's record of the last piece of a chunk.
+    fn piece(resumed_at: u64, length: u64) -> Record {
+        let mut record = server(length, "");
+        let Record::Transfer { resumed_at_bytes, sha256, .. } = &mut record else { panic!("it is of a transfer") };
+        (*resumed_at_bytes, *sha256) = (resumed_at, None);
+        record
     }
 
     #[test]
@@ -145,12 +168,29 @@ mod tests {
     }
 
     #[test]
+    fn a_content_that_went_on_is_held_against_the_original_alone() {
+        let resumed = Expected { resumes: true, ..ten_bytes(Some("ab")) };
+        assert_eq!(difference(&[client(10, "ab"), piece(4, 6)], &resumed), None);
+        assert_eq!(difference(&[client(10, "ab"), piece(10, 0)], &resumed), None);
+        for (transfers, expected) in [
+            ([client(10, "ab"), piece(4, 5)], "the client counted 10 bytes, the server 9"),
+            ([client(9, "ab"), piece(4, 5)], "9 bytes were transferred instead of 10"),
+            ([client(10, "cd"), piece(4, 6)], "cd at the client, but ab in the original"),
+            ([client(10, "ab"), client(10, "ab")], "the client has several records"),
+        ] {
+            let told = difference(&transfers, &resumed).expect("there is a difference");
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
     fn chunks_are_told_apart_in_any_order() {
         let places = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let expected = Expected {
             transfers: 2,
             chunks_bytes: vec![10, 11],
             sha256: Some(vec!["first".to_owned(), "last".to_owned()]),
+            resumes: false,
         };
         let hash = |chunk| if chunk == 0 { "first" } else { "last" };
         let of = |side, place: (u32, u32)| record(side, place, 10 + u64::from(place.1), hash(place.1));

@@ -180,7 +180,6 @@ struct Connection<S> {
     given: usize,
     start: Moment,
     connected: Moment,
-    #[allow(dead_code)]
     migrates: bool,
 }
 
@@ -297,8 +296,8 @@ impl<S: ByteStream> super::Stream for Stream<S> {
         })
     }
 
-    fn finish(&mut self) -> Pending<'_, ()> {
-        self.run(S::finish)
+    fn finish(&mut self) -> Pending<'_, bool> {
+        self.run(|stream| stream.finish().map(|()| false))
     }
 }
 

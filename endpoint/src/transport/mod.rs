@@ -5,6 +5,7 @@
 
 mod identity;
 mod kernel;
+mod lost;
 mod mptcp;
 mod mptcp_info;
 mod quic;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 
+pub use self::lost::{Lost, lost};
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
@@ -69,8 +71,7 @@ pub trait Listener: Send {
 }
 
 /// An established connection.
-#[allow(dead_code)]
-pub trait Connection: Send {
+pub trait Connection: Send + Sync {
     /// Client: when `connect` was called. Server: when the connection was accepted.
     fn start(&self) -> Moment;
 
@@ -123,9 +124,9 @@ pub trait Stream: Send {
     /// connection be given up, the sink has what came before.
     fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
 
-    /// Says that nothing more will be sent. Ready when what was sent is no longer this process's care: the peer has
-    /// it, or the kernel will see to it.
-    fn finish(&mut self) -> Pending<'_, ()>;
+    /// Says that nothing more will be sent. Ready when what was sent is no longer this process's care: the peer has it
+    /// all (true), or the kernel will see to it while the connection stands (false).
+    fn finish(&mut self) -> Pending<'_, bool>;
 }
 
 /// Settings and counters of one connection.

@@ -12,6 +12,7 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, St
 use socket2::{Domain, Type};
 
 use super::identity::{self, Identity, SERVER_NAME};
+use super::lost::Ended;
 use super::quic_config::{self, GIVEN_UP, NO_ERROR};
 use super::quic_session::Watched;
 use super::udp::Datagrams;
@@ -323,7 +324,8 @@ impl super::Stream for Stream {
             while let remaining @ 1.. = remaining_bytes() {
                 let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
                 let chunk = self.receive.read_chunk(limit, true).await.context("receiving the content over quic")?;
-                let chunk = chunk.ok_or_else(|| anyhow!("the stream ended when {remaining} bytes were to come"))?;
+                let ended = || Ended(format!("the stream ended when {remaining} bytes were to come"));
+                let chunk = chunk.ok_or_else(ended)?;
                 sink.lock().expect("no holder panics").take(&chunk.bytes)?;
             }
             Ok(())
@@ -331,7 +333,7 @@ impl super::Stream for Stream {
     }
 
     /// Waits for the peer's end of the stream too: dropping a stream that has not ended asks the peer to stop sending.
-    fn finish(&mut self) -> Pending<'_, ()> {
+    fn finish(&mut self) -> Pending<'_, bool> {
         Box::pin(async {
             self.send.finish().context("finishing a QUIC stream")?;
             match self.send.stopped().await {
@@ -342,9 +344,9 @@ impl super::Stream for Stream {
                 Err(error) => return Err(error).context("finishing a QUIC stream"),
             }
             match self.receive.read_chunk(1, true).await {
-                Ok(None) => Ok(()),
+                Ok(None) => Ok(true),
                 Ok(Some(_)) => bail!("the peer sent more than it was asked for"),
-                Err(ReadError::ConnectionLost(error)) if closed_in_order(&error) => Ok(()),
+                Err(ReadError::ConnectionLost(error)) if closed_in_order(&error) => Ok(true),
                 Err(error) => Err(error).context("waiting for the end of a QUIC stream"),
             }
         })

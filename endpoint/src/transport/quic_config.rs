@@ -14,7 +14,6 @@ use crate::job::Job;
 pub const NO_ERROR: VarInt = VarInt::from_u32(0);
 
 /// The application's code for a connection that a client gives up because it has moved.
-#[allow(dead_code)]
 pub const GIVEN_UP: VarInt = VarInt::from_u32(1);
 
 /// Smallest datagram a QUIC path must carry (RFC 9000, section 14).

@@ -11,6 +11,7 @@ use socket2::{Domain, Type};
 
 use super::Report;
 use super::kernel::{ByteStream, Protocol};
+use super::lost::Ended;
 use super::sctp_api::{
     AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, Piece, ROUND_ROBIN, RtoInfo,
     SCTP_GET_ASSOC_STATS, SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO, SCTP_RTOINFO, SCTP_STATUS,
@@ -195,7 +196,7 @@ impl SctpStream {
         let SctpOptions { streams, max_message_bytes, .. } = self.options.sctp;
         if streams == 1 && self.order.is_none() {
             let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
-            ensure!(received > 0, "the peer shut the association down in the middle of the content");
+            ensure!(received > 0, ended());
             return Ok(received);
         }
         let next = || self.inbox.next(self.number, || whole_message(&self.socket, max_message_bytes));
@@ -213,6 +214,10 @@ impl SctpStream {
     }
 }
 
+fn ended() -> Ended {
+    Ended("the peer shut the association down in the middle of the content".to_owned())
+}
+
 /// Waits for a message and says on which stream it came. It may come in parts, with no other in between: messages are
 /// not interleaved (RFC 8260) unless a socket asks for it.
 fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8>)> {
@@ -221,7 +226,7 @@ fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8
     loop {
         ensure!(filled < message.len(), "the peer sent a message of more than {max_message_bytes} bytes");
         match receive_message(socket.as_raw_fd(), &mut message[filled..]) {
-            Ok(Piece { length: 0, .. }) => bail!("the peer shut the association down in the middle of the content"),
+            Ok(Piece { length: 0, .. }) => bail!(ended()),
             Ok(Piece { length, is_last, stream }) => {
                 filled += length;
                 if is_last {

@@ -8,6 +8,8 @@ use std::sync::{Condvar, Mutex};
 
 use anyhow::{Result, anyhow, ensure};
 
+use super::lost::{Ended, Lost, lost};
+
 /// Messages put by, for each stream.
 #[derive(Debug)]
 pub struct Inbox {
@@ -20,8 +22,8 @@ struct State {
     waiting: Vec<VecDeque<Vec<u8>>>,
     /// Somebody waits for the association's next message.
     is_read: bool,
-    /// Why there will be no more.
-    failure: Option<String>,
+    /// Why there will be no more, and whether that is because the association ended.
+    failure: Option<(bool, String)>,
 }
 
 impl Inbox {
@@ -44,8 +46,10 @@ impl Inbox {
             if let Some(message) = state.waiting[usize::from(stream)].pop_front() {
                 return Ok(message);
             }
-            if let Some(failure) = &state.failure {
-                return Err(anyhow!("{failure}"));
+            match &state.failure {
+                Some((true, ended)) => return Err(Ended(ended.clone()).into()),
+                Some((false, failure)) => return Err(anyhow!("{failure}")),
+                None => {}
             }
             if state.is_read {
                 state = self.changed.wait(state).expect("no holder panics");
@@ -57,7 +61,7 @@ impl Inbox {
             state = self.state.lock().expect("no holder panics");
             state.is_read = false;
             if let Err(error) = received.and_then(|(of, message)| state.put_by(of, message)) {
-                state.failure = Some(format!("{error:#}"));
+                state.failure = Some((lost(&error) == Some(Lost::Closed), format!("{error:#}")));
             }
             self.changed.notify_all();
         }

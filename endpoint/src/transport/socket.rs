@@ -10,6 +10,7 @@ use libc::{c_int, c_void, socklen_t};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::lost::Ended;
 use crate::content::Reader;
 
 /// Content handed to the kernel in one call.
@@ -99,7 +100,7 @@ impl Socket {
     /// As `recv(2)`; the peer closing first.
     pub fn receive_exact(&self, buffer: &mut [u8]) -> Result<()> {
         if !self.receive_exact_or_end(buffer)? {
-            bail!("the peer closed the connection when {} bytes were to come", buffer.len());
+            bail!(Ended(format!("the peer closed the connection when {} bytes were to come", buffer.len())));
         }
         Ok(())
     }
@@ -113,7 +114,7 @@ impl Socket {
         while filled < buffer.len() {
             match self.receive(&mut buffer[filled..], libc::MSG_WAITALL).context("receiving")? {
                 0 if filled == 0 => return Ok(false),
-                0 => bail!("the peer closed the connection after {filled} of {} bytes", buffer.len()),
+                0 => bail!(Ended(format!("the peer closed the connection after {filled} of {} bytes", buffer.len()))),
                 received => filled += received,
             }
         }

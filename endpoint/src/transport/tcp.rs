@@ -13,6 +13,7 @@ use socket2::{Domain, Type};
 
 use super::Report;
 use super::kernel::{ByteStream, Protocol};
+use super::lost::Ended;
 use super::socket::Socket;
 use super::tcp_info::TcpInfo;
 use crate::content::Reader;
@@ -126,7 +127,7 @@ impl ByteStream for TcpStream {
         while let remaining @ 1.. = sink.remaining_bytes() {
             if sink.discards() {
                 match self.socket.discard(remaining)? {
-                    0 => bail!("the peer closed the connection when {remaining} bytes were to come"),
+                    0 => bail!(ended(remaining)),
                     discarded => sink.skip(discarded)?,
                 }
             } else {
@@ -143,13 +144,17 @@ impl ByteStream for TcpStream {
     }
 }
 
+fn ended(remaining_bytes: u64) -> Ended {
+    Ended(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
+}
+
 /// Takes whatever is there, so that the sink sees when it came.
 fn receive_as_it_comes(socket: &Socket, sink: &mut Sink) -> Result<()> {
     let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
     while let remaining @ 1.. = sink.remaining_bytes() {
         let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
         match socket.receive(&mut block[..length], 0).context("receiving")? {
-            0 => bail!("the peer closed the connection when {remaining} bytes were to come"),
+            0 => bail!(ended(remaining)),
             received => sink.take(&block[..received])?,
         }
     }

@@ -19,6 +19,7 @@ use rustls::{ClientConfig, ClientConnection, Connection as Session, HandshakeKin
 use super::Report;
 use super::identity::{self, Identity, SERVER_NAME};
 use super::kernel::{ByteStream, Protocol};
+use super::lost::{self, Ended};
 use super::socket::{SEND_BLOCK_BYTES, Socket};
 use super::tcp::{self, Tcp};
 use crate::content::Reader;
@@ -208,14 +209,14 @@ impl TlsStream {
     fn receive_record(&mut self) -> Result<()> {
         loop {
             let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
-            ensure!(read > 0, "the peer closed the connection in the middle of the content");
+            ensure!(read > 0, ended());
             if self.records.is_consumed() {
                 break;
             }
         }
         let state = self.session.process_new_packets().context("opening a TLS record")?;
         if state.peer_has_closed() && state.plaintext_bytes_to_read() == 0 {
-            bail!("the peer closed the TLS session in the middle of the content");
+            bail!(ended());
         }
         // What a handshake answers, and the tickets a server sends when it is over.
         flush(&mut self.session, &mut self.records)
@@ -228,7 +229,7 @@ impl TlsStream {
             match self.session.reader().fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error).context("receiving over TLS"),
-                Ok([]) => bail!("the peer closed the TLS session in the middle of the content"),
+                Ok([]) => bail!(ended()),
                 Ok(_) => break,
             }
             self.receive_record()?;
@@ -306,6 +307,10 @@ impl ByteStream for TlsStream {
     }
 }
 
+fn ended() -> Ended {
+    Ended("the peer closed the connection in the middle of the content".to_owned())
+}
+
 fn flush(session: &mut Session, records: &mut Records) -> Result<()> {
     while session.wants_write() {
         session.write_tls(records).context("sending TLS records")?;
@@ -348,7 +353,7 @@ impl Records {
 impl Read for Records {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.is_consumed() {
-            self.receive().map_err(|error| io::Error::other(format!("{error:#}")))?;
+            self.receive().map_err(|error| io::Error::new(lost::kind(&error), format!("{error:#}")))?;
         }
         let rest = &self.record[self.consumed..];
         let length = rest.len().min(buffer.len());

@@ -55,8 +55,11 @@ impl Layout {
     }
 
     /// Number in the run of the connection that carries a lane.
-    pub fn connection(&self, transfer: u32, lane: u32) -> u32 {
-        transfer * self.connections + lane / self.streams
+    ///
+    /// # Arguments
+    /// * `attempt` - how often the client had dialled anew before, in the run.
+    pub fn connection(&self, transfer: u32, attempt: u32, lane: u32) -> u32 {
+        (transfer + attempt) * self.connections + lane / self.streams
     }
 }
 
@@ -113,8 +116,10 @@ mod tests {
     #[test]
     fn connections_are_numbered_through_the_run() {
         let apart = layout(TransportKind::Tcp, 1, 3);
-        assert_eq!((apart.connection(0, 2), apart.connection(2, 1)), (2, 7));
+        assert_eq!((apart.connection(0, 0, 2), apart.connection(2, 0, 1)), (2, 7));
+        // A transfer dialled anew, and the one after it.
+        assert_eq!((apart.connection(0, 1, 0), apart.connection(1, 1, 0)), (3, 6));
         let together = layout(TransportKind::Quic, 1, 3);
-        assert_eq!((together.connection(0, 2), together.connection(2, 1)), (0, 2));
+        assert_eq!((together.connection(0, 0, 2), together.connection(2, 0, 1)), (0, 2));
     }
 }

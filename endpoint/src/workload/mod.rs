@@ -2,20 +2,22 @@
 
 mod bulk;
 pub mod layout;
+mod ledger;
 pub mod stream;
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use tokio::sync::watch;
 
+use self::ledger::Ledger;
 use crate::flow::SharedFlow;
-use crate::job::{Job, Workload};
+use crate::job::{Change, Event, Job, Workload};
 use crate::record::{Record, Side};
 use crate::sink::WatchedFlow;
-use crate::transport::{Connection, Dialer, Report};
+use crate::transport::{self, Connection, Dialer, Lost, Report};
 
 /// What both sides know of the run.
 #[derive(Debug)]
@@ -28,9 +30,40 @@ pub struct Run {
     pub server: SocketAddr,
     /// What this side receives, over time.
     pub flow: SharedFlow,
+    /// What a server knows of clients that come back.
+    pub ledger: Ledger,
 }
 
 impl Run {
+    /// A run that begins.
+    pub fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
+        Self { job, epoch_ns, server, flow: SharedFlow::default(), ledger: Ledger::default() }
+    }
+
+    /// Whether the client will move after these moves.
+    pub fn moves_after(&self, moves: Moves) -> bool {
+        let attach = |event: &&Event| event.change == Change::Attach {};
+        self.job.timeline.events.iter().filter(attach).count() > moves.count as usize
+    }
+
+    /// A server whose client moves loses connections that the client has given up, and whether it has is the client's to
+    /// know: it will come back, or fail itself. But a client that waits for content hears nothing when the server's kernel
+    /// gives up sending; that is told here, unless the client has come back since.
+    ///
+    /// # Arguments
+    /// * `attempt` - of the client, if it has asked for anything on the connection.
+    ///
+    /// # Errors
+    /// The error, where it is a failure of the run.
+    pub fn forgive(&self, error: Error, attempt: Option<u32>) -> Result<()> {
+        let given_up = match transport::lost(&error) {
+            Some(Lost::Closed) => true,
+            Some(Lost::TimedOut | Lost::Unreachable) => attempt.is_none_or(|of| self.ledger.is_superseded(of)),
+            None => false,
+        };
+        if given_up && self.job.timeline.roams() { Ok(()) } else { Err(error) }
+    }
+
     /// Where sinks note what comes, in a run whose records tell of it.
     pub fn watched_flow(&self) -> Option<WatchedFlow> {
         let is_told = !self.job.timeline.is_empty() || matches!(self.job.workload, Workload::Stream(_));
@@ -46,8 +79,15 @@ pub struct Moves {
     pub count: u32,
 }
 
+/// A client that is done has everything, even if its last words were lost on the path.
+pub async fn finished(finish: &mut watch::Receiver<bool>) {
+    if finish.wait_for(|finish| *finish).await.is_err() {
+        // Whoever could say so is gone: this side's own work decides.
+        std::future::pending::<()>().await;
+    }
+}
+
 /// What the work comes to, or none if the client moves first.
-#[allow(dead_code)]
 pub async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;

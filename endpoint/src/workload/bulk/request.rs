@@ -6,23 +6,25 @@ use crate::content::Part;
 use crate::job::Heading;
 
 /// Name and version of the protocol.
-const MAGIC: [u8; 8] = *b"netwarp\x02";
+const MAGIC: [u8; 8] = *b"netwarp\x03";
 
 /// Length of a request.
-pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 2 * size_of::<u32>() + 2 * size_of::<u64>();
+pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + 2 * size_of::<u64>();
 
-/// One chunk, named so that both ends agree whatever order connections and streams arrive in.
+/// One chunk or what is left of it, named so that both ends agree whatever order connections and streams arrive in.
 ///
-/// On the wire: magic, direction (0 down, 1 up), transfer, chunk, offset, length; big endian.
+/// On the wire: magic, direction (0 down, 1 up), transfer, attempt, chunk, offset, length; big endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Which way the content goes.
     pub direction: Heading,
     /// Which of the run's transfers.
     pub transfer: u32,
-    /// Which chunk of it.
+    /// How often the client had dialled anew before, in the run.
+    pub attempt: u32,
+    /// Which chunk of the transfer.
     pub chunk: u32,
-    /// Where the chunk lies in the content.
+    /// Where in the content lies what is asked for.
     pub part: Part,
 }
 
@@ -33,10 +35,11 @@ impl Request {
             Heading::Down => 0,
             Heading::Up => 1,
         };
-        let fields: [&[u8]; 6] = [
+        let fields: [&[u8]; 7] = [
             &MAGIC,
             &[direction],
             &self.transfer.to_be_bytes(),
+            &self.attempt.to_be_bytes(),
             &self.chunk.to_be_bytes(),
             &self.part.offset_bytes.to_be_bytes(),
             &self.part.length_bytes.to_be_bytes(),
@@ -57,10 +60,11 @@ impl Request {
             [other] => bail!("the client asks for direction {other}"),
         };
         let transfer = u32::from_be_bytes(take(&mut rest));
+        let attempt = u32::from_be_bytes(take(&mut rest));
         let chunk = u32::from_be_bytes(take(&mut rest));
         let offset_bytes = u64::from_be_bytes(take(&mut rest));
         let length_bytes = u64::from_be_bytes(take(&mut rest));
-        Ok(Self { direction, transfer, chunk, part: Part { offset_bytes, length_bytes } })
+        Ok(Self { direction, transfer, attempt, chunk, part: Part { offset_bytes, length_bytes } })
     }
 }
 
@@ -76,7 +80,7 @@ mod tests {
 
     fn request(direction: Heading) -> Request {
         let part = Part { offset_bytes: 1 << 40, length_bytes: u64::MAX };
-        Request { direction, transfer: 1, chunk: 0x0102_0304, part }
+        Request { direction, transfer: 1, attempt: 0x0506_0708, chunk: 0x0102_0304, part }
     }
 
     #[test]

@@ -116,5 +116,5 @@ async fn leave(mut lane: Lane, connection: u32) -> Result<()> {
     let mut confirmation = [0];
     lane.stream.receive(&mut confirmation).await.context("waiting for the confirmation of the farewell")?;
     ensure!(confirmation == [FAREWELL], "the server answered {confirmation:?}, which confirms nothing");
-    lane.stream.finish().await
+    lane.stream.finish().await.map(drop)
 }

@@ -10,7 +10,7 @@ use super::FAREWELL;
 use super::medium::Medium;
 use super::request::{Ask, REQUEST_BYTES, Request};
 use crate::transport::{Connection, Stream};
-use crate::workload::bulk::finished;
+use crate::workload::finished;
 
 /// The streams of a connection that is being served.
 pub struct Storage {
@@ -78,7 +78,7 @@ impl Storage {
         for mut stream in self.ended.drain(..) {
             self.confirming.spawn(async move {
                 stream.send(&[FAREWELL]).await.context("confirming the farewell")?;
-                stream.finish().await
+                stream.finish().await.map(drop)
             });
         }
     }

@@ -1,0 +1,290 @@
+//! The side that dials.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::{Bulk, gather};
+use crate::job::{self, Dial, Heading};
+use crate::record::{Record, Side};
+use crate::sink::{SharedSink, Sink};
+use crate::transport::{self, Connection, Dialer, Lost, Stream};
+use crate::workload::{Moves, Run, connection_record, unless_moved};
+
+/// The client's part.
+///
+/// # Errors
+/// Whatever kept the content from arriving.
+pub async fn drive(
+    run: &Arc<Run>,
+    asked: &job::Bulk,
+    dialer: &Arc<dyn Dialer>,
+    moves: watch::Receiver<Moves>,
+) -> Result<Vec<Record>> {
+    let mut client = Client { bulk: Bulk::of(run, asked, Side::Client), dialer: dialer.clone(), moves, attempt: 0 };
+    let mut records = Vec::new();
+    for transfer in 0..asked.transfers {
+        records.append(&mut client.transfer(transfer).await?);
+    }
+    Ok(records)
+}
+
+struct Client {
+    bulk: Bulk,
+    dialer: Arc<dyn Dialer>,
+    moves: watch::Receiver<Moves>,
+    /// How often connections on which something was asked were given up, in the run.
+    attempt: u32,
+}
+
+/// What one connection of a transfer is to carry.
+struct Share {
+    /// Which of the transfer's connections.
+    number: u32,
+    lanes: Vec<Lane>,
+}
+
+/// What one stream is to carry: chunks, one after another.
+#[derive(Clone)]
+struct Lane {
+    number: u32,
+    chunks: Vec<Chunk>,
+}
+
+#[derive(Clone)]
+struct Chunk {
+    number: u32,
+    /// Of content that comes down: what has come of it, over whichever connections.
+    sink: SharedSink,
+}
+
+/// How a connection ended.
+struct Asked {
+    /// Which of the transfer's connections.
+    number: u32,
+    records: Vec<Record>,
+    /// What is still to be carried, when it was given up.
+    left: Option<Share>,
+}
+
+impl Client {
+    /// One transfer, over as many connections as the client's moves make of it.
+    async fn transfer(&mut self, transfer: u32) -> Result<Vec<Record>> {
+        let mut left: Vec<Share> = (0..self.bulk.layout.connections).map(|number| self.share(number)).collect();
+        let mut records = Vec::new();
+        while !left.is_empty() {
+            // Moves until here are those that the dialler knows of already.
+            self.moves.mark_unchanged();
+            let Some(connections) = self.dial(transfer, left.len()).await? else { continue };
+            let mut asking = JoinSet::new();
+            for (share, connection) in left.drain(..).zip(connections) {
+                asking.spawn(self.bulk.clone().ask(connection, share, (transfer, self.attempt), self.moves.clone()));
+            }
+            let mut asked = gather(asking).await?;
+            asked.sort_by_key(|asked| asked.number);
+            for asked in asked {
+                records.extend(asked.records);
+                left.extend(asked.left);
+            }
+            self.attempt += u32::from(!left.is_empty());
+        }
+        Ok(records)
+    }
+
+    fn share(&self, number: u32) -> Share {
+        let Bulk { layout, asked, run, .. } = &self.bulk;
+        let chunk = |chunk| {
+            let sink = Sink::new(layout.part(chunk).length_bytes, asked.verify).watching_arrivals(run.watched_flow());
+            Chunk { number: chunk, sink: sink.shared() }
+        };
+        let lane = |lane| Lane { number: lane, chunks: layout.chunks_of(lane).map(chunk).collect() };
+        Share { number, lanes: (number * layout.streams..(number + 1) * layout.streams).map(lane).collect() }
+    }
+
+    /// Opens so many connections, in order; ready when the last is connected. They may resume what earlier transfers left,
+    /// but no connection of their own; after a move, whatever was left. None if the client moves meanwhile.
+    async fn dial(&mut self, transfer: u32, count: usize) -> Result<Option<Vec<Box<dyn Connection>>>> {
+        let may_resume = transfer > 0 || self.moves.borrow().count > 0;
+        let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.asked.dial);
+        let dialling = dial_all(dialer, server, count, may_resume, order);
+        match unless_moved(&mut self.moves, dialling).await {
+            None => Ok(None),
+            Some(Ok(connections)) => Ok(Some(connections)),
+            Some(Err(error)) => {
+                let is_awaited = self.moves.has_changed()? || self.bulk.run.moves_after(*self.moves.borrow());
+                ensure!(is_awaited && transport::lost(&error) == Some(Lost::Unreachable), error);
+                // Between two paths, without an address: there is nothing to be done before the next.
+                self.moves.changed().await.context("waiting for the next path")?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+async fn dial_all(
+    dialer: Arc<dyn Dialer>,
+    server: std::net::SocketAddr,
+    count: usize,
+    may_resume: bool,
+    order: Dial,
+) -> Result<Vec<Box<dyn Connection>>> {
+    let mut connections = Vec::new();
+    match order {
+        Dial::Sequential => {
+            for _ in 0..count {
+                connections.push(dialer.dial(server, may_resume).await?);
+            }
+        }
+        Dial::Parallel => {
+            let mut dialling = JoinSet::new();
+            for number in 0..count {
+                let dialer = dialer.clone();
+                dialling.spawn(async move { Ok((number, dialer.dial(server, may_resume).await?)) });
+            }
+            let mut dialled = gather(dialling).await?;
+            dialled.sort_by_key(|(number, _)| *number);
+            connections.extend(dialled.into_iter().map(|(_, connection)| connection));
+        }
+    }
+    Ok(connections)
+}
+
+/// A lane that was carried to its end.
+struct Carried {
+    number: u32,
+    records: Vec<Record>,
+    /// The peer is known to have it all.
+    is_settled: bool,
+}
+
+impl Bulk {
+    /// Carries a share over a connection, as far as it stands.
+    async fn ask(
+        self,
+        mut connection: Box<dyn Connection>,
+        share: Share,
+        round: (u32, u32),
+        mut moves: watch::Receiver<Moves>,
+    ) -> Result<Asked> {
+        let (mut carried, mut is_given_up) = self.carry_all(&mut *connection, &share.lanes, round, &mut moves).await?;
+        // Of one that was given up before its handshake was over, there is nothing to say.
+        let report = match connection.report() {
+            Ok(report) => Some(report),
+            Err(_) if is_given_up => None,
+            Err(error) => return Err(error),
+        };
+        let (transfer, attempt) = round;
+        let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
+        let about =
+            |report| connection_record(&self.run, Side::Client, index, transfer, is_given_up, &*connection, report);
+        let mut about = report.map(about);
+        if !is_given_up && close(connection, &mut moves).await?.is_none() {
+            is_given_up = true;
+            if let Some(Record::Connection { abandoned, .. }) = &mut about {
+                *abandoned = true;
+            }
+        }
+        carried.retain(|lane| lane.is_settled || !is_given_up);
+        carried.sort_by_key(|lane| lane.number);
+        let is_left = |lane: &Lane| carried.iter().all(|carried| carried.number != lane.number);
+        let lanes: Vec<Lane> = share.lanes.into_iter().filter(is_left).collect();
+        let left = (!lanes.is_empty()).then_some(Share { number: share.number, lanes });
+        let records = about.into_iter().chain(carried.into_iter().flat_map(|lane| lane.records)).collect();
+        Ok(Asked { number: share.number, records, left })
+    }
+
+    /// Carries lanes at once. Gives those that were carried to their end, and whether the connection was given up meanwhile.
+    async fn carry_all(
+        &self,
+        connection: &mut dyn Connection,
+        lanes: &[Lane],
+        round: (u32, u32),
+        moves: &mut watch::Receiver<Moves>,
+    ) -> Result<(Vec<Carried>, bool)> {
+        let mut carrying = JoinSet::new();
+        for lane in lanes {
+            // Waits for nobody: a connection that stands has room for its streams.
+            let stream = connection.open_stream().await?;
+            carrying.spawn(self.clone().carry(stream, lane.clone(), round));
+        }
+        let (mut carried, mut is_given_up) = (Vec::new(), false);
+        loop {
+            tokio::select! {
+                biased;
+                one = carrying.join_next() => match one {
+                    Some(one) => match one.context("a task panicked")? {
+                        Ok(lane) => carried.push(lane),
+                        // Its sinks have what came until then.
+                        Err(_) if is_given_up => {}
+                        Err(error) => return Err(error),
+                    },
+                    None => return Ok((carried, is_given_up)),
+                },
+                () = given_up(moves, connection), if !is_given_up => {
+                    is_given_up = true;
+                    connection.abandon();
+                }
+            }
+        }
+    }
+
+    /// Carries a lane's chunks, one after another, without waiting for the peer's word in between.
+    async fn carry(self, mut stream: Box<dyn Stream>, lane: Lane, round: (u32, u32)) -> Result<Carried> {
+        let records = match self.asked.direction {
+            Heading::Down => self.fetch(&mut *stream, &lane, round).await?,
+            Heading::Up => self.deliver(&mut *stream, &lane, round).await?,
+        };
+        let is_settled = stream.finish().await?;
+        Ok(Carried { number: lane.number, records, is_settled })
+    }
+
+    async fn fetch(&self, stream: &mut dyn Stream, lane: &Lane, round: (u32, u32)) -> Result<Vec<Record>> {
+        let mut requests = Vec::new();
+        for Chunk { number, sink } in &lane.chunks {
+            let request = self.request(round, *number, sink.lock().expect("no holder panics").position_bytes());
+            stream.send(&request.encode()).await.context("sending the request")?;
+            requests.push(request);
+        }
+        let mut records = Vec::new();
+        for (Chunk { sink, .. }, request) in lane.chunks.iter().zip(&requests) {
+            let received = self.receive(stream, sink).await?;
+            records.push(self.record(stream, request, 0, received));
+        }
+        Ok(records)
+    }
+
+    async fn deliver(&self, stream: &mut dyn Stream, lane: &Lane, round: (u32, u32)) -> Result<Vec<Record>> {
+        let mut all_sent = Vec::new();
+        for chunk in &lane.chunks {
+            let request = self.request(round, chunk.number, 0);
+            stream.send(&request.encode()).await.context("sending the request")?;
+            all_sent.push((request, self.send(stream, &request, self.asked.verify).await?));
+        }
+        let mut records = Vec::new();
+        for (request, sent) in all_sent {
+            let received = self.confirmed(stream, sent).await?;
+            records.push(self.record(stream, &request, 0, received));
+        }
+        Ok(records)
+    }
+}
+
+/// Ready when the client has to give the connection up.
+async fn given_up(moves: &mut watch::Receiver<Moves>, connection: &dyn Connection) {
+    while moves.changed().await.is_ok() {
+        if !connection.migrates() {
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+/// None if the client has to give the connection up meanwhile.
+async fn close(connection: Box<dyn Connection>, moves: &mut watch::Receiver<Moves>) -> Result<Option<()>> {
+    if connection.migrates() {
+        return connection.close().await.map(Some);
+    }
+    unless_moved(moves, connection.close()).await.transpose()
+}
