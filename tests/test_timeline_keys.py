@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from netwarp import job as wire
+from netwarp.compare import study_from_compare
 from netwarp.errors import StudyError
 from netwarp.job import Job
 from netwarp.plan import plan_study
@@ -211,7 +212,15 @@ def test_an_outage_is_of_the_place_whether_or_not_the_client_is_there() -> None:
     ]  # fmt: skip
 
 
-LEVEL = {"kind": "quic", "label": "x"}
+def test_compare_names_what_it_was_set_by() -> None:
+    moves = ["path.handovers.every=2s", "path.handovers.count=2"]
+    study = study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], overrides=moves)
+    assert plan_study(study)[0].job.timeline.roams
+    with pytest.raises(StudyError, match=r"compare: --set path\.handovers\.count = -1: too small"):
+        study_from_compare(
+            transports=["tcp"], path={}, sizes=["1MB"],
+            overrides=[moves[0], "path.handovers.count=-1"],
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.errors import StudyError
+from netwarp.plan import plan_study
 from netwarp.study import load_study
 from netwarp.toml_lines import key_lines, line_of
 
@@ -120,7 +121,18 @@ def test_what_refuses_a_study_names_its_line(
 def test_what_the_command_line_set_stands_in_no_line(tmp_path: Path) -> None:
     said = refusal(tmp_path, "10ms", "20ms", "path.rtt=5")
     assert said.startswith("s.toml: path.rtt = 5: the unit is missing")
+    with pytest.raises(StudyError, match=r"s\.toml: replicates = 0: too small"):
+        load_study(tmp_path / "s.toml", replicates=0)
     assert refusal(tmp_path, '"1MB"', '"1M"', "path.rtt=5ms").startswith("s.toml:5: workload.size")
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_line_that_names_it(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(STUDY.replace('size = "1MB"', 'file = "absent"'))
+    with pytest.raises(StudyError, match=r"s\.toml:5: workload\.file = .*absent\": cannot be read"):
+        plan_study(load_study(file))
+    with pytest.raises(StudyError, match=r"s\.toml: workload\.file = .*gone\": cannot be read"):
+        plan_study(load_study(file, overrides=[f"workload.file={tmp_path}/gone"]))
 
 
 def test_what_is_quick_stands_in_its_own_table(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from netwarp.questions import resolve_levels
 from netwarp.seeds import content_seed, path_seed, redraw_seed, run_seed
 from netwarp.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study import Study
+from netwarp.toml_lines import line_of
 from netwarp.units import NS_PER_S
 from netwarp.workload import WorkloadSection
 
@@ -128,7 +129,8 @@ def _content_size_bytes(conditions: Conditions, study: Study, size_of: FileSize)
 
     def refusal(reason: str, remedy: str) -> StudyError:
         key, value = "workload.file", workload.file
-        return StudyError(reason, file=study.file, key=key, value=value, remedy=remedy)
+        line = line_of(study.lines, key)
+        return StudyError(reason, file=study.file, line=line, key=key, value=value, remedy=remedy)
 
     try:
         size_bytes = size_of(workload.file)

@@ -11,7 +11,7 @@ import copy
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,7 +24,7 @@ from netwarp.factors import Cell, Factor, build_design, flattened
 from netwarp.fields import Kind, Section
 from netwarp.overrides import apply_overrides, apply_quick
 from netwarp.questions import Claim, Figure, checked_claims, checked_figure
-from netwarp.toml_lines import key_lines, line_of
+from netwarp.toml_lines import line_of, study_lines
 from netwarp.traces import with_traces
 
 Replicates = Annotated[
@@ -93,6 +93,8 @@ class Study:
     """With ids, and levels spelled as the factors spell them."""
     raw: Mapping[str, Any]
     """The tables, overrides applied, JSON-able: `study_from_mapping` makes the same study of it."""
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+    """Where its keys stand in the file, if it came from one; see :mod:`netwarp.toml_lines`."""
 
     def factor(self, key: str) -> Factor:
         """Find a factor.
@@ -139,13 +141,16 @@ def load_study(
         raise StudyError(f"not TOML: {error}", file=file, remedy="mend the syntax there") from None
     raw = apply_quick(raw) if quick else raw
     changed = apply_overrides(raw, overrides, replicates=replicates, seed=seed)
+    given = {"replicates": replicates, "seed": seed}
+    set_elsewhere = [*overrides, *(name for name, value in given.items() if value is not None)]
+    lines = study_lines(text, set_elsewhere, quick=quick)
     try:
-        return study_from_mapping(changed, file=file, folder=path.parent, question=_question(text))
+        study = study_from_mapping(changed, file=file, folder=path.parent, question=_question(text))
     except StudyError as error:
         if error.file != file:
             raise
-        line = _line(error, text, overrides, quick=quick)
-        raise error.at_line(line) from None
+        raise error.at_line(line_of(lines, error.key or "")) from None
+    return replace(study, lines=lines)
 
 
 def study_from_mapping(
@@ -218,19 +223,6 @@ def _absolute(name: str, folder: Path | None) -> str:
     if folder is None:
         return name
     return os.path.abspath(folder / Path(name).expanduser())  # noqa: PTH100 - keeps symlinks
-
-
-def _line(error: StudyError, text: str, overrides: Sequence[str], *, quick: bool) -> int | None:
-    """Find the line to blame; what the command line set stands in none."""
-    key = (error.key or "").replace('"', "")
-    for override in overrides:
-        name = override.partition("=")[0].strip().replace('"', "")
-        if key == name or key.startswith(f"{name}."):
-            return None
-    lines = key_lines(text)
-    if quick and f"quick.{key}" in lines:
-        return lines[f"quick.{key}"]
-    return line_of(lines, key)
 
 
 def _question(text: str) -> str | None:

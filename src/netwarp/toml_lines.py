@@ -7,8 +7,9 @@ the strings and brackets that a value may spread over several lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+NO_LINE = 0
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
@@ -41,14 +42,32 @@ def key_lines(text: str) -> Mapping[str, int]:
     return lines
 
 
+def study_lines(
+    text: str, overrides: Sequence[str] = (), *, quick: bool = False
+) -> Mapping[str, int]:
+    """Find the lines of a study's keys as they hold: those of ``[quick]`` in place of others.
+
+    What the command line set (``KEY=VALUE``) stands in no line.
+    """
+    found = key_lines(text)
+    lines = dict(found)
+    for key, line in found.items() if quick else ():
+        is_table = any(other.startswith(f"{key}.") for other in found)
+        if key.startswith("quick.") and not is_table:
+            lines[key.removeprefix("quick.")] = line
+    for override in overrides:
+        name = override.partition("=")[0].strip().replace('"', "")
+        lines = {key: line for key, line in lines.items() if not key.startswith(f"{name}.")}
+        lines[name] = NO_LINE
+    return lines
+
+
 def line_of(lines: Mapping[str, int], key: str) -> int | None:
     """Give the line of a dotted key, or of the nearest table or key around it."""
     wanted = key.replace('"', "")
-    while wanted:
-        if wanted in lines:
-            return lines[wanted]
+    while wanted and wanted not in lines:
         wanted = wanted.rpartition(".")[0]
-    return None
+    return lines.get(wanted, NO_LINE) or None
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
