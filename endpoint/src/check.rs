@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::job::{
-    Bulk, Change, Content, Direction, FORMAT, Heading, Job, Loss, Reconnect, Recovery, Resume, Transport,
+    Bulk, Change, Content, Direction, FORMAT, Heading, Job, Loss, Reconnect, Recovery, Resume, Trace, Transport,
     TransportKind, Workload,
 };
 
@@ -58,6 +58,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     problems.check_path_count(job);
     problems.check_roaming(job);
     problems.check_timeline(job);
+    problems.check_generators(job);
     problems.refuse_unfinished(job);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
@@ -124,14 +125,6 @@ impl Problems {
     }
 
     fn refuse_unfinished(&mut self, job: &Job) {
-        let drawn = !job.timeline.redraws.is_empty() || !job.timeline.traces.is_empty();
-        self.require(!drawn, "timeline", || "has redraws or traces, which this endpoint cannot do yet".to_owned());
-        let stepped = job.timeline.events.iter().any(|event| matches!(event.change, Change::Rate { .. }));
-        self.require(!stepped, "timeline", || "changes a rate, which this endpoint cannot do yet".to_owned());
-        for (index, path) in job.paths.iter().enumerate() {
-            let shaped = [&path.down, &path.up].iter().any(|direction| direction.shaper_queue_bytes.is_some());
-            self.require(!shaped, &format!("paths[{index}]"), || "has a shaper: not yet".to_owned());
-        }
         let kernel = matches!(job.transport.kind, TransportKind::Sctp | TransportKind::Mptcp);
         let migrates = job.transport.reconnect == Reconnect::Migrate;
         self.require(!(kernel && migrates), "transport.reconnect", || "is migrate: not yet".to_owned());
@@ -216,6 +209,48 @@ impl Problems {
         });
     }
 
+    /// Redraws and traces have steps, and change what is there to change.
+    fn check_generators(&mut self, job: &Job) {
+        for (index, redraw) in job.timeline.redraws.iter().enumerate() {
+            let at = format!("timeline.redraws[{index}]");
+            self.require((redraw.path as usize) < job.paths.len(), &format!("{at}.path"), || {
+                format!("is {}, but there are only {}", redraw.path, job.paths.len())
+            });
+            self.require(redraw.period_ns > 0, &format!("{at}.period_ns"), || "is 0".to_owned());
+            // Six deviations beyond the mean.
+            let longest_ns = redraw.deviation_ns.checked_mul(6).and_then(|tail| tail.checked_add(redraw.mean_ns));
+            let fits = longest_ns.is_some_and(|longest_ns| i64::try_from(longest_ns).is_ok());
+            self.require(fits, &at, || format!("gives delays beyond netem's {}", i64::MAX));
+        }
+        let traces = &job.timeline.traces;
+        for (index, trace) in traces.iter().enumerate() {
+            let at = format!("timeline.traces[{index}]");
+            self.check_shaped(job, &at, trace.path, trace.direction);
+            self.require(trace.step_ns > 0, &format!("{at}.step_ns"), || "is 0".to_owned());
+            self.require(!trace.rates_bit_s.is_empty(), &format!("{at}.rates_bit_s"), || "is empty".to_owned());
+            let same = |other: &&Trace| (other.path, other.direction) == (trace.path, trace.direction);
+            self.require(traces.iter().filter(same).count() == 1, &at, || {
+                "is one of several for the same direction".to_owned()
+            });
+        }
+    }
+
+    /// A rate changes only where a token bucket keeps it.
+    fn check_shaped(&mut self, job: &Job, at: &str, path: u32, direction: Heading) {
+        let Some(description) = job.paths.get(path as usize) else {
+            return self.require(false, &format!("{at}.path"), || {
+                format!("is {path}, but there are only {}", job.paths.len())
+            });
+        };
+        let (key, direction) = match direction {
+            Heading::Down => ("down", &description.down),
+            Heading::Up => ("up", &description.up),
+        };
+        self.require(direction.shaper_queue_bytes.is_some(), at, || {
+            format!("changes the rate of paths[{path}].{key}, which has no shaper_queue_bytes")
+        });
+    }
+
     /// In order of time; and no event that changes nothing.
     fn check_timeline(&mut self, job: &Job) {
         let mut earlier_ns = 0;
@@ -227,6 +262,10 @@ impl Problems {
                 format!("is {}, must not be earlier than the event before it", event.at_ns)
             });
             earlier_ns = event.at_ns;
+            if let Change::Rate { direction, .. } = event.change {
+                self.check_shaped(job, &at, event.path, direction);
+                continue;
+            }
             match states.get_mut(event.path as usize) {
                 Some(state) => {
                     let before = *state;
@@ -287,6 +326,9 @@ impl Problems {
             format!("is {}, netem takes at most {JITTER_MAX_NS}", direction.jitter_ns)
         });
         self.require(direction.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
+        self.require(direction.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || {
+            "is 0".to_owned()
+        });
         self.require(direction.rate_bit_s.is_none_or(|rate| rate >= 8), &format!("{at}.rate_bit_s"), || {
             "is below 8, and netem counts whole bytes a second".to_owned()
         });
@@ -405,6 +447,22 @@ mod tests {
             let found = asked(kind, reconnect, direction);
             assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_rate_changes_only_where_a_token_bucket_keeps_it() {
+        let trace = |rates: &[u64]| Trace { path: 0, direction: Heading::Up, step_ns: 1, rates_bit_s: rates.to_vec() };
+        let mut job = golden_job();
+        job.timeline.traces = vec![trace(&[8])];
+        job.timeline.events = vec![event(1, 0, Change::Rate { direction: Heading::Up, rate_bit_s: 0 })];
+        let lacks = "changes the rate of paths[0].up, which has no shaper_queue_bytes";
+        assert_eq!(problems(&job), [format!("timeline[0]: {lacks}"), format!("timeline.traces[0]: {lacks}")]);
+        job.paths[0].up.shaper_queue_bytes = Some(10_000);
+        assert_eq!(problems(&job), Vec::<String>::new());
+        job.timeline.traces = vec![trace(&[]), trace(&[8])];
+        let found = problems(&job);
+        assert_eq!(found[0], "timeline.traces[0].rates_bit_s: is empty");
+        assert_eq!(found[1..].iter().filter(|problem| problem.contains("one of several")).count(), 2, "{found:?}");
     }
 
     #[test]

@@ -94,6 +94,7 @@ impl Direction {
             || self.jitter_ns > 0
             || self.loss != Loss::None {}
             || self.rate_bit_s.is_some()
+            || self.shaper_queue_bytes.is_some()
             || self.reorder.ratio > 0.0
             || self.duplicate_ratio > 0.0
             || self.corrupt_ratio > 0.0

@@ -35,6 +35,7 @@ mod transport;
 mod usage;
 mod userns;
 mod verify;
+mod waker;
 mod workload;
 
 use std::net::IpAddr;

@@ -20,7 +20,7 @@ const NETEM_LOSS_GE: u16 = 2;
 
 /// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
-/// What a direction does not do is left out, so that netem draws no random number for it.
+/// A rate that a token bucket keeps is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
 pub fn options(direction: &Direction) -> Attributes {
     let mut options =
         delays(Attributes::after(&words(&basics(direction))), direction).put_u64(TCA_NETEM_PRNG_SEED, direction.seed);
@@ -43,8 +43,8 @@ pub fn options(direction: &Direction) -> Attributes {
     }
     options = losses(options, direction);
     match direction.rate_bit_s {
-        Some(rate_bit_s) => put_rate(options, rate_bit_s / 8),
-        None => options,
+        Some(rate_bit_s) if direction.shaper_queue_bytes.is_none() => put_rate(options, rate_bit_s / 8),
+        _ => options,
     }
 }
 
@@ -192,6 +192,12 @@ mod tests {
         let attributes = &built.bytes()[24..];
         assert_eq!(attribute(attributes, TCA_NETEM_RATE), Some(&words(&[u32::MAX, 0, 0, 0])[..]));
         assert_eq!(attribute(attributes, TCA_NETEM_RATE64), Some(&12_500_000_000_u64.to_ne_bytes()[..]));
+    }
+
+    #[test]
+    fn a_rate_that_a_token_bucket_keeps_is_not_netems() {
+        let shaped = Direction { shaper_queue_bytes: Some(1), ..plain() };
+        assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
     }
 
     #[test]

@@ -11,11 +11,12 @@ use crate::netem;
 use crate::netlink::ethtool::{Ethtool, Offloads};
 use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
-use crate::netlink::qdisc::{self, NetemCounters};
+use crate::netlink::qdisc::{self, NetemCounters, Shaper};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket};
 use crate::netns::{NetNs, write_sysctl};
 use crate::topology::{Device, Namespace, Step, mac};
+use crate::waker::Waker;
 
 /// The loopback device's index, in every namespace.
 const LOOPBACK: u32 = 1;
@@ -26,6 +27,8 @@ pub struct Network {
     namespaces: BTreeMap<Namespace, Made>,
     /// Devices with a netem.
     impaired: BTreeSet<Device>,
+    /// Of routers with a token bucket.
+    wakers: BTreeMap<Namespace, Waker>,
 }
 
 /// A namespace and the netlink sockets opened in it.
@@ -41,7 +44,12 @@ struct Made {
 impl Network {
     /// Builds everything; on return the caller is in the namespace it came from.
     pub fn build(steps: &[Step]) -> Result<Self> {
-        let mut network = Self { home: NetNs::current()?, namespaces: BTreeMap::new(), impaired: BTreeSet::new() };
+        let mut network = Self {
+            home: NetNs::current()?,
+            namespaces: BTreeMap::new(),
+            impaired: BTreeSet::new(),
+            wakers: BTreeMap::new(),
+        };
         let built = network.take(steps);
         network.home.enter()?;
         built.map(|()| network)
@@ -67,6 +75,18 @@ impl Network {
         })
     }
 
+    /// Changes the rate of a router's device that has a token bucket, also for what waits there.
+    pub fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
+        let request = qdisc::change_shaper(device.index, shaper);
+        let waker = self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no token bucket"))?;
+        self.namespaces
+            .get_mut(&device.namespace)
+            .with_context(|| format!("no {:?} was built", device.namespace))?
+            .route
+            .transact(&[request])?;
+        waker.wake(device.index)
+    }
+
     /// Changes the netems of a router's devices, all at the same time.
     pub fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
         let requests: Vec<Request> =
@@ -83,7 +103,7 @@ impl Network {
     /// What a router's device has dropped and holds: its netem, if it has one, and the device itself.
     pub fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
-            NetemCounters::from_answer(&self.ask(device, qdisc::ask_root(device.index))?)?
+            NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?
         } else {
             NetemCounters { lost_packets: Some(0), ..NetemCounters::default() }
         };
@@ -135,6 +155,16 @@ impl Network {
                 Step::Subflows { host, more, announced } => {
                     mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
                         .with_context(|| format!("in the {host:?} namespace"))?;
+                }
+                Step::ShapedNetem { device, direction, shaper } => {
+                    self.impaired.insert(*device);
+                    let options = netem::options(direction);
+                    let requests = qdisc::add_shaped_netem(device.index, &options, shaper);
+                    self.made(device.namespace)?.pending.extend(requests);
+                    if !self.wakers.contains_key(&device.namespace) {
+                        let waker = self.within(device.namespace, Waker::open)?;
+                        self.wakers.insert(device.namespace, waker);
+                    }
                 }
                 Step::Netem { device, direction } => {
                     self.impaired.insert(*device);

@@ -30,8 +30,8 @@ const IDLE_REAL: Duration = Duration::from_secs(5);
 /// Ethernet, IP and UDP headers, and the probe's number.
 const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 
-/// Probes every path. One that the client is not on, or that does not fall idle, is not probed: its record says that none
-/// was sent.
+/// Probes every path. One that the client is not on, that has no rate left, or that does not fall idle, is not probed: its
+/// record says that none was sent.
 ///
 /// # Arguments
 /// * `paths` - what the job's have become by now.
@@ -46,7 +46,8 @@ pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind)
 
 fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, clock: ClockKind) -> Result<Fastest> {
     let mut fastest = Fastest::default();
-    if path.attached && falls_idle(network, index, clock)? {
+    let is_open = |direction: &Direction| direction.rate_bit_s != Some(0);
+    if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, index, clock)? {
         let client = network.udp_socket(Namespace::Client, client_address(index))?;
         let server = network.udp_socket(Namespace::Server, server)?;
         client.connect(server.local_addr()?).context("aim the probes at the server")?;

@@ -6,43 +6,113 @@ use super::NetlinkError;
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
-/// The root discipline's handle, `1:`.
-const HANDLE: u32 = 0x0001_0000;
+/// Handle of a link's netem, `1:`. By it, it is found wherever it hangs.
+const NETEM: u32 = 0x0001_0000;
+/// That of the token bucket that hangs behind a netem.
+const SHAPER: u32 = 0x0002_0000;
+/// That of what sorts packets before a netem with a token bucket.
+const SORTER: u32 = 0x0003_0000;
+/// That of where the sorter sends packets of [`WAKING_PRIORITY`].
+const NOWHERE: u32 = 0x0004_0000;
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const TC_LINKLAYER_ETHERNET: u32 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
 const TCA_STATS_APP: u16 = 4;
 
+/// `TC_PRIO_MAX`. No packet that is forwarded has it (`ip_tos2prio`).
+pub const WAKING_PRIORITY: u32 = 15;
+
 /// Makes a netem with these options (`TCA_OPTIONS`) the root discipline of a link.
 pub fn add_netem(index: u32, options: &Attributes) -> Request {
-    Request::new(
-        format!("put netem on link {index}"),
-        libc::RTM_NEWQDISC,
-        libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
-        &structure(index),
-        &Attributes::new().put_string(libc::TCA_KIND, "netem").put(libc::TCA_OPTIONS, options.bytes()),
-    )
+    add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
 
-/// Changes the options of the netem that is a link's root discipline. The queue and the counters stay.
+/// The same with a token bucket behind it.
+///
+/// The kernel tells a token bucket of a new rate, but has it look at its first packet no sooner than the old rate would
+/// have let that go: at no rate, never. Any packet given to the link's root discipline has all of them look, dropped or not.
+/// So before netem, which would draw random numbers for it, there is a `prio` that sends packets of [`WAKING_PRIORITY`] to a
+/// queue without room, and all others to netem.
+pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper) -> Vec<Request> {
+    // struct tc_prio_qopt: bands, the band of each priority.
+    let mut sorter = 2_u32.to_ne_bytes().to_vec();
+    sorter.extend((0..=WAKING_PRIORITY).map(|priority| u8::from(priority == WAKING_PRIORITY)));
+    // struct tc_fifo_qopt: limit.
+    let no_room = Attributes::after(&0_u32.to_ne_bytes());
+    vec![
+        add(format!("put prio on link {index}"), index, SORTER, TC_H_ROOT, "prio", &Attributes::after(&sorter)),
+        add(format!("put pfifo on link {index}"), index, NOWHERE, SORTER + 2, "pfifo", &no_room),
+        add(format!("put netem on link {index}"), index, NETEM, SORTER + 1, "netem", options),
+        add(format!("put tbf on link {index}"), index, SHAPER, NETEM + 1, "tbf", &shaper.options()),
+    ]
+}
+
+/// Changes the options of a link's netem. The queue and the counters stay.
 pub fn change_netem(index: u32, options: &Attributes) -> Request {
-    Request::new(
-        format!("change the netem of link {index}"),
-        libc::RTM_NEWQDISC,
-        0,
-        &structure(index),
-        &Attributes::new().put_string(libc::TCA_KIND, "netem").put(libc::TCA_OPTIONS, options.bytes()),
-    )
+    change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
 }
 
-/// Asks for the root discipline of a link and its counters.
-pub fn ask_root(index: u32) -> Request {
+/// Changes the rate of a link's token bucket. What waits in it stays, and follows the new rate once it is woken.
+pub fn change_shaper(index: u32, shaper: &Shaper) -> Request {
+    change(format!("change the rate of link {index}"), index, SHAPER, "tbf", &shaper.options())
+}
+
+/// Asks for the netem of a link and its counters.
+pub fn ask_netem(index: u32) -> Request {
     Request::new(
-        format!("read the counters of the root qdisc of link {index}"),
+        format!("read the counters of the netem of link {index}"),
         libc::RTM_GETQDISC,
         // Unlike other families, this one answers the asker only if it wants the echo (net/sched/sch_api.c).
         libc::NLM_F_ECHO,
-        &structure(index),
+        &structure(index, NETEM, 0),
         &Attributes::new(),
     )
+}
+
+fn add(attempt: String, index: u32, handle: u32, parent: u32, kind: &str, options: &Attributes) -> Request {
+    let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    request(attempt, flags, &structure(index, handle, parent), kind, options)
+}
+
+fn change(attempt: String, index: u32, handle: u32, kind: &str, options: &Attributes) -> Request {
+    request(attempt, 0, &structure(index, handle, 0), kind, options)
+}
+
+fn request(attempt: String, flags: i32, structure: &[u8], kind: &str, options: &Attributes) -> Request {
+    let attributes = Attributes::new().put_string(libc::TCA_KIND, kind).put(libc::TCA_OPTIONS, options.bytes());
+    Request::new(attempt, libc::RTM_NEWQDISC, flags, structure, &attributes)
+}
+
+/// A token bucket (`sch_tbf`) that keeps a rate.
+///
+/// A change of rate fills the bucket (`tbf_change`). It holds one full-size packet, the least that lets such a packet
+/// through at all: so each change lets at most that much leave beyond the rates, on average half of it where packets are
+/// waiting. At 12 Mbit/s in steps of 100 ms that is half a packet in a hundred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shaper {
+    /// Of Ethernet frames, whole bytes a second of it. 0 is the smallest there is, 1 byte a second: of what waits one packet
+    /// leaves, with the tokens of the change, and no other in the next minutes.
+    pub rate_bit_s: u64,
+    /// Largest frame: also the room for tokens.
+    pub frame_bytes: u32,
+    /// Room for packets that wait.
+    pub queue_bytes: u32,
+}
+
+impl Shaper {
+    /// `struct tc_tbf_qopt`: two `struct tc_ratespec` (cell_log, linklayer, overhead, cell_align, mpu, rate), limit, and two
+    /// numbers that the attributes replace.
+    fn options(&self) -> Attributes {
+        let rate_byte_s = (self.rate_bit_s / 8).max(1);
+        let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
+        let link_layer = u32::from_le_bytes([0, TC_LINKLAYER_ETHERNET as u8, 0, 0]).to_le();
+        let words = [link_layer, 0, narrow, 0, 0, 0, self.queue_bytes, 0, 0];
+        let parameters: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let options = Attributes::new().put(TCA_TBF_PARMS, &parameters).put_u32(TCA_TBF_BURST, self.frame_bytes);
+        if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_TBF_RATE64, rate_byte_s) } else { options }
+    }
 }
 
 /// What a netem has done.
@@ -57,7 +127,7 @@ pub struct NetemCounters {
 }
 
 impl NetemCounters {
-    /// Reads the answer to [`ask_root`]: `struct gnet_stats_queue` and `struct tc_netem_xstats` in `TCA_STATS2`.
+    /// Reads the answer to [`ask_netem`]: `struct gnet_stats_queue` and `struct tc_netem_xstats` in `TCA_STATS2`.
     pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let read = || {
             let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;
@@ -72,7 +142,61 @@ impl NetemCounters {
     }
 }
 
-/// `struct tcmsg` of a root discipline.
-fn structure(index: u32) -> Vec<u8> {
-    [0, index, HANDLE, TC_H_ROOT, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+/// `struct tcmsg`.
+fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+    [0, index, handle, parent, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Shaper = Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000 };
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// By hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
+    #[test]
+    fn a_change_of_rate_byte_by_byte() {
+        let mut message = Vec::new();
+        change_shaper(11, &SLOW).write(&mut message, 1, true);
+        let header = "60000000 2400 0500 01000000 00000000";
+        let structure = "00000000 0b000000 00000200 00000000 00000000";
+        let kind = "08000100 74626600";
+        let rates = "00010000 00000000 60e31600 00000000 00000000 00000000";
+        let options = ["34000200 28000100", rates, "f0490200 00000000 00000000 08000600 ea050000"].concat();
+        assert_eq!(hex(&message), [header, structure, kind, &options].concat().replace(' ', ""));
+    }
+
+    #[test]
+    fn no_rate_is_the_smallest_and_fast_ones_travel_in_64_bits() {
+        let rate = |rate_bit_s| {
+            let options = Shaper { rate_bit_s, ..SLOW }.options();
+            let parameters = attribute(options.bytes(), TCA_TBF_PARMS).expect("there are parameters").to_vec();
+            let wide = attribute(options.bytes(), TCA_TBF_RATE64).and_then(|wide| u64_at(wide, 0));
+            (u32_at(&parameters, 8).expect("there is a rate"), wide)
+        };
+        assert_eq!(rate(0), (1, None));
+        assert_eq!(rate(100_000_000_000), (u32::MAX, Some(12_500_000_000)));
+    }
+
+    /// By hand, as above: the priorities of the sorter, and where each discipline hangs.
+    #[test]
+    fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_bucket() {
+        let requests = add_shaped_netem(11, &Attributes::new(), &SLOW);
+        let places: Vec<String> = requests
+            .iter()
+            .map(|request| {
+                let mut message = Vec::new();
+                request.write(&mut message, 1, false);
+                hex(&message[24..32])
+            })
+            .collect();
+        assert_eq!(places, ["00000300ffffffff", "0000040002000300", "0000010001000300", "0000020001000100"]);
+        let mut sorter = Vec::new();
+        requests[0].write(&mut sorter, 1, false);
+        assert!(hex(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex(&sorter));
+    }
 }

@@ -23,6 +23,12 @@ use std::net::Ipv4Addr;
 pub use self::step::{Route, Step};
 use self::sysctls::{fast_open, host_sysctls, shared_sysctls, sysctl, tcp_sysctls};
 use crate::job::{Direction, Heading, Job, Path, TransportKind};
+use crate::netlink::qdisc::Shaper;
+
+const ETHERNET_HEADER_BYTES: u32 = 14;
+
+/// A packet takes no nanosecond.
+const UNLIMITED_BIT_S: u64 = 1 << 46;
 
 /// A network namespace of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,8 +117,8 @@ pub fn steps(job: &Job) -> Vec<Step> {
             steps.extend(near.configure_host(far.network, window));
             steps.extend(far.configure_host(near.network, window));
         }
-        steps.extend(near.configure_router(&description.down));
-        steps.extend(far.configure_router(&description.up));
+        steps.extend(near.configure_router(&description.down, description.mtu_bytes));
+        steps.extend(far.configure_router(&description.up, description.mtu_bytes));
         if job.timeline.roams() {
             steps.extend(roaming::route_to_server(path));
         }
@@ -124,6 +130,16 @@ pub fn steps(job: &Job) -> Vec<Step> {
 pub fn without_idle_netem(mut steps: Vec<Step>) -> Vec<Step> {
     steps.retain(|step| !matches!(step, Step::Netem { direction, .. } if !direction.impairs()));
     steps
+}
+
+/// The token bucket of a direction that has one. Its rate is unlimited where the job has none: a trace gives one at the
+/// epoch, an event later.
+pub fn shaper(direction: &Direction, mtu_bytes: u32) -> Option<Shaper> {
+    direction.shaper_queue_bytes.map(|queue_bytes| Shaper {
+        rate_bit_s: direction.rate_bit_s.unwrap_or(UNLIMITED_BIT_S),
+        frame_bytes: mtu_bytes + ETHERNET_HEADER_BYTES,
+        queue_bytes,
+    })
 }
 
 /// The client's and the server's on a path.
@@ -179,14 +195,18 @@ impl Cable {
         Route::new(self.host, far, self.router_address())
     }
 
-    fn configure_router(&self, direction: &Direction) -> Vec<Step> {
-        let device = self.router;
+    fn configure_router(&self, direction: &Direction, mtu_bytes: u32) -> Vec<Step> {
+        let (device, direction) = (self.router, direction.clone());
+        let impairment = match shaper(&direction, mtu_bytes) {
+            Some(shaper) => Step::ShapedNetem { device, direction, shaper },
+            None => Step::Netem { device, direction },
+        };
         vec![
             Step::Offloads { device, software_segmentation: false },
             Step::Address(device, self.router_address()),
             Step::Up(device),
             Step::Neighbour { device, address: self.host_address(), neighbour: self.host },
-            Step::Netem { device, direction: direction.clone() },
+            impairment,
         ]
     }
 }

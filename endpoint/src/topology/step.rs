@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::{Device, Namespace};
 use crate::job::Direction;
+use crate::netlink::qdisc::Shaper;
 
 /// One thing to be done. Steps are to be taken in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +68,15 @@ pub enum Step {
         more: u32,
         /// Addresses that the host tells its peers to open them to.
         announced: Vec<Ipv4Addr>,
+    },
+    /// The same as [`Step::Netem`], with a token bucket behind it.
+    ShapedNetem {
+        /// Which device.
+        device: Device,
+        /// How.
+        direction: Direction,
+        /// The bucket, as it is at first.
+        shaper: Shaper,
     },
     /// Impair what leaves by a device of the router.
     Netem {

@@ -1,17 +1,22 @@
 //! What happens to the paths while a run goes on, at exact times.
 
+mod draw;
+mod schedule;
+
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
+use self::schedule::Schedule;
 use crate::job::{Change, Event, Heading, Job, Path};
 use crate::netem;
 use crate::netlink::message::Attributes;
+use crate::netlink::qdisc::Shaper;
 use crate::network::Network;
-use crate::topology::{Device, Namespace, bottleneck, roaming};
+use crate::topology::{self, Device, Namespace, bottleneck, roaming};
 
 /// The events still to come.
 ///
@@ -20,7 +25,7 @@ use crate::topology::{Device, Namespace, bottleneck, roaming};
 pub struct Timeline<'a> {
     job: &'a Job,
     conditions: Vec<Condition>,
-    upcoming: &'a [Event],
+    schedule: Schedule<'a>,
     epoch_ns: u64,
     timer: TimerFd,
 }
@@ -31,20 +36,18 @@ impl<'a> Timeline<'a> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
         let conditions = job.paths.iter().cloned().map(Condition::new).collect();
-        let timeline = Self { job, conditions, upcoming: &job.timeline.events, epoch_ns, timer };
+        let schedule = Schedule::new(&job.timeline);
+        let timeline = Self { job, conditions, schedule, epoch_ns, timer };
         timeline.arm()?;
         Ok(timeline)
     }
 
     /// Carries out the next event if it is due, and gives it.
     pub fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
-        let Some((event, later)) = self.upcoming.split_first().filter(|(event, _)| event.at_ns <= elapsed_ns) else {
-            return Ok(None);
-        };
-        self.carry_out(event, network).with_context(|| format!("carry out {event:?}"))?;
-        self.upcoming = later;
+        let Some(event) = self.schedule.take(elapsed_ns) else { return Ok(None) };
+        self.carry_out(&event, network).with_context(|| format!("carry out {event:?}"))?;
         self.arm()?;
-        Ok(Some(event.clone()))
+        Ok(Some(event))
     }
 
     /// The paths as they are by now.
@@ -55,9 +58,14 @@ impl<'a> Timeline<'a> {
     fn carry_out(&mut self, event: &Event, network: &mut Network) -> Result<()> {
         let index = u8::try_from(event.path).context("there are fewer paths")?;
         let condition = self.conditions.get_mut(usize::from(index)).context("there is no such path")?;
-        condition.take(&event.change)?;
-        if let Change::Detach {} = event.change {
-            network.change(&roaming::detach(index))?;
+        condition.take(&event.change);
+        match event.change {
+            Change::Rate { direction, .. } => {
+                let shaper = condition.shaper(direction).context("the direction has no token bucket")?;
+                return network.change_shaper(bottleneck(index, direction), &shaper);
+            }
+            Change::Detach {} => network.change(&roaming::detach(index))?,
+            _ => {}
         }
         network.change_netems(Namespace::Router(index), &condition.netems(index))?;
         if let Change::Attach {} = event.change {
@@ -68,9 +76,9 @@ impl<'a> Timeline<'a> {
 
     /// For the next event, if any is left.
     fn arm(&self) -> Result<()> {
-        match self.upcoming.first() {
-            Some(event) => {
-                let at = TimeSpec::from(Duration::from_nanos(self.epoch_ns.saturating_add(event.at_ns)));
+        match self.schedule.next_ns() {
+            Some(due_ns) => {
+                let at = TimeSpec::from(Duration::from_nanos(self.epoch_ns.saturating_add(due_ns)));
                 self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             }
             None => self.timer.unset(),
@@ -88,7 +96,7 @@ impl AsFd for Timeline<'_> {
 /// What a path is like by now.
 #[derive(Debug, Clone)]
 struct Condition {
-    /// With the delays of the moment.
+    /// With the delays and rates of the moment.
     path: Path,
     /// It loses everything.
     is_out: bool,
@@ -101,16 +109,24 @@ impl Condition {
         Self { path, is_out: false, is_left: false }
     }
 
-    fn take(&mut self, change: &Change) -> Result<()> {
+    fn take(&mut self, change: &Change) {
         match *change {
             Change::Outage {} => self.is_out = true,
             Change::Restore {} => self.is_out = false,
             Change::Delay { down_ns, up_ns } => (self.path.down.delay_ns, self.path.up.delay_ns) = (down_ns, up_ns),
             Change::Attach {} => (self.path.attached, self.is_left) = (true, false),
             Change::Detach {} => (self.path.attached, self.is_left) = (false, true),
-            Change::Rate { .. } => bail!("this endpoint cannot do that yet"),
+            Change::Rate { direction: Heading::Down, rate_bit_s } => self.path.down.rate_bit_s = Some(rate_bit_s),
+            Change::Rate { direction: Heading::Up, rate_bit_s } => self.path.up.rate_bit_s = Some(rate_bit_s),
         }
-        Ok(())
+    }
+
+    fn shaper(&self, heading: Heading) -> Option<Shaper> {
+        let direction = match heading {
+            Heading::Down => &self.path.down,
+            Heading::Up => &self.path.up,
+        };
+        topology::shaper(direction, self.path.mtu_bytes)
     }
 
     /// The options of both netems.
@@ -129,7 +145,7 @@ mod tests {
     use crate::clock::Moment;
 
     fn golden_path() -> Path {
-        let text = include_str!("../../tests/golden/job-bulk-quic.json");
+        let text = include_str!("../../../tests/golden/job-bulk-quic.json");
         let job: Job = serde_json::from_str(text).expect("the golden job is a job");
         job.paths[0].clone()
     }
@@ -138,7 +154,7 @@ mod tests {
     fn netems_after(changes: &[Change]) -> [Attributes; 2] {
         let mut condition = Condition::new(golden_path());
         for change in changes {
-            condition.take(change).expect("this can be done");
+            condition.take(change);
         }
         condition.netems(0).map(|(_, options)| options)
     }
@@ -168,7 +184,7 @@ mod tests {
 
     #[test]
     fn it_is_readable_when_an_event_is_due() {
-        let text = include_str!("../../tests/golden/job-bulk-sctp-multihomed.json");
+        let text = include_str!("../../../tests/golden/job-bulk-sctp-multihomed.json");
         let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
         job.timeline.events[0].at_ns = 1_000_000_000_000;
         let now_ns = Moment::now().since(0);

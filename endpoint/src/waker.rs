@@ -1,0 +1,59 @@
+//! Has the queueing disciplines of a router's devices look at what waits in them, by a packet that nobody gets.
+//!
+//! [`crate::netlink::qdisc::add_shaped_netem`] says why, and where the packet ends.
+
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+use anyhow::{Context, Result, ensure};
+use libc::{c_int, sockaddr_ll, socklen_t};
+use socket2::{Domain, Socket, Type};
+
+use crate::netlink::qdisc::WAKING_PRIORITY;
+
+/// An Ethernet frame of the least size, to nobody from nobody.
+const FRAME: [u8; 60] = [0; 60];
+
+/// A packet socket, bound for life to the network namespace it was opened in.
+#[derive(Debug)]
+pub struct Waker(Socket);
+
+impl Waker {
+    /// In the caller's network namespace. It receives nothing.
+    ///
+    /// # Errors
+    /// As `socket(2)` and `setsockopt(2)`.
+    pub fn open() -> Result<Self> {
+        let socket = Socket::new(Domain::PACKET, Type::RAW, None).context("open a packet socket")?;
+        let priority = WAKING_PRIORITY as c_int;
+        // SAFETY: `priority` is valid for reads of its size.
+        let result = unsafe {
+            let pointer = std::ptr::from_ref(&priority).cast();
+            let size = size_of_val(&priority) as socklen_t;
+            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, pointer, size)
+        };
+        ensure!(result == 0, "set a packet socket's SO_PRIORITY: {}", io::Error::last_os_error());
+        Ok(Self(socket))
+    }
+
+    /// Wakes the disciplines of the device with this index.
+    ///
+    /// # Errors
+    /// As `sendto(2)`; a packet that got through.
+    pub fn wake(&self, index: u32) -> Result<()> {
+        // SAFETY: all-zero is a valid address.
+        let mut address: sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_ifindex = c_int::try_from(index).context("an interface index")?;
+        // SAFETY: frame and address are valid for reads of their sizes.
+        let sent = unsafe {
+            let (pointer, size) = (std::ptr::from_ref(&address).cast(), size_of_val(&address) as socklen_t);
+            libc::sendto(self.0.as_raw_fd(), FRAME.as_ptr().cast(), FRAME.len(), 0, pointer, size)
+        };
+        let error = io::Error::last_os_error();
+        ensure!(sent < 0, "a packet that should only wake link {index} got through");
+        // It was dropped, as it should be (net_xmit_errno).
+        ensure!(error.raw_os_error() == Some(libc::ENOBUFS), "wake link {index} (sendto): {error}");
+        Ok(())
+    }
+}
