@@ -118,8 +118,9 @@ def _goodput_points(goodput: Goodput, end_ns: int) -> list[Point]:
 def _reconnections(records: Iterable[Record]) -> list[Mark]:
     """Find connections that took the place of one that was given up."""
     clients = [each for each in records if isinstance(each, Connection) and each.side == "client"]
-    given_up = sum(each.abandoned for each in clients)
-    late = sorted(clients, key=lambda connection: connection.start_ns)[len(clients) - given_up :]
+    clients.sort(key=lambda connection: connection.start_ns)
+    # As many as were not given up stood at once; the last may have been given up for nothing more.
+    late = clients[max(1, sum(not each.abandoned for each in clients)) :]
     return [
         Mark(
             each.connected_ns / NS_PER_S,
