@@ -35,7 +35,6 @@ impl Moment {
     }
 
     /// So long after the clock's zero.
-    #[cfg(test)]
     pub fn after(zero_ns: u64) -> Self {
         Self(zero_ns)
     }
@@ -54,6 +53,15 @@ pub fn is_virtual() -> bool {
 /// From now on, keeps the time read until the next `epoll_wait`. See the invariant above.
 pub fn hold() {
     HOLDING.store(true, Relaxed);
+}
+
+/// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`: the kernel stamps packets with the one, and the other tells moments.
+pub fn realtime_lead_ns() -> u64 {
+    let monotonic_ns = Moment::now().0;
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call. CLOCK_REALTIME always exists, so the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
+    nanoseconds(&time).saturating_sub(monotonic_ns)
 }
 
 /// Length of the kernel's tick (1/HZ), in which some of its counters are given.
@@ -80,7 +88,8 @@ pub fn await_tick() {
     unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &then, std::ptr::null_mut()) };
 }
 
-fn nanoseconds(time: &timespec) -> u64 {
+/// A time of the kernel's.
+pub fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::job::{Change, Event, Job, Path};
 use crate::record::Record;
 
 /// Shared by all that receive.
@@ -28,6 +29,8 @@ pub struct Flow {
 struct Handover {
     at_ns: u64,
     path: u32,
+    /// From then on, what is missing is not missing for the move.
+    over_ns: u64,
     longest: Option<Gap>,
 }
 
@@ -44,20 +47,23 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// New content came, after a time without. In order of time.
-    pub fn note(&mut self, at_ns: u64, bytes: u64) {
-        let last_ns = self.last_arrival_ns;
+    /// New content came, the last of it now. In order of time.
+    ///
+    /// # Arguments
+    /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
+    pub fn note(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
+        let last_ns = self.last_arrival_ns.filter(|_| awaited);
         self.count(at_ns, bytes);
         if let (Some(start_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
             let length_ns = at_ns.saturating_sub(start_ns);
-            if handover.longest.is_none_or(|longest| length_ns > longest.length_ns) {
+            let counts = start_ns <= handover.over_ns;
+            if counts && handover.longest.is_none_or(|longest| length_ns > longest.length_ns) {
                 handover.longest = Some(Gap { start_ns, length_ns });
             }
         }
     }
 
-    /// More content came, the last of it now, with no time without since the last arrival.
-    pub fn count(&mut self, at_ns: u64, bytes: u64) {
+    fn count(&mut self, at_ns: u64, bytes: u64) {
         while at_ns / self.step_ns >= STEPS_MAX as u64 {
             self.bytes = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
             self.step_ns *= 2;
@@ -71,8 +77,12 @@ impl Flow {
     }
 
     /// The client was told of its address on this path.
-    pub fn moved(&mut self, at_ns: u64, path: u32) {
-        self.handovers.push(Handover { at_ns, path, longest: None });
+    ///
+    /// # Arguments
+    /// * `over_ns` - when nothing comes by the path before any more ([`over_ns`]): a gap that begins later is another
+    ///   matter, such as a burst of losses.
+    pub fn moved(&mut self, at_ns: u64, path: u32, over_ns: u64) {
+        self.handovers.push(Handover { at_ns, path, over_ns, longest: None });
     }
 
     /// What there is to tell: each handover, and the goodput if anything came.
@@ -86,6 +96,17 @@ impl Flow {
         let goodput = Record::Goodput { step_ns: self.step_ns, bytes: self.bytes.clone() };
         handovers.chain((!self.bytes.is_empty()).then_some(goodput)).collect()
     }
+}
+
+/// When a move to a path is over: a round trip, as the job has it, after the client was told or has lost the path before.
+pub fn over_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
+    let elsewhere = |event: &&Event| event.path != path;
+    let mut later = job.timeline.events.iter().filter(elsewhere).skip_while(|event| event.at_ns < told_ns);
+    // A client that has come back there by then has moved again.
+    let end = later.find(|event| matches!(event.change, Change::Detach {} | Change::Attach {}));
+    let lost_ns = end.filter(|end| end.change == Change::Detach {}).map_or(told_ns, |end| end.at_ns);
+    let rtt_ns = |path: &Path| path.down.delay_ns + path.up.delay_ns;
+    lost_ns + job.paths.iter().map(rtt_ns).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -106,12 +127,12 @@ mod tests {
     #[test]
     fn a_gap_belongs_to_the_last_handover_before_its_end() {
         let mut flow = Flow::default();
-        flow.moved(5 * MS, 1);
-        [10, 70].into_iter().for_each(|ms| flow.note(ms * MS, 1));
-        flow.moved(80 * MS, 0);
-        flow.moved(90 * MS, 1);
+        flow.moved(5 * MS, 1, 10 * MS);
+        [10, 70].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
+        flow.moved(80 * MS, 0, 85 * MS);
+        flow.moved(90 * MS, 1, 105 * MS);
         // 30 ms, 5 ms, and 30 ms again: of equal ones the first counts.
-        [100, 105, 135].into_iter().for_each(|ms| flow.note(ms * MS, 1));
+        [100, 105, 135].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
         let expected = [handover(5, 1, Some((10, 60))), handover(80, 0, None), handover(90, 1, Some((70, 30)))];
         assert_eq!(flow.records()[..3], expected);
     }
@@ -119,11 +140,33 @@ mod tests {
     #[test]
     fn what_came_without_a_pause_is_no_gap() {
         let mut flow = Flow::default();
-        flow.moved(0, 1);
-        flow.note(10 * MS, 1);
-        flow.count(30 * MS, 5);
-        flow.note(33 * MS, 1);
+        flow.moved(0, 1, 100 * MS);
+        flow.note(10 * MS, 1, true);
+        flow.note(30 * MS, 5, false);
+        flow.note(33 * MS, 1, true);
         assert_eq!(flow.records()[0], handover(0, 1, Some((30, 3))));
+    }
+
+    #[test]
+    fn a_gap_that_begins_when_the_move_is_over_is_another_matter() {
+        let mut flow = Flow::default();
+        flow.note(5 * MS, 1, true);
+        flow.moved(10 * MS, 1, 20 * MS);
+        [12, 22, 42].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
+        assert_eq!(flow.records()[0], handover(10, 1, Some((12, 10))));
+    }
+
+    #[test]
+    fn a_move_is_over_when_the_path_before_has_run_dry() {
+        let text = include_str!("../../tests/golden/job-stream-roaming.json");
+        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        assert_eq!(over_ns(&job, 1, 5000 * MS), 5300 * MS, "overlap of 200 ms, round trip of 100 ms");
+        job.timeline.events.swap(0, 1);
+        job.timeline.events[0].at_ns = 5000 * MS;
+        assert_eq!(over_ns(&job, 1, 5200 * MS), 5300 * MS, "no overlap");
+        let back = Event { at_ns: 6000 * MS, path: 0, change: Change::Attach {} };
+        job.timeline.events.insert(2, back);
+        assert_eq!(over_ns(&job, 1, 5200 * MS), 5300 * MS, "moved again");
     }
 
     #[test]
@@ -131,7 +174,7 @@ mod tests {
         let mut flow = Flow::default();
         assert_eq!(flow.records(), []);
         for (at_ms, bytes) in [(0, 1), (9, 2), (10, 4), (35, 8)] {
-            flow.note(at_ms * MS, bytes);
+            flow.note(at_ms * MS, bytes, true);
         }
         assert_eq!(flow.records(), [Record::Goodput { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] }]);
     }
@@ -140,7 +183,7 @@ mod tests {
     fn steps_double_before_there_are_too_many() {
         let mut flow = Flow::default();
         let last_ms = 10 * STEPS_MAX as u64 * 5;
-        (0..last_ms).step_by(10).for_each(|ms| flow.note(ms * MS, 1));
+        (0..last_ms).step_by(10).for_each(|ms| flow.note(ms * MS, 1, true));
         let Record::Goodput { step_ns, bytes } = &flow.records()[0] else { panic!("no goodput") };
         assert_eq!((*step_ns, bytes.len(), bytes.iter().sum::<u64>()), (80 * MS, 1250, last_ms / 10));
         assert!(bytes.iter().all(|&each| each == 8));

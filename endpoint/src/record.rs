@@ -71,7 +71,8 @@ pub enum Record {
         last_byte_ns: u64,
         /// Hex SHA-256 of the content as this end saw it, if asked for.
         sha256: Option<String>,
-        /// Receiver, in a run with a timeline: longest time between two arrivals of new content.
+        /// Receiver, in a run with a timeline: longest time between two arrivals of new content. Of two ticks (20 ms) or less, TCP's
+        /// and MPTCP's may go unseen.
         longest_gap_ns: Option<u64>,
         /// When it began: the last arrival before it.
         longest_gap_at_ns: Option<u64>,
@@ -115,7 +116,8 @@ pub enum Record {
         at_ns: u64,
         /// Index of the path.
         path: u32,
-        /// Longest time without new content that ended between this and the next handover, or the end.
+        /// Longest time without new content that ended between this and the next handover, or the end, and began before the move
+        /// was over: a round trip after this, or after the path before was lost.
         longest_gap_ns: Option<u64>,
         /// When it began.
         longest_gap_at_ns: Option<u64>,

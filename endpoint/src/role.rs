@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use crate::check;
 use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
+use crate::flow;
 use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
@@ -109,7 +110,8 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
 /// The client's address is on this path now. First the transport: whoever hears of the move may dial at once.
 fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
     let index = u8::try_from(path).with_context(|| format!("there is no path {path}"))?;
-    run.flow.lock().expect("no holder panics").moved(Moment::now().since(run.epoch_ns), path);
+    let told_ns = Moment::now().since(run.epoch_ns);
+    run.flow.lock().expect("no holder panics").moved(told_ns, path, flow::over_ns(&run.job, path, told_ns));
     dialer.moved(topology::client_address(index).into()).with_context(|| format!("moving to path {index}"))?;
     told.send_modify(|moves| moves.count += 1);
     Ok(())

@@ -9,6 +9,8 @@ use crate::clock::Moment;
 use crate::content::{hex_digest, new_hasher};
 use crate::flow::SharedFlow;
 
+const TOO_MUCH: &str = "the peer sent more content than it was asked for";
+
 /// A sink that outlives the connection which fills it, so that another can go on where that one was given up.
 pub type SharedSink = Arc<Mutex<Sink>>;
 
@@ -97,26 +99,39 @@ impl Sink {
     /// # Errors
     /// More bytes than were announced.
     pub fn skip(&mut self, bytes: u64) -> Result<()> {
-        ensure!(bytes <= self.remaining_bytes, "the peer sent more content than it was asked for");
-        self.remaining_bytes -= bytes;
+        self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
         let needs_time = self.first_byte.is_none() || self.remaining_bytes == 0 || self.arrivals.is_some();
         if needs_time && bytes > 0 {
-            self.note(Moment::now(), bytes);
+            self.note(Moment::now(), bytes, true);
         }
         Ok(())
     }
 
-    fn hash(&mut self, bytes: &[u8]) {
+    /// Hashes the next bytes if asked to; that they came is to be said by [`Self::came`].
+    pub fn hash(&mut self, bytes: &[u8]) {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
         }
     }
 
-    fn note(&mut self, now: Moment, bytes: u64) {
-        self.first_byte.get_or_insert(now);
-        self.last_byte = Some(now);
+    /// Counts bytes, the last of which came at this time.
+    ///
+    /// # Arguments
+    /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
+    ///
+    /// # Errors
+    /// More bytes than were announced.
+    pub fn came(&mut self, bytes: u64, at: Moment, awaited: bool) -> Result<()> {
+        self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
+        self.note(at, bytes, awaited);
+        Ok(())
+    }
+
+    fn note(&mut self, at: Moment, bytes: u64, awaited: bool) {
+        self.first_byte.get_or_insert(at);
+        self.last_byte = Some(at);
         if let Some(arrivals) = &mut self.arrivals {
-            arrivals.note(now, bytes);
+            arrivals.note(at, bytes, awaited);
         }
     }
 
@@ -163,10 +178,10 @@ struct Arrivals {
 
 impl Arrivals {
     /// Of gaps of equal length the first counts.
-    fn note(&mut self, now: Moment, bytes: u64) {
+    fn note(&mut self, now: Moment, bytes: u64, awaited: bool) {
         let WatchedFlow { flow, epoch_ns } = &self.flow;
-        flow.lock().expect("no holder panics").note(now.since(*epoch_ns), bytes);
-        if let Some(start) = self.last.replace(now) {
+        flow.lock().expect("no holder panics").note(now.since(*epoch_ns), bytes, awaited);
+        if let Some(start) = self.last.replace(now).filter(|_| awaited) {
             let length_ns = now.since(start.since(0));
             if self.longest.is_none_or(|longest| length_ns > longest.length_ns) {
                 self.longest = Some(Gap { start, length_ns });
@@ -190,9 +205,10 @@ mod tests {
     fn the_first_of_the_longest_gaps_is_told() {
         let moment = |ms: u64| Moment::after(ms * 1_000_000);
         let mut arrivals = Arrivals { flow: flow(), last: None, longest: None };
-        arrivals.note(moment(5), 1);
+        arrivals.note(moment(5), 1, true);
         assert_eq!(arrivals.longest, None, "one arrival is no gap");
-        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.note(moment(ms), 1));
+        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.note(moment(ms), 1, true));
+        arrivals.note(moment(30), 1, false);
         assert_eq!(arrivals.longest, Some(Gap { start: moment(6), length_ns: 3_000_000 }));
     }
 

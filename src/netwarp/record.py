@@ -139,7 +139,8 @@ class Transfer(Wire):
     sha256: str | None
     """Hex SHA-256 of the content as this end saw it, if asked for."""
     longest_gap_ns: U64 | None
-    """Receiver, in a run with a timeline: longest time between two arrivals of new content."""
+    """Receiver, in a run with a timeline: longest time between two arrivals of new content. Of two
+    ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
     longest_gap_at_ns: U64 | None
     """When it began: the last arrival before it."""
 
@@ -240,7 +241,8 @@ class Handover(Wire):
     """Index of the path."""
     longest_gap_ns: U64 | None
     """Longest time without new content that ended between this and the next handover, or the
-    end."""
+    end, and began before the move was over: a round trip after this, or after the path before was
+    lost."""
     longest_gap_at_ns: U64 | None
     """When it began."""
 

@@ -5,6 +5,7 @@
 
 mod identity;
 mod kernel;
+mod looks;
 mod lost;
 mod mptcp;
 mod mptcp_info;

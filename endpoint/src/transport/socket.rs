@@ -143,6 +143,16 @@ impl Socket {
         Ok(retry(call).context("receiving")? as u64)
     }
 
+    /// Waits until there is something to read, or the connection has ended.
+    ///
+    /// # Errors
+    /// As `poll(2)`.
+    pub fn await_readable(&self) -> io::Result<()> {
+        let mut socket = libc::pollfd { fd: self.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid pollfd.
+        retry(|| size(unsafe { libc::poll(&mut socket, 1, -1) } as isize)).map(drop)
+    }
+
     /// Accepts a connection, without waiting.
     ///
     /// Asks first whether there is one: SCTP's `accept(2)` sleeps until the next tick even if it is not to block
@@ -291,11 +301,19 @@ fn is_end(error: ErrorKind) -> bool {
     matches!(error, ErrorKind::ConnectionReset | ErrorKind::NotConnected)
 }
 
-fn size(result: isize) -> io::Result<usize> {
+/// What a system call gave that says how much it did.
+///
+/// # Errors
+/// That of a call that failed.
+pub fn size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Makes a call again when a signal came in between.
+///
+/// # Errors
+/// As the call.
+pub fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -13,6 +13,7 @@ use socket2::{Domain, Type};
 
 use super::Report;
 use super::kernel::{ByteStream, Protocol};
+use super::looks;
 use super::lost::Ended;
 use super::socket::Socket;
 use super::tcp_info::TcpInfo;
@@ -114,12 +115,12 @@ impl ByteStream for TcpStream {
 
     /// `MSG_WAITALL` and not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
+        if sink.watches_arrivals() {
+            return looks::receive_content(&self.socket, sink);
+        }
         let mut first = [0];
         self.socket.receive_exact(&mut first)?;
         sink.take(&first)?;
-        if sink.watches_arrivals() {
-            return receive_as_it_comes(&self.socket, sink);
-        }
         let mut block = match sink.discards() {
             true => Vec::new(),
             false => vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize],
@@ -146,19 +147,6 @@ impl ByteStream for TcpStream {
 
 fn ended(remaining_bytes: u64) -> Ended {
     Ended(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
-}
-
-/// Takes whatever is there, so that the sink sees when it came.
-fn receive_as_it_comes(socket: &Socket, sink: &mut Sink) -> Result<()> {
-    let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
-    while let remaining @ 1.. = sink.remaining_bytes() {
-        let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
-        match socket.receive(&mut block[..length], 0).context("receiving")? {
-            0 => bail!(ended(remaining)),
-            received => sink.take(&block[..received])?,
-        }
-    }
-    Ok(())
 }
 
 /// Reads back what TCP uses and has counted.

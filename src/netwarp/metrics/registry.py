@@ -46,9 +46,9 @@ def _run_metrics() -> Iterator[Metric]:
 def _roaming_metrics() -> Iterator[Metric]:
     given_up = "Connections given up because the client moved, and dialled anew"
     yield Metric("reconnections", "count", "neither", f"{given_up}.")
-    gap = "Longest time without new content that ended between a handover and the next"
-    yield Metric("handover_gap_s", "s", "lower", f"{gap}, or the end; mean over the handovers.")
-    yield Metric("handover_gap_s_max", "s", "lower", f"{gap}, or the end; the longest of all.")
+    gap = "Longest time without new content that a handover made"
+    yield Metric("handover_gap_s", "s", "lower", f"{gap}; mean over the handovers.")
+    yield Metric("handover_gap_s_max", "s", "lower", f"{gap}; the longest of all.")
 
 
 def _stream_metrics() -> Iterator[Metric]:
