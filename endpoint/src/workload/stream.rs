@@ -15,7 +15,7 @@ mod storage;
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail};
 use tokio::sync::watch;
 
 use self::client::Client;
@@ -47,7 +47,7 @@ pub async fn drive(
 /// The server's part on one connection.
 ///
 /// # Errors
-/// Whatever kept it from answering.
+/// Whatever kept it from answering. That a client which moves gives the connection up is none.
 pub async fn serve(
     run: &Arc<Run>,
     asked: &job::Stream,
@@ -55,19 +55,39 @@ pub async fn serve(
     mut finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
     let mut storage = Storage::new(&Arc::new(Medium::of(asked)), fixed_streams(&run.job.transport));
-    storage.serve(&mut *connection, &mut finish).await?;
-    let index = storage.number().context("the client closed the connection without asking for anything")?;
-    let records = vec![connection_record(run, Side::Server, index, 0, false, &*connection, connection.report()?)];
+    let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
+    let roams = run.job.timeline.roams();
+    let index = match storage.number() {
+        // What a client has given up may never end. Its streams are still at work: there is nothing to be said of it.
+        Some(index) if is_ended => index,
+        _ if roams => return Ok(Vec::new()),
+        _ => bail!("the client left the connection without a farewell"),
+    };
+    let is_lost = storage.is_lost();
+    let record = |report| connection_record(run, Side::Server, index, 0, is_lost, &*connection, report);
+    let records = match connection.report() {
+        Ok(report) => vec![record(report)],
+        Err(_) if is_lost => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    if !is_lost {
+        let ended = end(&mut storage, &mut *connection, &mut finish).await;
+        ended.or_else(|error| run.forgive(error, Some(index)))?;
+    }
+    Ok(records)
+}
+
+/// Confirms the farewells, and waits for the client to close.
+async fn end(storage: &mut Storage, connection: &mut dyn Connection, finish: &mut watch::Receiver<bool>) -> Result<()> {
     storage.confirm();
     tokio::select! {
         confirmed = storage.confirmed() => confirmed?,
-        () = finished(&mut finish) => {}
+        () = finished(finish) => {}
     }
     tokio::select! {
-        closed = connection.closed() => closed?,
-        () = finished(&mut finish) => {}
+        closed = connection.closed() => closed,
+        () = finished(finish) => Ok(()),
     }
-    Ok(records)
 }
 
 /// How many streams a connection has from the start; none if any number can be opened.

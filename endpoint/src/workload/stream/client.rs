@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -24,7 +24,7 @@ use crate::clock::Moment;
 use crate::job;
 use crate::record::Record;
 use crate::sink::{Received, SharedSink, Sink};
-use crate::transport::{Connection, Dialer};
+use crate::transport::{self, Connection, Dialer, Lost};
 use crate::workload::{Moves, Run, unless_moved};
 
 /// A viewer's client.
@@ -156,8 +156,7 @@ impl Client {
                 self.fetched(fetch, lane?)
             }
             Some(dialled) = self.dialing.join_next() => {
-                let connection = dialled.context("a task panicked")??;
-                self.connected(connection).await
+                self.dialled(dialled.context("a task panicked")?).await
             }
             Some(left) = left => left,
             rung = self.alarm.ring_at(at_ns) => rung,
@@ -166,12 +165,22 @@ impl Client {
 
     /// Connects in the background. What an earlier call was about to connect is left.
     fn dial(&mut self) {
-        let (dialer, server, may_resume) = (self.dialer.clone(), self.run.server, self.connections > 0);
+        let may_resume = self.connections > 0 || self.moves.borrow().count > 0;
+        let (dialer, server) = (self.dialer.clone(), self.run.server);
         self.dialing = JoinSet::new();
         self.dialing.spawn(async move { dialer.dial(server, may_resume).await });
     }
 
-    async fn connected(&mut self, connection: Box<dyn Connection>) -> Result<()> {
+    async fn dialled(&mut self, dialled: Result<Box<dyn Connection>>) -> Result<()> {
+        let connection = match dialled {
+            Ok(connection) => connection,
+            Err(error) => {
+                let is_awaited = self.moves.has_changed()? || self.run.moves_after(*self.moves.borrow());
+                // Between two paths, without an address: there is nothing to be done before the next.
+                ensure!(is_awaited && transport::lost(&error) == Some(Lost::Unreachable), error);
+                return Ok(());
+            }
+        };
         let fixed = super::fixed_streams(&self.run.job.transport);
         let mut link = Link::over(connection, self.connections, fixed).await?;
         self.connections += 1;
@@ -208,7 +217,8 @@ impl Client {
                 Err(_) => {}
             }
         }
-        self.records.push(link.record(&self.run, true)?);
+        // Of one that was given up before its handshake was over, there is nothing to say.
+        self.records.extend(link.record(&self.run, true).ok());
         Ok(())
     }
 

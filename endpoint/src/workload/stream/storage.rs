@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -10,7 +10,7 @@ use super::FAREWELL;
 use super::medium::Medium;
 use super::request::{Ask, REQUEST_BYTES, Request};
 use crate::transport::{Connection, Stream};
-use crate::workload::finished;
+use crate::workload::{Run, finished};
 
 /// The streams of a connection that is being served.
 pub struct Storage {
@@ -23,6 +23,7 @@ pub struct Storage {
     ended: Vec<Box<dyn Stream>>,
     confirming: JoinSet<Result<()>>,
     number: Arc<OnceLock<u32>>,
+    is_lost: bool,
 }
 
 impl Storage {
@@ -36,35 +37,53 @@ impl Storage {
             ended: Vec::new(),
             confirming: JoinSet::new(),
             number: Arc::default(),
+            is_lost: false,
         }
     }
 
-    /// Answers until every stream has ended or the client needs nothing any more.
+    /// Answers until every stream has ended, or the client has given the connection up, or needs nothing any more. Gives
+    /// whether anything is left to say on the connection: not so if streams are still at work.
     ///
     /// # Errors
-    /// Whatever kept a request from being answered.
-    pub async fn serve(&mut self, connection: &mut dyn Connection, finish: &mut watch::Receiver<bool>) -> Result<()> {
+    /// Whatever kept a request from being answered. That a client which moves gives the connection up is none.
+    pub async fn serve(
+        &mut self,
+        run: &Arc<Run>,
+        connection: &mut dyn Connection,
+        finish: &mut watch::Receiver<bool>,
+    ) -> Result<bool> {
         while !self.is_over() {
-            let takes_more = self.fixed.is_none_or(|streams| self.accepted < streams);
+            let takes_more = !self.is_lost && self.fixed.is_none_or(|streams| self.accepted < streams);
             tokio::select! {
-                accepted = connection.accept_stream(), if takes_more => match accepted? {
-                    Some(stream) => {
+                accepted = connection.accept_stream(), if takes_more => match accepted {
+                    Ok(Some(stream)) => {
                         self.accepted += 1;
-                        self.answering.spawn(answer(self.medium.clone(), self.number.clone(), stream));
+                        self.answering.spawn(answer(run.clone(), self.medium.clone(), self.number.clone(), stream));
                     }
-                    None => break,
+                    Ok(None) => break,
+                    Err(error) => self.lose(run, error)?,
                 },
-                Some(ended) = self.answering.join_next() => {
-                    self.ended.push(ended.context("a task panicked")??);
-                    if self.fixed.is_none() {
-                        self.confirm();
+                Some(ended) = self.answering.join_next() => match ended.context("a task panicked")? {
+                    Ok(stream) => {
+                        self.ended.push(stream);
+                        if self.fixed.is_none() {
+                            self.confirm();
+                        }
                     }
+                    Err(error) => self.lose(run, error)?,
+                },
+                Some(confirmed) = self.confirming.join_next() => {
+                    confirmed.context("a task panicked")?.or_else(|error| self.lose(run, error))?;
                 }
-                Some(confirmed) = self.confirming.join_next() => confirmed.context("a task panicked")??,
-                () = finished(finish) => break,
+                () = finished(finish) => return Ok(self.answering.is_empty()),
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Whether the client has given the connection up.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// The client's number of the connection, if it has asked for anything.
@@ -94,14 +113,20 @@ impl Storage {
         Ok(())
     }
 
+    fn lose(&mut self, run: &Run, error: Error) -> Result<()> {
+        self.is_lost = true;
+        run.forgive(error, self.number())
+    }
+
     /// A connection that can open any number of streams is over when it is closed.
     fn is_over(&self) -> bool {
-        self.fixed == Some(self.ended.len() as u32)
+        self.fixed == Some(self.ended.len() as u32) || self.is_lost && self.answering.is_empty()
     }
 }
 
 /// Gives the stream back when the client has said farewell on it.
 async fn answer(
+    run: Arc<Run>,
     medium: Arc<Medium>,
     number: Arc<OnceLock<u32>>,
     mut stream: Box<dyn Stream>,
@@ -110,6 +135,7 @@ async fn answer(
     loop {
         stream.receive(&mut encoded).await.context("receiving a request")?;
         let Request { connection, what } = Request::decode(&encoded)?;
+        run.ledger.heard_of(connection);
         let known = *number.get_or_init(|| connection);
         ensure!(known == connection, "one connection has the numbers {known} and {connection}");
         let Ask::Segment { quality, segment, offset_bytes } = what else { return Ok(stream) };
