@@ -24,7 +24,7 @@ pub struct Ended(pub String);
 pub fn lost(error: &anyhow::Error) -> Option<Lost> {
     error.chain().find_map(|cause| {
         let quic = cause.downcast_ref().map(of_quic);
-        let kernel = cause.downcast_ref().and_then(|error: &io::Error| of_kernel(error.kind()));
+        let kernel = cause.downcast_ref().and_then(of_kernel);
         // Streams of QUIC end when those who hold them go.
         let closed = cause.is::<Ended>()
             || matches!(cause.downcast_ref(), Some(WriteError::Stopped(_) | WriteError::ClosedStream))
@@ -45,8 +45,12 @@ pub fn kind(error: &anyhow::Error) -> ErrorKind {
     }
 }
 
-fn of_kernel(kind: ErrorKind) -> Option<Lost> {
-    match kind {
+fn of_kernel(error: &io::Error) -> Option<Lost> {
+    // What SCTP answers a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags).
+    if error.raw_os_error() == Some(libc::ESRCH) {
+        return Some(Lost::Closed);
+    }
+    match error.kind() {
         ErrorKind::BrokenPipe
         | ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
@@ -81,6 +85,7 @@ mod tests {
     fn it_is_found_under_what_was_attempted() {
         assert_eq!(of(io::Error::from_raw_os_error(libc::EPIPE)), Some(Lost::Closed));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ECONNRESET)), Some(Lost::Closed));
+        assert_eq!(of(io::Error::from_raw_os_error(libc::ESRCH)), Some(Lost::Closed));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ETIMEDOUT)), Some(Lost::TimedOut));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ENETUNREACH)), Some(Lost::Unreachable));
         assert_eq!(of(Ended("the peer closed".to_owned())), Some(Lost::Closed));
