@@ -127,7 +127,10 @@ impl Problems {
     fn refuse_unfinished(&mut self, job: &Job) {
         let kernel = matches!(job.transport.kind, TransportKind::Sctp | TransportKind::Mptcp);
         let migrates = job.transport.reconnect == Reconnect::Migrate;
-        self.require(!(kernel && migrates), "transport.reconnect", || "is migrate: not yet".to_owned());
+        self.require(!(kernel && migrates), "transport.reconnect", || {
+            "is migrate, which SCTP and MPTCP do not do here yet: choose new for sctp, another transport for mptcp"
+                .to_owned()
+        });
     }
 
     fn check_reconnect(&mut self, job: &Job) {
