@@ -95,7 +95,7 @@ def test_a_timeline_has_a_row_for_each_level_of_its_series_in_its_colour() -> No
     areas = [each["mark"]["color"] for each in marks(chart.spec) if each["mark"]["type"] == "area"]
     # Goodput, then the buffer.
     assert areas == 2 * [TRANSPORT_STYLES[kind].colour for kind in TRANSPORTS]
-    assert "c001-r00, c003-r00" in chart.spec["title"]["subtitle"][0]
+    assert "Loss 1 %: runs c001-r00, c003-r00" in chart.spec["title"]["subtitle"][0]
     assert "TCP: 5.40 s, 1 handover, 1 stall (0.500 s together), 1 seek." in chart.alt
     svg = chart.svg()
     for text in ("TCP", "QUIC", "stalled", "fhd", "path 2", "Time (s)", "Goodput, Mbit/s"):

@@ -44,7 +44,7 @@ _ANY = (
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK, FAINT, RULE = "#1F2328", "#57606A", "#D8DEE4"
 
-STALL, WAIT, OUTAGE = "#D1242F", "#B1BAC4", "#8C959F"
+START_UP, STALL, WAIT, OUTAGE = "#DDE2E7", "#D1242F", "#AAB3BD", "#8C959F"
 LOWEST_QUALITY, HIGHEST_QUALITY = (0xB6, 0xD4, 0xEE), (0x0A, 0x3D, 0x78)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from netwarp.chart_style import FAINT, GREY, OUTAGE, PURPLE, STALL, WAIT, quality_colours
+from netwarp.chart_style import FAINT, GREY, OUTAGE, PURPLE, STALL, START_UP, WAIT, quality_colours
 from netwarp.timeline_data import WAITS
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def _goodput_layers(frame: Frame, run: Seen, top: float, name: str) -> Layers:
 def _playback_panel(frame: Frame, runs: Sequence[Seen], qualities: Sequence[str]) -> list[Row]:
     labels = [*qualities, *WAITS.values()]
     used = {band.label for run in runs for band in run.timeline.playback}
-    colours = [*quality_colours(len(qualities)), WAIT, STALL, WAIT]
+    colours = [*quality_colours(len(qualities)), START_UP, STALL, WAIT]
     scale = {label: colour for label, colour in zip(labels, colours, strict=True) if label in used}
     return [
         Row(

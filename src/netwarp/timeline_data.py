@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from netwarp.over_time import Point
     from netwarp.record import Record
 
+MOST_GOODPUT_STEPS = 300
+"""Two pixels each: narrower ones show single bursts, and hide the rate behind them."""
 WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
 """What a player does when it does not play, as the chart says it."""
 
@@ -106,7 +108,7 @@ def _shown_paths(job: Job) -> range:
 
 
 def _goodput_points(goodput: Goodput, end_ns: int) -> list[Point]:
-    sums, width = rebinned(goodput.bytes, MOST_POINTS)
+    sums, width = rebinned(goodput.bytes, MOST_GOODPUT_STEPS)
     step_s = width * goodput.step_ns / NS_PER_S
     points = [(i * step_s, 8 * bytes_ / step_s / 1e6) for i, bytes_ in enumerate(sums)]
     last_s = max(end_ns / NS_PER_S, len(points) * step_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Protocol
 
 from netwarp.chart_style import TRANSPORT_STYLES, series_styles
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from netwarp.record import Record
     from netwarp.results import CellResult, Results, RunResult
     from netwarp.timeline_data import RunTimeline
+
+SUBTITLE_LETTERS = 112
+"""As many as fit over the chart in a line."""
 
 
 class Kept(Protocol):
@@ -41,7 +45,7 @@ def run_chart(run: RunResult, kept: Kept, *, title: str | None = None) -> Chart 
     style = TRANSPORT_STYLES[job.transport.kind]
     shown = Seen("", style.colour, seen.timeline)
     condition = sentence_case(cell_text(run.factors, ", "))
-    return _chart(run.run, title or condition, run.run, [shown], _qualities(job))
+    return _chart(run.run, title or condition, f"Run {run.run}", [shown], _qualities(job))
 
 
 def timeline_figure(figure: Figure, results: Results, kept: Kept, name: str) -> Chart | None:
@@ -64,7 +68,8 @@ def timeline_figure(figure: Figure, results: Results, kept: Kept, name: str) -> 
     if len(found) == 1 and job is not None and figure.series is None:
         found = [Seen("", TRANSPORT_STYLES[job.transport.kind].colour, found[0].timeline)]
     shared = condition_text(figure.where)
-    names = f"{shared}; " * bool(shared) + ", ".join(run.run for run in runs)
+    which = ", ".join(run.run for run in runs)
+    names = sentence_case(f"{shared}: runs {which}" if shared else f"runs {which}")
     title = figure.title or "What happened in a run"
     return _chart(name, title, names, found, _qualities(job))
 
@@ -92,8 +97,8 @@ def _chart(
     name: str, title: str, names: str, runs: Sequence[Seen], qualities: Sequence[str]
 ) -> Chart:
     key = _key([run.timeline for run in runs])
-    subtitle = [sentence_case(names) + ".", *([key] if key else [])]
-    alt = f"Panels over time: {title}. {sentence_case(names)}. {key} {_told(runs)}"
+    subtitle = [line for text in (f"{names}.", key) for line in wrap(text, SUBTITLE_LETTERS)]
+    alt = f"Panels over time: {title}. {names}. {key} {_told(runs)}"
     picture = titled(timeline_chart(runs, qualities, interactive=False), title, subtitle, alt)
     spec = titled(timeline_chart(runs, qualities, interactive=True), title, subtitle, alt)
     return Chart(name, title, alt.strip(), spec, picture)
