@@ -5,7 +5,8 @@
 
 mod stream;
 
-use std::fmt;
+mod timeline;
+
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -13,8 +14,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::job::{
-    Bulk, Change, Content, Direction, FORMAT, Heading, Job, Loss, Reconnect, Recovery, Resume, Trace, Transport,
-    TransportKind, Workload,
+    Bulk, Content, Direction, FORMAT, Heading, Job, Loss, Reconnect, Recovery, Resume, Transport, TransportKind,
+    Workload,
 };
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
@@ -59,7 +60,6 @@ pub fn problems(job: &Job) -> Vec<String> {
     problems.check_roaming(job);
     problems.check_timeline(job);
     problems.check_generators(job);
-    problems.refuse_unfinished(job);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
         problems.require((68..=65_535).contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
@@ -88,33 +88,6 @@ pub fn problems(job: &Job) -> Vec<String> {
     problems.0
 }
 
-/// What events have made of a path.
-#[derive(Debug, Clone, Copy)]
-struct State {
-    out: bool,
-    attached: bool,
-}
-
-impl State {
-    /// Whether the change makes a difference. New delays and rates may happen to be the old ones.
-    fn take(&mut self, change: &Change) -> bool {
-        match change {
-            Change::Outage {} => !std::mem::replace(&mut self.out, true),
-            Change::Restore {} => std::mem::replace(&mut self.out, false),
-            Change::Attach {} => !std::mem::replace(&mut self.attached, true),
-            Change::Detach {} => std::mem::replace(&mut self.attached, false),
-            Change::Delay { .. } | Change::Rate { .. } => true,
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let attached = if self.attached { "attached" } else { "not attached" };
-        write!(formatter, "{} and {attached}", if self.out { "out" } else { "up" })
-    }
-}
-
 struct Problems(Vec<String>);
 
 impl Problems {
@@ -124,21 +97,16 @@ impl Problems {
         }
     }
 
-    fn refuse_unfinished(&mut self, job: &Job) {
-        let kernel = matches!(job.transport.kind, TransportKind::Sctp | TransportKind::Mptcp);
-        let migrates = job.transport.reconnect == Reconnect::Migrate;
-        self.require(!(kernel && migrates), "transport.reconnect", || {
-            "is migrate, which SCTP and MPTCP do not do here yet: choose new for sctp, another transport for mptcp"
-                .to_owned()
-        });
-    }
-
     fn check_reconnect(&mut self, job: &Job) {
         let at = "transport.reconnect";
         let migrates = job.transport.reconnect == Reconnect::Migrate;
         let is_tcp = matches!(job.transport.kind, TransportKind::Tcp | TransportKind::Tls);
         self.require(!(migrates && is_tcp), at, || {
             "is migrate, but a TCP connection is between two addresses for good: choose new".to_owned()
+        });
+        let is_mptcp = job.transport.kind == TransportKind::Mptcp;
+        self.require(!(is_mptcp && job.resumes()), at, || {
+            "is new, but MPTCP connections go on when the client moves: choose migrate".to_owned()
         });
         let goes_up = matches!(&job.workload, Workload::Bulk(Bulk { direction: Heading::Up, .. }));
         self.require(!(goes_up && job.resumes()), at, || {
@@ -190,97 +158,6 @@ impl Problems {
                 _ => format!("has {count} entries, the transport can use {at_least} to {at_most}"),
             }
         });
-    }
-
-    /// A client that moves is on the first path at first; one that does not is on all.
-    fn check_roaming(&mut self, job: &Job) {
-        let roams = job.timeline.roams();
-        for (index, path) in job.paths.iter().enumerate() {
-            self.require(path.attached == (index == 0 || !roams), &format!("paths[{index}].attached"), || {
-                if roams {
-                    format!(
-                        "is {}, but a client that moves is on the first path at first, and on no other",
-                        path.attached
-                    )
-                } else {
-                    "is false, but the client never comes there".to_owned()
-                }
-            });
-        }
-        self.require(!(roams && job.transport.sctp.multihomed), "transport.sctp.multihomed", || {
-            "is true, but the server of a client that moves has one address".to_owned()
-        });
-    }
-
-    /// Redraws and traces have steps, and change what is there to change.
-    fn check_generators(&mut self, job: &Job) {
-        for (index, redraw) in job.timeline.redraws.iter().enumerate() {
-            let at = format!("timeline.redraws[{index}]");
-            self.require((redraw.path as usize) < job.paths.len(), &format!("{at}.path"), || {
-                format!("is {}, but there are only {}", redraw.path, job.paths.len())
-            });
-            self.require(redraw.period_ns > 0, &format!("{at}.period_ns"), || "is 0".to_owned());
-            // Six deviations beyond the mean.
-            let longest_ns = redraw.deviation_ns.checked_mul(6).and_then(|tail| tail.checked_add(redraw.mean_ns));
-            let fits = longest_ns.is_some_and(|longest_ns| i64::try_from(longest_ns).is_ok());
-            self.require(fits, &at, || format!("gives delays beyond netem's {}", i64::MAX));
-        }
-        let traces = &job.timeline.traces;
-        for (index, trace) in traces.iter().enumerate() {
-            let at = format!("timeline.traces[{index}]");
-            self.check_shaped(job, &at, trace.path, trace.direction);
-            self.require(trace.step_ns > 0, &format!("{at}.step_ns"), || "is 0".to_owned());
-            self.require(!trace.rates_bit_s.is_empty(), &format!("{at}.rates_bit_s"), || "is empty".to_owned());
-            let same = |other: &&Trace| (other.path, other.direction) == (trace.path, trace.direction);
-            self.require(traces.iter().filter(same).count() == 1, &at, || {
-                "is one of several for the same direction".to_owned()
-            });
-        }
-    }
-
-    /// A rate changes only where a token bucket keeps it.
-    fn check_shaped(&mut self, job: &Job, at: &str, path: u32, direction: Heading) {
-        let Some(description) = job.paths.get(path as usize) else {
-            return self.require(false, &format!("{at}.path"), || {
-                format!("is {path}, but there are only {}", job.paths.len())
-            });
-        };
-        let (key, direction) = match direction {
-            Heading::Down => ("down", &description.down),
-            Heading::Up => ("up", &description.up),
-        };
-        self.require(direction.shaper_queue_bytes.is_some(), at, || {
-            format!("changes the rate of paths[{path}].{key}, which has no shaper_queue_bytes")
-        });
-    }
-
-    /// In order of time; and no event that changes nothing.
-    fn check_timeline(&mut self, job: &Job) {
-        let mut earlier_ns = 0;
-        let mut states: Vec<State> =
-            job.paths.iter().map(|path| State { out: false, attached: path.attached }).collect();
-        for (index, event) in job.timeline.events.iter().enumerate() {
-            let at = format!("timeline[{index}]");
-            self.require(earlier_ns <= event.at_ns, &format!("{at}.at_ns"), || {
-                format!("is {}, must not be earlier than the event before it", event.at_ns)
-            });
-            earlier_ns = event.at_ns;
-            if let Change::Rate { direction, .. } = event.change {
-                self.check_shaped(job, &at, event.path, direction);
-                continue;
-            }
-            match states.get_mut(event.path as usize) {
-                Some(state) => {
-                    let before = *state;
-                    self.require(state.take(&event.change), &format!("{at}.change"), || {
-                        format!("does nothing: path {} is {before} then", event.path)
-                    });
-                }
-                None => self.require(false, &format!("{at}.path"), || {
-                    format!("is {}, but there are only {}", event.path, job.paths.len())
-                }),
-            }
-        }
     }
 
     fn check_tcp(&mut self, transport: &Transport) {
@@ -364,13 +241,13 @@ fn shares(direction: &Direction) -> Vec<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Event, SctpOptions, TcpOptions};
+    use crate::job::{Change, Event, SctpOptions, TcpOptions};
 
-    fn golden_job() -> Job {
+    pub(super) fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
     }
 
-    fn event(at_ns: u64, path: u32, change: Change) -> Event {
+    pub(super) fn event(at_ns: u64, path: u32, change: Change) -> Event {
         Event { at_ns, path, change }
     }
 
@@ -382,7 +259,7 @@ mod tests {
     }
 
     /// Of two paths, with these events at 1, 1, 2, 2, … ns.
-    fn roaming(events: &[(u32, Change)]) -> Job {
+    pub(super) fn roaming(events: &[(u32, Change)]) -> Job {
         let mut job = golden_job();
         job.paths.push(crate::job::Path { attached: false, ..job.paths[0].clone() });
         let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
@@ -390,45 +267,6 @@ mod tests {
         let timed = |(index, (path, change)): (usize, &(u32, Change))| event(index as u64 / 2, *path, change.clone());
         job.timeline.events = events.iter().enumerate().map(timed).collect();
         job
-    }
-
-    #[test]
-    fn a_client_attaches_where_it_is_not_and_detaches_where_it_is() {
-        let (attach, detach) = (Change::Attach {}, Change::Detach {});
-        let there_and_back = [(1, attach.clone()), (0, detach.clone()), (0, attach.clone()), (1, detach.clone())];
-        assert_eq!(problems(&roaming(&there_and_back)), Vec::<String>::new());
-        let with_a_gap = [(0, detach.clone()), (1, Change::Outage {}), (1, attach.clone())];
-        assert_eq!(problems(&roaming(&with_a_gap)), Vec::<String>::new());
-        let nothing_new = [(0, attach), (1, detach)];
-        let expected = [
-            "timeline[0].change: does nothing: path 0 is up and attached then",
-            "timeline[1].change: does nothing: path 1 is up and not attached then",
-        ];
-        assert_eq!(problems(&roaming(&nothing_new)), expected);
-    }
-
-    #[test]
-    fn a_client_that_moves_has_two_paths_and_begins_on_the_first() {
-        type Spoil = fn(&mut Job);
-        let spoil: [(&str, Spoil); 4] = [
-            ("paths: has 3 entries, a client moves between 2", |job| job.paths.push(job.paths[1].clone())),
-            ("paths[0].attached: is false, but a client that moves", |job| {
-                job.paths[0].attached = false;
-                job.timeline.events.insert(0, event(0, 0, Change::Attach {}));
-            }),
-            ("transport.sctp.multihomed: is true, but", |job| job.transport.sctp.multihomed = true),
-            ("paths[1].attached: is false, but the client never", |job| {
-                job.timeline.events.clear();
-                job.transport.kind = TransportKind::Mptcp;
-            }),
-        ];
-        for (expected, spoil) in spoil {
-            let mut job = roaming(&[(1, Change::Attach {}), (0, Change::Detach {})]);
-            assert_eq!(problems(&job), Vec::<String>::new());
-            spoil(&mut job);
-            let found = problems(&job);
-            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
-        }
     }
 
     #[test]
@@ -450,22 +288,6 @@ mod tests {
             let found = asked(kind, reconnect, direction);
             assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
         }
-    }
-
-    #[test]
-    fn a_rate_changes_only_where_a_token_bucket_keeps_it() {
-        let trace = |rates: &[u64]| Trace { path: 0, direction: Heading::Up, step_ns: 1, rates_bit_s: rates.to_vec() };
-        let mut job = golden_job();
-        job.timeline.traces = vec![trace(&[8])];
-        job.timeline.events = vec![event(1, 0, Change::Rate { direction: Heading::Up, rate_bit_s: 0 })];
-        let lacks = "changes the rate of paths[0].up, which has no shaper_queue_bytes";
-        assert_eq!(problems(&job), [format!("timeline[0]: {lacks}"), format!("timeline.traces[0]: {lacks}")]);
-        job.paths[0].up.shaper_queue_bytes = Some(10_000);
-        assert_eq!(problems(&job), Vec::<String>::new());
-        job.timeline.traces = vec![trace(&[]), trace(&[8])];
-        let found = problems(&job);
-        assert_eq!(found[0], "timeline.traces[0].rates_bit_s: is empty");
-        assert_eq!(found[1..].iter().filter(|problem| problem.contains("one of several")).count(), 2, "{found:?}");
     }
 
     #[test]

@@ -156,6 +156,17 @@ impl Network {
                     mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
+                Step::AddEndpoint(host, endpoint) => {
+                    // It opens subflows at once: the address must be there.
+                    self.flush()?;
+                    mptcp::add_endpoint(&mut self.made(*host)?.generic, *endpoint)
+                        .with_context(|| format!("in the {host:?} namespace"))?;
+                }
+                Step::RemoveEndpoint(host, endpoint) => {
+                    self.flush()?;
+                    mptcp::remove_endpoint(&mut self.made(*host)?.generic, *endpoint)
+                        .with_context(|| format!("in the {host:?} namespace"))?;
+                }
                 Step::ShapedNetem { device, direction, shaper } => {
                     self.impaired.insert(*device);
                     let options = netem::options(direction);

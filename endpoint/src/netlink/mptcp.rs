@@ -8,6 +8,7 @@ use super::{NetlinkError, Socket};
 
 const MPTCP_PM_VER: u8 = 1;
 const MPTCP_PM_CMD_ADD_ADDR: u8 = 1;
+const MPTCP_PM_CMD_DEL_ADDR: u8 = 2;
 const MPTCP_PM_CMD_SET_LIMITS: u8 = 5;
 
 const MPTCP_PM_ENDPOINT_ADDR: u16 = 1;
@@ -15,9 +16,20 @@ const MPTCP_PM_ATTR_RCV_ADD_ADDRS: u16 = 2;
 const MPTCP_PM_ATTR_SUBFLOWS: u16 = 3;
 
 const MPTCP_PM_ADDR_ATTR_FAMILY: u16 = 1;
+const MPTCP_PM_ADDR_ATTR_ID: u16 = 2;
 const MPTCP_PM_ADDR_ATTR_ADDR4: u16 = 3;
 const MPTCP_PM_ADDR_ATTR_FLAGS: u16 = 6;
 const MPTCP_PM_ADDR_FLAG_SIGNAL: u32 = 1;
+const MPTCP_PM_ADDR_FLAG_SUBFLOW: u32 = 2;
+
+/// An address of this host that its connections may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its number, by which the peer is told when it goes.
+    pub id: u8,
+    /// The address.
+    pub address: Ipv4Addr,
+}
 
 /// Lets the connections of the socket's network namespace have this many subflows besides their first, and announces
 /// these addresses to their peers.
@@ -26,6 +38,30 @@ pub fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &[Ipv4Ad
     let mut requests = vec![set_limits(family, more_subflows)];
     requests.extend(announced.iter().map(|&address| announce(family, address)));
     socket.transact(&requests).map(drop)
+}
+
+/// Has the connections of the socket's network namespace, those that stand too, open a subflow from an address.
+pub fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
+    let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
+    let attempt = format!("have MPTCP use {}", endpoint.address);
+    socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_ADD_ADDR, endpoint)]).map(drop)
+}
+
+/// Has them close their subflows from it, and tell their peers.
+pub fn remove_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
+    let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
+    let attempt = format!("have MPTCP give up {}", endpoint.address);
+    socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_DEL_ADDR, endpoint)]).map(drop)
+}
+
+fn endpoint_request(attempt: String, family: u16, command: u8, endpoint: Endpoint) -> Request {
+    let attributes = Attributes::new()
+        .put(MPTCP_PM_ADDR_ATTR_FAMILY, &(libc::AF_INET as u16).to_ne_bytes())
+        .put(MPTCP_PM_ADDR_ATTR_ID, &[endpoint.id])
+        .put(MPTCP_PM_ADDR_ATTR_ADDR4, &endpoint.address.octets())
+        .put_u32(MPTCP_PM_ADDR_ATTR_FLAGS, MPTCP_PM_ADDR_FLAG_SUBFLOW);
+    let body = Attributes::new().nest(MPTCP_PM_ENDPOINT_ADDR, attributes);
+    Request::new(attempt, family, 0, &[command, MPTCP_PM_VER, 0, 0], &body)
 }
 
 fn set_limits(family: u16, more_subflows: u32) -> Request {
@@ -57,6 +93,20 @@ fn announce(family: u16, address: Ipv4Addr) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand from `mptcp_pm.h`, little endian.
+    #[test]
+    fn an_endpoint_comes_and_goes_byte_by_byte() {
+        let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
+        for (command, header) in [(MPTCP_PM_CMD_ADD_ADDR, "01010000"), (MPTCP_PM_CMD_DEL_ADDR, "02010000")] {
+            let mut message = Vec::new();
+            endpoint_request(String::new(), 0x1d, command, endpoint).write(&mut message, 1, true);
+            let hex: String = message.iter().map(|byte| format!("{byte:02x}")).collect();
+            let netlink = "38000000 1d00 0500 01000000 00000000";
+            let body = "24000180 06000100 02000000 05000200 02000000 08000300 0a010101 08000600 02000000";
+            assert_eq!(hex, [netlink, header, body].concat().replace(' ', ""));
+        }
+    }
 
     /// By hand from `mptcp_pm.h`, little endian.
     #[test]

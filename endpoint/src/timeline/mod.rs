@@ -64,7 +64,7 @@ impl<'a> Timeline<'a> {
                 let shaper = condition.shaper(direction).context("the direction has no token bucket")?;
                 return network.change_shaper(bottleneck(index, direction), &shaper);
             }
-            Change::Detach {} => network.change(&roaming::detach(index))?,
+            Change::Detach {} => network.change(&roaming::detach(index, self.job))?,
             _ => {}
         }
         network.change_netems(Namespace::Router(index), &condition.netems(index))?;

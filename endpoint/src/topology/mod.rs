@@ -21,7 +21,7 @@ mod sysctls;
 use std::net::Ipv4Addr;
 
 pub use self::step::{Route, Step};
-use self::sysctls::{fast_open, host_sysctls, shared_sysctls, sysctl, tcp_sysctls};
+use self::sysctls::{address_reconfiguration, fast_open, host_sysctls, shared_sysctls, sysctl, tcp_sysctls};
 use crate::job::{Direction, Heading, Job, Path, TransportKind};
 use crate::netlink::qdisc::Shaper;
 
@@ -98,6 +98,7 @@ pub fn steps(job: &Job) -> Vec<Step> {
         steps.extend(host_sysctls(job.transport.buffer_bytes));
         steps.extend(tcp_sysctls(&job.transport));
         steps.extend(fast_open(&job.transport));
+        steps.extend(address_reconfiguration(&job.transport));
         if job.transport.kind == TransportKind::Mptcp {
             steps.extend(mptcp_of_host(host, job));
         }
@@ -218,10 +219,11 @@ fn mptcp_of_host(host: Namespace, job: &Job) -> [Step; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
     let announces = host == Namespace::Server && !job.timeline.roams();
     let announced = if announces { others().map(server_address).collect() } else { Vec::new() };
+    let more = if job.timeline.roams() { roaming::SUBFLOWS } else { others().map(|_| 1).sum() };
     [
         // The kernel's default, but a native host's distribution may differ.
         sysctl("net/mptcp/enabled", "1"),
-        Step::Subflows { host, more: others().map(|_| 1).sum(), announced },
+        Step::Subflows { host, more, announced },
     ]
 }
 

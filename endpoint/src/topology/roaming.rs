@@ -18,11 +18,16 @@
 use std::net::Ipv4Addr;
 
 use super::{Route, Step, bottleneck, cables, client_address, client_device, network, numbered};
-use crate::job::{Heading, Job};
+use crate::job::{Heading, Job, TransportKind};
+use crate::netlink::mptcp::Endpoint;
 use crate::topology::Namespace;
 
 /// The client's routes of path 0 when it sends from its address there; other paths' follow.
 const FIRST_TABLE: u8 = 100;
+
+/// Subflows that a connection may have besides its first, `MPTCP_PM_ADDR_MAX` of the kernel: a server that has not been told
+/// that an address is gone keeps its subflow until time-outs tell it.
+pub const SUBFLOWS: u32 = 8;
 
 /// The network that the server's one address is in.
 fn server_network() -> Ipv4Addr {
@@ -61,17 +66,31 @@ pub fn route_to_server(path: u8) -> Option<Step> {
 pub fn attach(path: u8, job: &Job) -> Vec<Step> {
     let [near, _] = cables(path);
     let route = near.route_to(server_network()).with_window(job.transport.initial_window_packets);
-    vec![
+    let mut steps = vec![
         Step::Address(near.host, near.host_address()),
         near.host_neighbour(),
         Step::Route(Route { table: FIRST_TABLE + path, ..route }),
         Step::Route(route),
-    ]
+    ];
+    if job.transport.kind == TransportKind::Mptcp {
+        steps.push(Step::AddEndpoint(Namespace::Client, endpoint(path)));
+    }
+    steps
 }
 
 /// The client loses its address on a path, and with it the routes that go by it.
-pub fn detach(path: u8) -> Vec<Step> {
-    vec![Step::RemoveAddress(client_device(path), client_address(path))]
+pub fn detach(path: u8, job: &Job) -> Vec<Step> {
+    let mut steps = vec![Step::RemoveAddress(client_device(path), client_address(path))];
+    if job.transport.kind == TransportKind::Mptcp {
+        steps.push(Step::RemoveEndpoint(Namespace::Client, endpoint(path)));
+    }
+    steps
+}
+
+/// The client's address on a path, as MPTCP's path manager knows it. A number of 0 is the kernel's for a connection's
+/// first address.
+fn endpoint(path: u8) -> Endpoint {
+    Endpoint { id: path + 1, address: client_address(path) }
 }
 
 #[cfg(test)]
@@ -136,6 +155,19 @@ mod tests {
         assert_eq!(routes, [(101, gateway), (Route::MAIN, gateway)]);
         // The kernel forgot the neighbour when the device lost its last address.
         assert!(steps.iter().any(|step| matches!(step, Step::Neighbour { address, .. } if *address == gateway)));
-        assert_eq!(detach(1), [Step::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]);
+        assert_eq!(detach(1, &golden_job()), [Step::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]);
+    }
+    #[test]
+    fn mptcp_is_told_of_each_address_when_it_is_there_and_when_it_is_not() {
+        let mut job = golden_job();
+        job.transport.kind = TransportKind::Mptcp;
+        let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
+        assert_eq!(attach(1, &job).last(), Some(&Step::AddEndpoint(Namespace::Client, endpoint)));
+        assert_eq!(detach(1, &job).last(), Some(&Step::RemoveEndpoint(Namespace::Client, endpoint)));
+        let announced = super::super::steps(&job).into_iter().find_map(|step| match step {
+            Step::Subflows { host: Namespace::Server, more, announced } => Some((more, announced)),
+            _ => None,
+        });
+        assert_eq!(announced, Some((SUBFLOWS, vec![])));
     }
 }

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::{Device, Namespace};
 use crate::job::Direction;
+use crate::netlink::mptcp::Endpoint;
 use crate::netlink::qdisc::Shaper;
 
 /// One thing to be done. Steps are to be taken in order.
@@ -78,6 +79,10 @@ pub enum Step {
         /// The bucket, as it is at first.
         shaper: Shaper,
     },
+    /// Have the MPTCP connections of a host open a subflow from an address.
+    AddEndpoint(Namespace, Endpoint),
+    /// Have them close it.
+    RemoveEndpoint(Namespace, Endpoint),
     /// Impair what leaves by a device of the router.
     Netem {
         /// Which device.

@@ -1,7 +1,7 @@
 //! What the kernels of hosts and routers are told: sysctls, each of a network namespace. Pure.
 
 use super::Step;
-use crate::job::{Recovery, Resume, Transport, TransportKind};
+use crate::job::{Reconnect, Recovery, Resume, Transport, TransportKind};
 
 /// For hosts and routers.
 pub fn shared_sysctls() -> [Step; 3] {
@@ -30,6 +30,18 @@ pub fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
         // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
         Step::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
     ]
+}
+
+/// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
+/// unless told otherwise, and without it nothing is authenticated here. The client's sockets have the kernel tell the peer of
+/// addresses that come and go.
+pub fn address_reconfiguration(transport: &Transport) -> Vec<Step> {
+    if transport.kind != TransportKind::Sctp || transport.reconnect != Reconnect::Migrate {
+        return Vec::new();
+    }
+    ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable", "net/sctp/default_auto_asconf"]
+        .map(|key| sysctl(key, "1"))
+        .to_vec()
 }
 
 /// For hosts: Fast Open for clients (1) and servers (2).
@@ -107,6 +119,17 @@ mod tests {
             assert_eq!(names, expected);
         }
         assert_eq!(switched_off(|transport| transport.tcp = old), Vec::<&str>::new(), "QUIC has no use for them");
+    }
+
+    #[test]
+    fn addresses_are_reconfigured_where_sctp_migrates_and_nowhere_else() {
+        let mut transport = golden_job().transport;
+        assert_eq!(address_reconfiguration(&transport), []);
+        transport.kind = TransportKind::Sctp;
+        assert_eq!(address_reconfiguration(&transport), []);
+        transport.reconnect = Reconnect::Migrate;
+        let addip = sysctl("net/sctp/addip_enable", "1");
+        assert!(address_reconfiguration(&transport).contains(&addip));
     }
 
     #[test]
