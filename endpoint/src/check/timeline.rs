@@ -72,7 +72,10 @@ impl Problems {
         for (index, Event { at_ns, path, change }) in job.timeline.events.iter().enumerate() {
             let Some(known) = known_from_ns.get_mut(*path as usize) else { continue };
             match change {
-                Change::Attach {} => *known = Some(at_ns.saturating_add(least_ns)),
+                Change::Attach {} => {
+                    *known = Some(at_ns.saturating_add(least_ns));
+                    continue;
+                }
                 Change::Detach {} => *known = None,
                 _ => continue,
             }
