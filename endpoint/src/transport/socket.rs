@@ -148,9 +148,21 @@ impl Socket {
     /// # Errors
     /// As `poll(2)`.
     pub fn await_readable(&self) -> io::Result<()> {
+        self.poll(-1).map(drop)
+    }
+
+    /// Whether there is something to read or to accept, or the connection has ended.
+    ///
+    /// # Errors
+    /// As `poll(2)`.
+    pub fn is_readable(&self) -> io::Result<bool> {
+        self.poll(0).map(|ready| ready > 0)
+    }
+
+    fn poll(&self, timeout_ms: c_int) -> io::Result<usize> {
         let mut socket = libc::pollfd { fd: self.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one valid pollfd.
-        retry(|| size(unsafe { libc::poll(&mut socket, 1, -1) } as isize)).map(drop)
+        retry(|| size(unsafe { libc::poll(&mut socket, 1, timeout_ms) } as isize))
     }
 
     /// Accepts a connection, without waiting.
@@ -161,11 +173,9 @@ impl Socket {
     /// # Errors
     /// As `accept(2)`; `WouldBlock` when there is none.
     pub fn accept_now(&self) -> io::Result<Self> {
-        let mut listener = libc::pollfd { fd: self.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd; a time-out of 0 never waits.
-        match retry(|| size(unsafe { libc::poll(&mut listener, 1, 0) } as isize))? {
-            0 => Err(ErrorKind::WouldBlock.into()),
-            _ => self.0.accept().map(|(socket, _)| Self(socket)),
+        match self.is_readable()? {
+            false => Err(ErrorKind::WouldBlock.into()),
+            true => self.0.accept().map(|(socket, _)| Self(socket)),
         }
     }
 

@@ -29,6 +29,9 @@ use crate::sink::Sink;
 /// Early data a connection may bring: far more than requests.
 const EARLY_DATA_BYTES: u32 = 16 << 10;
 
+/// Content sent at once while the handshake goes on.
+const EARLY_BLOCK_BYTES: usize = 64 << 10;
+
 /// The client's side.
 pub struct Client {
     tcp: Tcp,
@@ -164,6 +167,15 @@ impl TlsStream {
         Ok(())
     }
 
+    /// Server: takes what there is of a handshake that goes on while early data is answered. Its end brings the client a
+    /// ticket, which one that moves before it has everything could not do without.
+    fn hear_handshake(&mut self) -> Result<()> {
+        while self.session.is_handshaking() && self.records.socket.is_readable().context("watching for a record")? {
+            self.receive_record().context("TLS handshake")?;
+        }
+        Ok(())
+    }
+
     /// Server: takes early data into the buffer; gives how much of it there was.
     fn receive_early(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
@@ -273,7 +285,9 @@ impl ByteStream for TlsStream {
         self.client_handshake()?;
         let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
         while content.remaining_bytes() > 0 {
-            self.session.writer().write_all(content.read(&mut block)?).context("sealing a block")?;
+            self.hear_handshake()?;
+            let room = if self.session.is_handshaking() { block.len().min(EARLY_BLOCK_BYTES) } else { block.len() };
+            self.session.writer().write_all(content.read(&mut block[..room])?).context("sealing a block")?;
             flush(&mut self.session, &mut self.records)?;
         }
         Ok(())
