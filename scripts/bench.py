@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import Status
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.plan import PlannedRun, plan_study
+from netwarp.run_directory import Status
 from netwarp.study import study_from_mapping
 
 

@@ -14,24 +14,24 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from netwarp import job, record
-from netwarp.conditions import LimitsSection
-from netwarp.diagnose import describe_type
 from netwarp.metrics import METRICS
-from netwarp.paths import PathSection
-from netwarp.questions import Claim, Figure
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
-from netwarp.timeline import (
+from netwarp.study.cells.conditions import LimitsSection
+from netwarp.study.questions import Claim, Figure
+from netwarp.study.sections.diagnose import describe_type
+from netwarp.study.sections.paths import PathSection
+from netwarp.study.sections.timeline import (
     HandoversSection,
     OutagesSection,
     RedrawSection,
     TimelineEntry,
     TraceSection,
 )
-from netwarp.transport import TransportSection
+from netwarp.study.sections.transport import TransportSection
+from netwarp.study.sections.workload import WorkloadSection
 from netwarp.units import format_duration, format_size
-from netwarp.workload import WorkloadSection
+from netwarp.wire import job, record
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstrings instead. -->"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netwarp.job import job_from_json
-from netwarp.record import (
+from netwarp.wire import (
     Action,
     Play,
     PlayEnd,
@@ -14,6 +13,7 @@ from netwarp.record import (
     Seek,
     Segment,
     Stall,
+    job_from_json,
     read_records,
 )
 

@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from netwarp.backends.base import Status
-from netwarp.job import Bulk, Job
 from netwarp.plan import plan_study
-from netwarp.record import (
+from netwarp.plan.treatment import equal_treatment
+from netwarp.results import RESULTS_FILE, Results, RunResult, write_results
+from netwarp.run_directory import RunDirectory, Status, write_json
+from netwarp.study import study_from_mapping
+from netwarp.wire import (
+    Bulk,
     Calibration,
     Connection,
     End,
+    Job,
     Probe,
     Record,
     Transfer,
     read_records,
     record_to_json,
 )
-from netwarp.results import RESULTS_FILE, Results, RunResult, write_results
-from netwarp.run_directory import RunDirectory, write_json
-from netwarp.study import study_from_mapping
-from netwarp.treatment import equal_treatment
 
 GOLDEN = Path(__file__).parent / "golden"
 TRANSPORTS = ("tcp", "tls", "sctp", "quic")

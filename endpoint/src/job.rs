@@ -1,6 +1,6 @@
 //! The job: what the planner hands the endpoint, as one JSON object.
 //!
-//! The Python half of this definition is `src/netwarp/job.py`; both read and write the golden files in
+//! The Python half of this definition is `src/netwarp/wire/job.py`; both read and write the golden files in
 //! `tests/golden/`. Everything is resolved here: no defaults, no units in strings, no randomness left to draw.
 
 use std::path::PathBuf;

@@ -8,7 +8,6 @@ for planned in netwarp.plan_study(study):
     print(planned.run, dict(planned.cell.levels))
 """
 
-from netwarp.compare import study_from_compare
 from netwarp.errors import (
     BackendError,
     InputError,
@@ -18,12 +17,12 @@ from netwarp.errors import (
     RunDirectoryError,
     StudyError,
 )
-from netwarp.job import Job
 from netwarp.metrics import METRICS, Metric, metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.record import Record, read_records
+from netwarp.plan.treatment import equal_treatment
 from netwarp.study import Study, load_study, study_from_mapping
-from netwarp.treatment import equal_treatment
+from netwarp.study.compare import study_from_compare
+from netwarp.wire import Job, Record, read_records
 
 __version__ = "0.1.0"
 

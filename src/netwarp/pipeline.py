@@ -13,21 +13,20 @@ from typing import Any
 
 from rich.console import Console
 
-from netwarp.backends.base import RECORDS_FILE, Backend
+from netwarp.answer.summary import summarise
+from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, RunDirectoryError
-from netwarp.job import job_from_json
+from netwarp.machine.speed import stored_speed
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.progress import ProgressBar
-from netwarp.provenance import provenance
-from netwarp.record import read_records
 from netwarp.report import write_report
 from netwarp.results import RESULTS_FILE, Results, from_plan, write_results
 from netwarp.run import execute
-from netwarp.run_directory import RunDirectory, write_json
-from netwarp.speed import stored_speed
+from netwarp.run.progress import ProgressBar
+from netwarp.run.provenance import provenance
+from netwarp.run_directory import RECORDS_FILE, RunDirectory, write_json
 from netwarp.study import Study
-from netwarp.summary import summarise
+from netwarp.wire import job_from_json, read_records
 
 SUMMARY_FILE = "summary.json"
 DEFAULT_PARENT = Path("netwarp-out")

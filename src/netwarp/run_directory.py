@@ -12,15 +12,40 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from netwarp.backends.base import JOB_FILE, Clock, Status
 from netwarp.errors import RunDirectoryError
 
+JOB_FILE = "job.json"
+RECORDS_FILE = "records.jsonl"
+CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
 # A run under way lives under a hidden name; a directory with its proper name is finished.
 PARTIAL_SUFFIX = ".partial"
+
+Outcome = Literal["ok", "failed"]
+Clock = Literal["virtual", "real"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run went on the host.
+
+    This is what differs from one execution to the next; what must not differ is in the records.
+    """
+
+    outcome: Outcome
+    reason: str | None
+    wall_s: float
+    cpu_s: float
+    peak_rss_bytes: int
+    virtual_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields by name, for ``status.json``."""
+        return asdict(self)
 
 
 class RunDirectory:

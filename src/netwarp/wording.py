@@ -10,15 +10,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netwarp.comparison import Verdict
+from netwarp.estimate.comparison import Verdict
 from netwarp.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netwarp.comparison import Comparison
+    from netwarp.estimate.comparison import Comparison
+    from netwarp.estimate.stats import Estimate
     from netwarp.metrics import Unit
-    from netwarp.stats import Estimate
 
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import JOB_FILE, RECORDS_FILE, Status
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.record import Calibration, Connection, Record, read_records
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE, Status
 from netwarp.study import study_from_mapping
+from netwarp.wire import Calibration, Connection, Record, read_records
 
 ALL = ("tcp", "tls", "sctp", "quic")
 

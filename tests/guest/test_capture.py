@@ -9,8 +9,8 @@ import pytest
 
 from guest.lab import ALL, Measured, race
 from guest.tshark import CAPTURE_FILE, INTERFACES, fields
-from netwarp.backends.base import RECORDS_FILE
 from netwarp.backends.virtual import EPOCH_NS
+from netwarp.run_directory import RECORDS_FILE
 
 LOSSY = {"rtt": "40ms", "loss_down": "3%", "loss_up": "2%", "rate": "20mbit"}
 # Where each direction is seen before and after its impairment.

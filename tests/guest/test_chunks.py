@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from guest.lab import ALL, Measured, race
-from netwarp.record import Connection, Side, Transfer
+from netwarp.wire import Connection, Side, Transfer
 
 RTT_S = 0.1
 LINE: dict[str, Any] = {"rtt": "100ms", "rate": "50mbit"}

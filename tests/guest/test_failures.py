@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.backends.base import CONSOLE_FILE, JOB_FILE, Status
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
 from netwarp.plan import PlannedRun, plan_study
+from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, Status
 from netwarp.study import study_from_mapping
 
 IMPATIENT = Bounds(stall_cpu_s=2.0, stall_wall_s=20.0)

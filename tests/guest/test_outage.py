@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from guest.lab import ALL, Measured, carry_out, race
-from netwarp.backends.base import RECORDS_FILE
 from netwarp.plan import plan_study
-from netwarp.record import Happening, Transfer
+from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
+from netwarp.wire import Happening, Transfer
 
 # 5 MB at 10 Mbit/s take 4 s: both events fall into the transfer.
 OUTAGE_S, RESTORE_S = 1.5, 6.5

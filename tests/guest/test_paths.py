@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from guest.lab import Measured, race
-from netwarp.backends.base import RECORDS_FILE
-from netwarp.record import Calibration, Happening, Probe, Transfer
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.wire import Calibration, Happening, Probe, Transfer
 
 PATH: dict[str, Any] = {"rtt": "50ms", "rate": "20mbit", "queue": "4bdp"}
 SIZE_BYTES = 10_000_000

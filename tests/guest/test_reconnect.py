@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from guest.lab import ALL, Measured, carry_out
-from netwarp.backends.base import RECORDS_FILE
 from netwarp.plan import plan_study
-from netwarp.record import Connection, Goodput, Handover, Transfer
+from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
+from netwarp.wire import Connection, Goodput, Handover, Transfer
 
 RTT_S = 0.1
 SIZE_BYTES = 2_000_000

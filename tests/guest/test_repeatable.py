@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from guest.lab import carry_out
-from netwarp.backends.base import JOB_FILE, RECORDS_FILE
+from netwarp.backends.guest_files import find_endpoint, find_kernel
 from netwarp.backends.virtual import guest_command, guest_environment
-from netwarp.guest_files import find_endpoint, find_kernel
 from netwarp.plan import PlannedRun, plan_study
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE
 from netwarp.study import study_from_mapping
 
 STUDY: dict[str, Any] = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from guest.lab import Measured, race
-from netwarp.backends.base import RECORDS_FILE
-from netwarp.record import Connection, Transfer
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.wire import Connection, Transfer
 
 RTT_S = 0.1
 LINE: dict[str, Any] = {"rtt": "100ms", "rate": "50mbit"}

@@ -10,8 +10,8 @@ import pytest
 
 from guest.lab import Measured, carry_out
 from netwarp.plan import plan_study
-from netwarp.record import Connection, Goodput, Play, PlayEnd, Player, Seek, Segment, Stall
 from netwarp.study import study_from_mapping
+from netwarp.wire import Connection, Goodput, Play, PlayEnd, Player, Seek, Segment, Stall
 
 ActionT = TypeVar("ActionT", Play, Stall, Seek, PlayEnd)
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from netwarp.backends.base import JOB_FILE, RECORDS_FILE
+from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.native import Abilities, NativeBackend, ask_abilities
-from netwarp.guest_files import find_endpoint
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.record import Calibration, Record, Start, Transfer, Usage, read_records
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE
 from netwarp.study import study_from_mapping
+from netwarp.wire import Calibration, Record, Start, Transfer, Usage, read_records
 
 SIZE_BYTES = 5_000_000
 TRANSPORTS = ("tcp", "tls", "quic")

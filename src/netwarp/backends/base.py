@@ -3,37 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from netwarp.job import Job
-
-JOB_FILE = "job.json"
-RECORDS_FILE = "records.jsonl"
-CONSOLE_FILE = "console.log"
-
-Outcome = Literal["ok", "failed"]
-Clock = Literal["virtual", "real"]
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a run went on the host.
-
-    This is what differs from one execution to the next; what must not differ is in the records.
-    """
-
-    outcome: Outcome
-    reason: str | None
-    wall_s: float
-    cpu_s: float
-    peak_rss_bytes: int
-    virtual_s: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Fields by name, for ``status.json``."""
-        return asdict(self)
+from netwarp.run_directory import Clock, Status
+from netwarp.wire import Job
 
 
 class Backend(Protocol):

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import CONSOLE_FILE, Clock, Status
+from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.outcome import status_of
 from netwarp.backends.watch import Bounds, kill_group, watch
 from netwarp.errors import BackendError
-from netwarp.guest_files import endpoint_version, find_endpoint
-from netwarp.job import Direction, Job, TransportKind
+from netwarp.run_directory import CONSOLE_FILE, Clock, Status
+from netwarp.wire import Direction, Job, TransportKind
 
 KERNEL_TCP: frozenset[TransportKind] = frozenset({"tcp", "tls", "mptcp"})
 ABILITIES_TIMEOUT_S = 30.0

@@ -8,8 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import CONSOLE_FILE, RECORDS_FILE, Status
 from netwarp.backends.watch import Ending
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import JOB_FILE, Clock, Status
 from netwarp.errors import BackendError
-from netwarp.job import Job, job_sha256
-from netwarp.run_directory import RunDirectory
+from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, Status
+from netwarp.wire import Job, job_sha256
 
 
 class ReplayBackend:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netwarp.backends.base import CONSOLE_FILE, Clock, Status
+from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.outcome import status_of
 from netwarp.backends.watch import Bounds, kill_group, watch
 from netwarp.errors import BackendError
-from netwarp.guest_files import endpoint_version, find_endpoint, find_kernel
-from netwarp.job import Job
+from netwarp.run_directory import CONSOLE_FILE, Clock, Status
+from netwarp.wire import Job
 
 # TLS certificates need a date; the run must not depend on today's. 2026-01-01T00:00:00Z.
 EPOCH_NS = 1_767_225_600_000_000_000

@@ -19,9 +19,9 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Print the table of a run directory again."""
+    from netwarp.answer.summary import summarise
+    from netwarp.answer.table import print_results
     from netwarp.pipeline import collect
-    from netwarp.summary import summarise
-    from netwarp.table import print_results
 
     paths = RunDirectory(directory)
     results = collect(paths)
@@ -54,7 +54,7 @@ def timeline(
     ] = None,
 ) -> None:  # fmt: skip
     """Draw what happened in one run over time: delay, goodput, what the player did."""
-    from netwarp.run_picture import draw_run
+    from netwarp.report.run_picture import draw_run
 
     typer.echo(draw_run(RunDirectory(directory), run, out))
 
@@ -66,6 +66,6 @@ def export(
     ] = "csv",
 ) -> None:
     """Write a run directory's results to standard output in another format."""
-    from netwarp.export import export_results
+    from netwarp.answer.export import export_results
 
     sys.stdout.write(export_results(directory, format_))

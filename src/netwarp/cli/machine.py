@@ -10,11 +10,11 @@ from typing import Annotated, Optional
 import typer
 from rich.console import Console
 
+from netwarp.backends.guest_files import REPOSITORY, find_kernel
 from netwarp.backends.native import NativeBackend
 from netwarp.cli import options
 from netwarp.cli.output import console, escaped, print_json
-from netwarp.doctor import examine
-from netwarp.guest_files import REPOSITORY, find_kernel
+from netwarp.machine.doctor import examine
 
 kernel_app = typer.Typer(
     help="The guest kernel: build it, or say what is built.", no_args_is_help=True
@@ -79,7 +79,7 @@ def kernel_build(
 
 def show_speed(as_json: bool) -> None:
     """Measure the native speed of every transport and print it."""
-    from netwarp.speed import measure_speed
+    from netwarp.machine.speed import measure_speed
 
     with console().status("measuring") as status:
         speed = measure_speed(

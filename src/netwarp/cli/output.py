@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def tell(finished: Finished, as_json: bool) -> None:
     """Print what came of a study; exit status 1 when a run failed."""
-    from netwarp.table import print_results
+    from netwarp.answer.table import print_results
 
     if as_json:
         print_json(finished.summary)

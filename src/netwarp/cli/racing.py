@@ -9,7 +9,7 @@ import typer
 from netwarp.cli import options
 from netwarp.cli.options import levels, path_option
 from netwarp.cli.running import carry_out_study
-from netwarp.compare import study_from_compare
+from netwarp.study.compare import study_from_compare
 
 
 def compare(

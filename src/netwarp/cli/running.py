@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.console import Console
 
+from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.cli import options
 from netwarp.cli.output import console, print_json, tell
-from netwarp.guest_files import find_kernel
 from netwarp.study import Study, load_study
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def reproduce(
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds."""
     from netwarp.pipeline import carry_out
-    from netwarp.reproduce import SCORECARD_HTML, reproduce_document, to_json
-    from netwarp.scorecard import print_scorecard
     from netwarp.sources import load_sources
+    from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json
+    from netwarp.sources.scorecard import print_scorecard
 
     sources = load_sources(source)
     done = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netwarp.job import Stream
 from netwarp.metrics.bulk import bulk_metrics
 from netwarp.metrics.path import path_metrics
 from netwarp.metrics.registry import METRICS, Metric, Unit
@@ -12,12 +11,12 @@ from netwarp.metrics.roaming import roaming_metrics
 from netwarp.metrics.stacks import cpu_metrics, stack_metrics
 from netwarp.metrics.stream import stream_metrics
 from netwarp.metrics.verdict import failure_from_records
+from netwarp.wire import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.job import Job
-    from netwarp.record import Record
+    from netwarp.wire import Job, Record
 
 __all__ = ["METRICS", "Metric", "Unit", "failure_from_records", "metrics_from_records"]
 

@@ -10,8 +10,7 @@ from netwarp.units import NS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.job import Job
-    from netwarp.record import Record
+    from netwarp.wire import Job, Record
 
 
 def bulk_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from netwarp.metrics.select import of_kind, span_ns
 from netwarp.metrics.stacks import total
-from netwarp.record import Calibration, Probe
 from netwarp.units import NS_PER_S
+from netwarp.wire import Calibration, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.job import Heading, Job
-    from netwarp.record import Record
+    from netwarp.wire import Heading, Job, Record
 
 
 def path_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from netwarp.job import Heading
-    from netwarp.record import Side
+    from netwarp.wire import Heading, Side
 
 Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index"]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.metrics.select import connections, of_kind
-from netwarp.record import Handover
 from netwarp.units import NS_PER_S
+from netwarp.wire import Handover
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.job import Job
-    from netwarp.record import Record
+    from netwarp.wire import Job, Record
 
 
 def roaming_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:

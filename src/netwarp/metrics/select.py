@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from netwarp.job import Bulk, Job
-from netwarp.record import Connection, PlayEnd, Player, Record, Segment, Side, Transfer
+from netwarp.wire import Bulk, Connection, Job, PlayEnd, Player, Record, Segment, Side, Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.metrics.select import connections, content_bytes, of_kind, of_last_transfer, sender
-from netwarp.record import Usage
 from netwarp.units import NS_PER_S
+from netwarp.wire import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from netwarp.job import Job
-    from netwarp.record import Record, Stats
+    from netwarp.wire import Job, Record, Stats
 
 
 def stack_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:

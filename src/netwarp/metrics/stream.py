@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from netwarp.job import Stream
+from netwarp.metrics.playback import Piece, Span, pieces, spans
 from netwarp.metrics.select import content_bytes, of_kind, ready_ns, span_ns
-from netwarp.playback import Piece, Span, pieces, spans
-from netwarp.record import Player, Segment, Switch
 from netwarp.units import NS_PER_S
+from netwarp.wire import Player, Segment, Stream, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.job import Job
-    from netwarp.record import Record
+    from netwarp.wire import Job, Record
 
 PERCENTILES = (50, 95, 99)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netwarp.job import Bulk
 from netwarp.metrics.select import connections, of_kind, receiver
-from netwarp.record import End, Failure, PlayEnd, Player, Segment, Transfer
+from netwarp.wire import Bulk, End, Failure, PlayEnd, Player, Segment, Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.job import Job, Stream
-    from netwarp.record import Record
+    from netwarp.wire import Job, Record, Stream
 
 
 def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from netwarp.figures import draw_all, write_charts
 from netwarp.report.page import render
+from netwarp.results.rundata import load
 from netwarp.run_directory import write_text
-from netwarp.rundata import load
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from netwarp.job import Delay, GemodelLoss, Outage, RandomLoss, Rate
-from netwarp.levels import cell_text
-from netwarp.stats import binomial_interval
+from netwarp.estimate.levels import cell_text
+from netwarp.estimate.stats import binomial_interval
+from netwarp.wire import Delay, GemodelLoss, Outage, RandomLoss, Rate
 from netwarp.wording import count, number, percent
 
 if TYPE_CHECKING:
-    from netwarp.job import Heading, Job, Loss
     from netwarp.results import CellResult
-    from netwarp.rundata import RunData
+    from netwarp.results.rundata import RunData
+    from netwarp.wire import Heading, Job, Loss
 
 ETHERNET_HEADER_BYTES = 14
 Mark = Literal["good", "check", "bad", "none"]

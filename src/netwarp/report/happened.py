@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netwarp.levels import cell_text
-from netwarp.race import main_metric
-from netwarp.timeline_figure import run_chart
+from netwarp.estimate.levels import cell_text
+from netwarp.figures.over_time.figure import run_chart
+from netwarp.results.race import main_metric
 from netwarp.wording import quantity
 
 if TYPE_CHECKING:
-    from netwarp.charts import Chart
+    from netwarp.figures.charts import Chart
     from netwarp.results import CellResult, Results, RunResult
-    from netwarp.rundata import RunData
+    from netwarp.results.rundata import RunData
 
 MOST_RUNS = 24
 """A page with more would take long to load."""

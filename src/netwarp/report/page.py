@@ -15,12 +15,12 @@ import vl_convert
 from markupsafe import Markup
 
 from netwarp import __version__
-from netwarp.chart_style import dark_overlay
 from netwarp.claims import evaluate_claims
-from netwarp.levels import condition_text, level_text, sentence_case, transport_text
-from netwarp.race import Entry, Race, race
+from netwarp.estimate.levels import condition_text, level_text, sentence_case, transport_text
+from netwarp.figures.style import dark_overlay
 from netwarp.report import trust
 from netwarp.report.happened import happened
+from netwarp.results.race import Entry, Race, race
 from netwarp.wording import (
     Quantity,
     effect_text,
@@ -37,12 +37,12 @@ from netwarp.wording import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.backends.base import Clock
-    from netwarp.charts import Chart
-    from netwarp.comparison import Comparison
+    from netwarp.estimate.comparison import Comparison
+    from netwarp.figures.charts import Chart
     from netwarp.report.happened import Happened
     from netwarp.results import CellResult, Results
-    from netwarp.rundata import RunData
+    from netwarp.results.rundata import RunData
+    from netwarp.run_directory import Clock
 
 COLUMNS = (
     "startup_delay_s",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from netwarp.comparison import Comparison, Verdict
-from netwarp.levels import cell_text, level_text
-from netwarp.record import Connection
+from netwarp.estimate.comparison import Comparison, Verdict
+from netwarp.estimate.levels import cell_text, level_text
+from netwarp.estimate.stats import replicates_needed
 from netwarp.report.calibration import calibration
-from netwarp.stats import replicates_needed
+from netwarp.wire import Connection
 from netwarp.wording import count, number, p_text, percent
 
 if TYPE_CHECKING:
-    from netwarp.race import Race
-    from netwarp.rundata import RunData
+    from netwarp.results.race import Race
+    from netwarp.results.rundata import RunData
 
 HINT_RATIO = 1.05
 

@@ -1,0 +1,99 @@
+"""Finds what the guest is made of: the kernel, its getrandom shim and the endpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from netwarp.errors import BackendError
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+BUILD_KERNEL = "netwarp kernel build"
+BUILD_ENDPOINT = "scripts/setup.sh rust"
+
+
+@dataclass(frozen=True)
+class GuestKernel:
+    """A built guest kernel, as ``guest/build.sh`` leaves it in the cache."""
+
+    directory: Path
+    info: Mapping[str, Any]
+
+    @property
+    def linux(self) -> Path:
+        """The kernel: an ordinary program."""
+        return self.directory / "linux"
+
+    @property
+    def shim(self) -> Path:
+        """The library that answers the kernel's getrandom() from the run's seed."""
+        return self.directory / "getrandom_shim.so"
+
+    @property
+    def has_seccomp(self) -> bool:
+        """Whether guest programs can run under seccomp instead of ptrace (Linux 6.16 and later)."""
+        return bool(self.info["seccomp"])
+
+
+def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:
+    """Locate the guest kernel: ``$NETWARP_KERNEL`` (a directory), else the newest one built here.
+
+    Raises:
+        BackendError: there is none; says how to build it.
+    """
+    directory = Path(environ["NETWARP_KERNEL"]) if environ.get("NETWARP_KERNEL") else None
+    if directory is None:
+        directory = cache_directory(environ) / "kernel" / "current"
+    try:
+        info = json.loads((directory / "kernel.json").read_text())
+    except (OSError, ValueError) as error:
+        raise BackendError(
+            f"no guest kernel in {directory} ({error}): run `{BUILD_KERNEL}`"
+        ) from None
+    kernel = GuestKernel(directory.resolve(), info)
+    for part in (kernel.linux, kernel.shim):
+        if not os.access(part, os.R_OK):
+            raise BackendError(
+                f"the guest kernel in {directory} lacks {part.name}: run `{BUILD_KERNEL}`"
+            )
+    return kernel
+
+
+def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
+    """Locate ``netwarp-endpoint``: ``$NETWARP_ENDPOINT``, else the one set up beside this Python.
+
+    Raises:
+        BackendError: there is none; says how to build it.
+    """
+    named = environ.get("NETWARP_ENDPOINT")
+    path = Path(named) if named else Path(sys.prefix) / "libexec" / "netwarp-endpoint"
+    if not os.access(path, os.X_OK):
+        raise BackendError(f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in the checkout")
+    return path.resolve()
+
+
+def endpoint_version(path: Path) -> dict[str, Any]:
+    """Ask the endpoint for its version; with the hash of the program itself."""
+    answer = subprocess.run(
+        [path, "version", "--json"], capture_output=True, text=True, check=False, timeout=10
+    )
+    if answer.returncode != 0:
+        raise BackendError(
+            f"`{path} version --json` failed ({answer.stderr.strip() or answer.returncode}):"
+            f" rebuild it with `{BUILD_ENDPOINT}`"
+        )
+    version: dict[str, Any] = json.loads(answer.stdout)
+    return version | {"sha256": sha256(path.read_bytes()).hexdigest()}
+
+
+def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where netwarp keeps what is built once for all checkouts (XDG base directories)."""
+    base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
+    return Path(base) / "netwarp"

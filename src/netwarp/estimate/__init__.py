@@ -1,0 +1,1 @@
+"""Samples → estimates with intervals, and how two of them differ."""

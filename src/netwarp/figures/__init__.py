@@ -1,0 +1,10 @@
+"""Estimates → charts."""
+
+from netwarp.figures.figures import default_figures, draw, draw_all, write_charts
+
+__all__ = [
+    "default_figures",
+    "draw",
+    "draw_all",
+    "write_charts",
+]

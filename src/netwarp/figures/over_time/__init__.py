@@ -1,0 +1,1 @@
+"""One run over time: job and records → lines, bands and marks → one chart of several panels."""

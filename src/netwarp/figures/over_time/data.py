@@ -1,0 +1,193 @@
+"""What happened in one run, as lines, bands and marks over time. Pure: job and records in.
+
+Times are seconds since the run's epoch. Lines are thinned to what a chart can show, and no spike is
+lost in that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from netwarp.figures.over_time.lines import MOST_POINTS, Band, Line, Mark, rebinned, thinned
+from netwarp.figures.over_time.paths import (
+    attached_stretches,
+    outages,
+    path_lines,
+    rate_mbit_s,
+    rtt_ms,
+)
+from netwarp.metrics.playback import buffer_levels, pieces, spans
+from netwarp.units import NS_PER_S
+from netwarp.wire import (
+    Attach,
+    Connection,
+    End,
+    Goodput,
+    Happening,
+    PlayEnd,
+    Player,
+    Segment,
+    Stream,
+    Transfer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from netwarp.figures.over_time.lines import Point
+    from netwarp.wire import Job, Record
+
+MOST_GOODPUT_STEPS = 300
+"""Two pixels each: narrower ones show single bursts, and hide the rate behind them."""
+WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
+"""What a player does when it does not play, as the chart says it."""
+
+
+@dataclass(frozen=True)
+class RunTimeline:
+    """A run over time; lists are empty where it has nothing of the kind."""
+
+    end_s: float
+    rtt_ms: list[Line] = field(default_factory=list)
+    """Step lines: round-trip time set for each path the client is on, without queueing."""
+    rate_mbit_s: list[Line] = field(default_factory=list)
+    """Step lines: bottleneck rate in the content's direction; none where it is unlimited."""
+    goodput_mbit_s: Line | None = None
+    """Step line."""
+    buffer_s: Line | None = None
+    """Play time at hand."""
+    playback: list[Band] = field(default_factory=list)
+    """The player, without a gap: a quality's name, or one of `WAITS`."""
+    outages: list[Band] = field(default_factory=list)
+    """A path lost everything, or the client was on none."""
+    handovers: list[Mark] = field(default_factory=list)
+    """The client came to another path."""
+    reconnections: list[Mark] = field(default_factory=list)
+    """A connection dialled anew was ready."""
+    seeks: list[Mark] = field(default_factory=list)
+    """The viewer moved."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was recorded over time."""
+        return self.goodput_mbit_s is None and not self.playback
+
+
+def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
+    """Arrange what a run wrote down by time; a failed run is shown as far as it went."""
+    end_ns = _end_ns(records)
+    happenings = [each for each in records if isinstance(each, Happening) and each.at_ns < end_ns]
+    goodput = next((each for each in records if isinstance(each, Goodput)), None)
+    attached = [attached_stretches(job, happenings, path, end_ns) for path in _shown_paths(job)]
+    found = RunTimeline(
+        end_s=end_ns / NS_PER_S,
+        rtt_ms=path_lines(happenings, attached, lambda path: rtt_ms(job, path)),
+        rate_mbit_s=path_lines(happenings, attached, lambda path: rate_mbit_s(job, path)),
+        goodput_mbit_s=None if goodput is None else Line(_goodput_points(goodput, end_ns)),
+        outages=outages(happenings, attached, end_ns),
+        handovers=[
+            Mark(each.at_ns / NS_PER_S, f"path {each.event.path + 1}")
+            for each in happenings
+            if isinstance(each.event.change, Attach)
+        ],
+        reconnections=_reconnections(records),
+    )
+    if isinstance(job.workload, Stream):
+        return _with_player(found, job.workload, records)
+    return found
+
+
+def _end_ns(records: Sequence[Record]) -> int:
+    """Find where the chart ends: with the workload, or where a run that failed broke off."""
+    ends = [each.last_byte_ns for each in records if isinstance(each, Transfer)]
+    ends += [
+        each.at_ns
+        for each in records
+        if isinstance(each, Player) and isinstance(each.action, PlayEnd)
+    ]
+    broken_off = [each.virtual_ns for each in records if isinstance(each, End)]
+    return max(ends or broken_off, default=1)
+
+
+def _shown_paths(job: Job) -> range:
+    """Give the paths that the transport can use."""
+    several = job.timeline.roams or job.transport.kind == "mptcp" or job.transport.sctp.multihomed
+    return range(len(job.paths) if several else 1)
+
+
+def _goodput_points(goodput: Goodput, end_ns: int) -> list[Point]:
+    sums, width = rebinned(goodput.bytes, MOST_GOODPUT_STEPS)
+    step_s = width * goodput.step_ns / NS_PER_S
+    points = [(i * step_s, 8 * bytes_ / step_s / 1e6) for i, bytes_ in enumerate(sums)]
+    last_s = max(end_ns / NS_PER_S, len(points) * step_s)
+    # After the last arrival there is nothing, up to the end.
+    quiet = [(len(points) * step_s, 0.0)] if last_s > len(points) * step_s else []
+    return [*points, *quiet, (last_s, 0.0)]
+
+
+def _reconnections(records: Iterable[Record]) -> list[Mark]:
+    """Find connections that took the place of one that was given up."""
+    clients = [each for each in records if isinstance(each, Connection) and each.side == "client"]
+    clients.sort(key=lambda connection: connection.start_ns)
+    # As many as were not given up stood at once; the last may have been given up for nothing more.
+    late = clients[max(1, sum(not each.abandoned for each in clients)) :]
+    return [
+        Mark(
+            each.connected_ns / NS_PER_S,
+            f"ready {(each.connected_ns - each.start_ns) / 1e6:.4g} ms after it was dialled",
+        )
+        for each in late
+    ]
+
+
+def _with_player(timeline: RunTimeline, workload: Stream, records: Sequence[Record]) -> RunTimeline:
+    clients = [each for each in records if isinstance(each, Connection) and each.side == "client"]
+    start_ns = min((each.start_ns for each in clients), default=0)
+    segments = [each for each in records if isinstance(each, Segment)]
+    session = spans(records, start_ns)
+    bands = [
+        Band(span.start_ns / NS_PER_S, span.end_ns / NS_PER_S, WAITS[span.state])
+        for span in session
+        if span.state != "playing"
+    ]
+    bands += [
+        Band(
+            piece.start_ns / NS_PER_S,
+            piece.end_ns / NS_PER_S,
+            workload.qualities[piece.segment.quality].name,
+        )
+        for piece in pieces(session, segments, workload)
+    ]
+    levels = buffer_levels(records, workload)
+    points = [(at_ns / NS_PER_S, level_ns / NS_PER_S) for at_ns, level_ns in levels]
+    return replace(
+        timeline,
+        buffer_s=Line(thinned(points, MOST_POINTS)),
+        playback=_merged(sorted(bands, key=lambda band: band.start_s), timeline.end_s),
+        seeks=[
+            Mark(span.start_ns / NS_PER_S, f"to segment {span.segment}")
+            for span in session
+            if span.state == "seeking"
+        ],
+    )
+
+
+def _merged(bands: Sequence[Band], end_s: float) -> list[Band]:
+    """Join neighbours of one kind; of more than a chart can show, take what it is at its pixels."""
+    if len(bands) > MOST_POINTS:
+        step_s = end_s / MOST_POINTS
+        moments = ((i * step_s, (i + 1) * step_s) for i in range(MOST_POINTS))
+        bands = [
+            Band(since_s, until_s, there[-1].label)
+            for since_s, until_s in moments
+            if (there := [b for b in bands if b.start_s <= (since_s + until_s) / 2 < b.end_s])
+        ]
+    joined: list[Band] = []
+    for band in bands:
+        before = joined[-1] if joined else None
+        if before and before.label == band.label and band.start_s - before.end_s < 1e-9:
+            joined[-1] = Band(before.start_s, band.end_s, band.label)
+        else:
+            joined.append(band)
+    return joined

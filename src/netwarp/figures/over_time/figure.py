@@ -1,0 +1,142 @@
+"""Runs over time as figures: which runs, in which colours, with which words."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Protocol
+
+from netwarp.estimate.levels import cell_text, condition_text, level_text, sentence_case
+from netwarp.figures.charts import Chart, titled
+from netwarp.figures.over_time.chart import Seen, timeline_chart
+from netwarp.figures.over_time.data import run_timeline
+from netwarp.figures.style import TRANSPORT_STYLES, series_styles
+from netwarp.wire import Stream
+from netwarp.wording import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.figures.over_time.data import RunTimeline
+    from netwarp.results import CellResult, Results, RunResult
+    from netwarp.study.questions import Figure
+    from netwarp.wire import Job, Record
+
+SUBTITLE_LETTERS = 112
+"""As many as fit over the chart in a line."""
+
+
+class Kept(Protocol):
+    """Where jobs and records of runs are kept."""
+
+    def job(self, run: str) -> Job | None:
+        """Give what a run was asked; None when it was not kept."""
+
+    def records(self, run: str) -> list[Record]:
+        """Give what a run wrote down; nothing when it was not kept."""
+
+
+def run_chart(run: RunResult, kept: Kept, *, title: str | None = None) -> Chart | None:
+    """Draw one run over time; None when it recorded nothing over time."""
+    job = kept.job(run.run)
+    seen = _seen(run, kept, "", "")
+    if job is None or seen is None:
+        return None
+    style = TRANSPORT_STYLES[job.transport.kind]
+    shown = Seen("", style.colour, seen.timeline)
+    condition = sentence_case(cell_text(run.factors, ", "))
+    return _chart(run.run, title or condition, f"Run {run.run}", [shown], _qualities(job))
+
+
+def timeline_figure(figure: Figure, results: Results, kept: Kept, name: str) -> Chart | None:
+    """Draw the figure of a study; None when none of its runs recorded anything over time."""
+    labels = list(results.factors.get(figure.series, ())) if figure.series else [""]
+    styles = series_styles(figure.series, labels)
+    found: list[Seen] = []
+    runs: list[RunResult] = []
+    for label, style in zip(labels, styles, strict=True):
+        wanted = dict(figure.where) | ({figure.series: label} if figure.series else {})
+        run = _replicate(results.select(wanted), figure.replicate or 0)
+        text = level_text(figure.series, label) if figure.series else ""
+        seen = _seen(run, kept, text, style.colour) if run else None
+        if run is not None and seen is not None:
+            found.append(seen)
+            runs.append(run)
+    if not found:
+        return None
+    job = kept.job(runs[0].run)
+    if len(found) == 1 and job is not None and figure.series is None:
+        found = [Seen("", TRANSPORT_STYLES[job.transport.kind].colour, found[0].timeline)]
+    shared = condition_text(figure.where)
+    which = ", ".join(run.run for run in runs)
+    names = sentence_case(f"{shared}: runs {which}" if shared else f"runs {which}")
+    title = figure.title or "What happened in a run"
+    return _chart(name, title, names, found, _qualities(job))
+
+
+def _replicate(cells: Sequence[CellResult], replicate: int) -> RunResult | None:
+    return next((run for cell in cells for run in cell.runs if run.replicate == replicate), None)
+
+
+def _seen(run: RunResult, kept: Kept, name: str, colour: str) -> Seen | None:
+    job, records = kept.job(run.run), kept.records(run.run)
+    if job is None or not records:
+        return None
+    timeline = run_timeline(job, records)
+    failed = " (failed)" if run.outcome == "failed" and name else ""
+    return None if timeline.is_empty else Seen(f"{name}{failed}", colour, timeline)
+
+
+def _qualities(job: Job | None) -> list[str]:
+    if job is None or not isinstance(job.workload, Stream):
+        return []
+    return [quality.name for quality in job.workload.qualities]
+
+
+def _chart(
+    name: str, title: str, names: str, runs: Sequence[Seen], qualities: Sequence[str]
+) -> Chart:
+    key = _key([run.timeline for run in runs])
+    subtitle = [line for text in (f"{names}.", key) for line in wrap(text, SUBTITLE_LETTERS)]
+    alt = f"Panels over time: {title}. {names}. {key} {_told(runs)}"
+    picture = titled(timeline_chart(runs, qualities, interactive=False), title, subtitle, alt)
+    spec = titled(timeline_chart(runs, qualities, interactive=True), title, subtitle, alt)
+    return Chart(name, title, alt.strip(), spec, picture)
+
+
+def _key(timelines: Sequence[RunTimeline]) -> str:
+    """Explain the marks that are there."""
+    parts = []
+    if any(each.handovers for each in timelines):
+        parts.append("dashed: the client comes to another path")
+    if any(each.reconnections for each in timelines):
+        parts.append("diamonds: a new connection is ready")
+    if any(each.outages for each in timelines):
+        parts.append("grey: nothing gets through")
+    if any(each.seeks for each in timelines):
+        parts.append("triangles: the viewer seeks")
+    return sentence_case("; ".join(parts)) + "." if parts else ""
+
+
+def _told(runs: Sequence[Seen]) -> str:
+    """Say in words what is to be seen, for readers who do not see it."""
+    return " ".join(_story(run) for run in runs)
+
+
+def _story(run: Seen) -> str:
+    seen = run.timeline
+    parts = [f"{number(seen.end_s)} s"]
+    if seen.handovers:
+        parts.append(_counted(len(seen.handovers), "handover"))
+    if seen.reconnections:
+        parts.append(_counted(len(seen.reconnections), "new connection"))
+    if seen.playback:
+        stalls = [band for band in seen.playback if band.label == "stalled"]
+        stalled_s = sum(band.end_s - band.start_s for band in stalls)
+        parts.append(f"{_counted(len(stalls), 'stall')} ({number(stalled_s)} s together)")
+    if seen.seeks:
+        parts.append(_counted(len(seen.seeks), "seek"))
+    return f"{run.name}: {', '.join(parts)}." if run.name else f"{', '.join(parts)}."
+
+
+def _counted(number_of: int, what: str) -> str:
+    return f"{number_of} {what}{'s' * (number_of != 1)}"

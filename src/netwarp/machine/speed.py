@@ -1,0 +1,135 @@
+"""What this machine's CPU carries of each transport, measured once and kept in the cache.
+
+In virtual time CPU work is free. This is what says how far that holds here: native bulk transfers
+over a path that does nothing to packets, with the same endpoint and the same packet sizes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from netwarp.backends.guest_files import cache_directory, endpoint_version
+from netwarp.metrics import metrics_from_records
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.run.provenance import cpu_model
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE, write_json
+from netwarp.study import study_from_mapping
+from netwarp.wire import read_records
+
+if TYPE_CHECKING:
+    from netwarp.backends.native import NativeBackend
+
+TRANSPORTS = ("tcp", "tls", "sctp", "quic")
+TRIAL_BYTES = 16_000_000
+AIM_S = 0.4
+REPEATS = 3
+LARGEST_BYTES = 4_000_000_000
+BUFFER_BYTES = 4 << 20
+
+
+class Speed(TypedDict):
+    """What one machine carries."""
+
+    measured: str
+    """Date, ISO 8601."""
+    cpu: str
+    kernel: str
+    """The host's, which carried it."""
+    goodput_bit_s: dict[str, float]
+    """Median goodput by transport, in content bits per second."""
+    not_measured: dict[str, str]
+    """Why, by transport."""
+
+
+def measure_speed(
+    backend: NativeBackend,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    on_transport: Callable[[str], None] = lambda _: None,
+) -> Speed:
+    """Measure every transport, about a second each, and keep the result.
+
+    Raises:
+        BackendError: no path can be built on this host.
+    """
+    backend.check()
+    goodput_bit_s = {}
+    not_measured = {}
+    for transport in TRANSPORTS:
+        on_transport(transport)
+        reason = backend.refuse(_planned(backend, transport, TRIAL_BYTES).job)
+        if reason is None:
+            try:
+                goodput_bit_s[transport] = _goodput_bit_s(backend, transport)
+            except RuntimeError as error:
+                reason = str(error)
+        if reason is not None:
+            not_measured[transport] = reason
+    speed = Speed(
+        measured=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        cpu=cpu_model(),
+        kernel=backend.abilities.kernel,
+        goodput_bit_s=goodput_bit_s,
+        not_measured=not_measured,
+    )
+    path = speed_file(endpoint_version(backend.endpoint)["sha256"], speed["cpu"], environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, speed)
+    return speed
+
+
+def stored_speed(
+    endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ
+) -> Speed | None:
+    """Give what was measured with this endpoint on this CPU; None where nothing was."""
+    try:
+        speed: Speed = json.loads(speed_file(endpoint_sha256, cpu, environ).read_text())
+    except (OSError, ValueError):
+        return None
+    return speed if {"measured", "goodput_bit_s"} <= speed.keys() else None
+
+
+def speed_file(endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """Name the file: another endpoint or another CPU has another."""
+    key = sha256(f"{endpoint_sha256} {cpu}".encode()).hexdigest()[:16]
+    return cache_directory(environ) / "speed" / f"{key}.json"
+
+
+def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
+    """Find a size that takes long enough to tell, then give the median of some transfers of it."""
+    trial_bit_s = _transfer(backend, _planned(backend, transport, TRIAL_BYTES))
+    size_bytes = min(max(TRIAL_BYTES, int(trial_bit_s / 8 * AIM_S)), LARGEST_BYTES)
+    planned = _planned(backend, transport, size_bytes)
+    return statistics.median(_transfer(backend, planned) for _ in range(REPEATS))
+
+
+def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
+    with tempfile.TemporaryDirectory(prefix="netwarp-speed-") as directory:
+        path = Path(directory)
+        (path / JOB_FILE).write_text(planned.job_json)
+        status = backend.run(planned.job, path, slot=0, on_progress=lambda _: None)
+        if status.outcome == "failed":
+            raise RuntimeError(status.reason)
+        return metrics_from_records(planned.job, read_records(path / RECORDS_FILE))["goodput_bit_s"]
+
+
+def _planned(backend: NativeBackend, transport: str, size_bytes: int) -> PlannedRun:
+    # Without privilege a socket may be granted less than this.
+    buffer_bytes = min(BUFFER_BYTES, backend.abilities.socket_buffer_bytes)
+    study: dict[str, Any] = {
+        "title": "what this machine carries",
+        "replicates": 1,
+        "path": {"mtu": 1500},
+        "transport": {"buffer": f"{buffer_bytes}B"},
+        "workload": {"kind": "bulk", "size": f"{size_bytes}B", "verify": False},
+        "factors": {"transport": [transport]},
+    }
+    return plan_study(study_from_mapping(study))[0]

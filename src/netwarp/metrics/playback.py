@@ -1,0 +1,131 @@
+"""What a player did, as spans of time: playing, stalled, seeking.
+
+A session is: connect, wait, play; then stalls (nothing left to play, until it plays again) and
+seeks (the viewer moves, until it plays again), and an end. A seek ends a stall: the viewer waits
+for the seek from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from netwarp.wire import Play, PlayEnd, Player, Record, Seek, Segment, Stall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from netwarp.wire import Stream
+
+State = Literal["waiting", "playing", "stalled", "seeking"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """The player in one state from `start_ns` to `end_ns`."""
+
+    state: State
+    start_ns: int
+    end_ns: int
+    segment: int | None
+    """Playing: the first segment of the span. Seeking: the one it goes to."""
+    cut_short: bool
+    """Whether it ended by something else than playing: waits of which the full length is not known
+    (the viewer left, or moved on)."""
+
+    @property
+    def length_ns(self) -> int:
+        """How long it was."""
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Play time in one received segment."""
+
+    start_ns: int
+    end_ns: int
+    segment: Segment
+
+
+def spans(records: Iterable[Record], start_ns: int) -> list[Span]:
+    """Divide a session, from the client's first connect to the viewer's end, into states."""
+    found: list[Span] = []
+    state: State = "waiting"
+    since_ns, segment = start_ns, None
+    for record in records:
+        if not isinstance(record, Player):
+            continue
+        action, at_ns = record.action, record.at_ns
+        new_state: State
+        new_segment: int | None = None
+        match action:
+            case Play():
+                new_state, new_segment = "playing", action.segment
+            case Stall():
+                new_state = "stalled"
+            case Seek():
+                new_state, new_segment = "seeking", action.segment
+            case PlayEnd():
+                new_state = "waiting"
+            case _:
+                continue
+        cut_short = not isinstance(action, Play)
+        found.append(Span(state, since_ns, at_ns, segment, cut_short))
+        state, since_ns, segment = new_state, at_ns, new_segment
+    return found
+
+
+def pieces(
+    session: Sequence[Span], segments: Sequence[Segment], workload: Stream
+) -> Iterator[Piece]:
+    """Divide play time by the received segments that were played, in order of time.
+
+    A segment may have come several times, in different qualities: played is the one that was asked
+    for last of those that were there when its turn came. Time for which nothing was there is in no
+    piece. After the medium's last segment comes its first.
+    """
+    by_place: dict[int, list[Segment]] = {}
+    for each in segments:
+        by_place.setdefault(each.segment, []).append(each)
+    for span in session:
+        if span.state != "playing" or span.segment is None:
+            continue
+        start_ns, place = span.start_ns, span.segment
+        while start_ns < span.end_ns:
+            there = [each for each in by_place.get(place, []) if each.last_byte_ns <= start_ns]
+            end_ns = min(start_ns + workload.segment_ns, span.end_ns)
+            if there:
+                yield Piece(start_ns, end_ns, max(there, key=lambda each: each.request))
+            start_ns, place = end_ns, (place + 1) % workload.segments
+
+
+def buffer_levels(records: Iterable[Record], workload: Stream) -> list[tuple[int, int]]:
+    """Follow the play time at hand, as corners of a line: time and level in nanoseconds.
+
+    It climbs with each segment that arrives, falls while playing, and is empty after a seek; a
+    segment asked for before the last seek is not wanted any more.
+    """
+    events: list[tuple[int, int, Segment | Player]] = [
+        # What arrives just when the buffer runs out is in time.
+        (each.last_byte_ns, 0, each) if isinstance(each, Segment) else (each.at_ns, 1, each)
+        for each in records
+        if isinstance(each, Segment | Player)
+    ]
+    corners = [(0, 0)]
+    level_ns, playing, wanted_since_ns = 0, False, 0
+    for at_ns, _, each in sorted(events, key=lambda event: event[:2]):
+        if playing:
+            level_ns = max(0, level_ns - (at_ns - corners[-1][0]))
+        corners.append((at_ns, level_ns))
+        if isinstance(each, Segment):
+            level_ns += workload.segment_ns if each.requested_ns >= wanted_since_ns else 0
+        elif isinstance(each.action, Seek):
+            level_ns, playing, wanted_since_ns = 0, False, at_ns
+        elif isinstance(each.action, Play):
+            playing = True
+        elif isinstance(each.action, Stall | PlayEnd):
+            playing = False
+        if corners[-1][1] != level_ns:
+            corners.append((at_ns, level_ns))
+    return corners

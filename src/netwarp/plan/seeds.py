@@ -1,0 +1,61 @@
+"""Where all randomness of a study comes from: seeds derived by hashing.
+
+netem's generator has no warm-up: neighbouring small seeds give correlated first draws. Each seed is
+therefore hashed from what it is for. Neither cell nor transport enters: in one replicate all cells
+draw the same numbers, so that differences between them are paired samples.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from netwarp.wire import Heading
+
+_MASK = 2**64 - 1
+
+
+class Purpose(IntEnum):
+    """What a seed is for. The numbers are part of a study's results: never change them."""
+
+    RUN = 1
+    CONTENT = 2
+    PATH_DOWN = 3
+    PATH_UP = 4
+    REDRAW = 5
+
+
+def run_seed(study_seed: int, replicate: int) -> int:
+    """Seed of what the endpoint itself draws."""
+    return derive(study_seed, replicate, Purpose.RUN)
+
+
+def content_seed(study_seed: int, replicate: int) -> int:
+    """Seed of the bytes a workload sends."""
+    return derive(study_seed, replicate, Purpose.CONTENT)
+
+
+def path_seed(study_seed: int, replicate: int, path: int, heading: Heading) -> int:
+    """Seed of netem in one direction of one path."""
+    purpose = Purpose.PATH_DOWN if heading == "down" else Purpose.PATH_UP
+    return derive(study_seed, replicate, purpose, path)
+
+
+def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
+    """Seed of the delays that one path draws."""
+    return derive(study_seed, replicate, Purpose.REDRAW, path)
+
+
+def derive(*parts: int) -> int:
+    """Hash numbers into one of 64 bits; their order matters."""
+    state = 0
+    for part in parts:
+        state = splitmix64(state ^ splitmix64(part & _MASK))
+    return state
+
+
+def splitmix64(state: int) -> int:
+    """Give the first output of SplitMix64 (Steele, Lea, Flood 2014) for a state."""
+    z = (state + 0x9E3779B97F4A7C15) & _MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)

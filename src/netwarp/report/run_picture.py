@@ -1,0 +1,74 @@
+"""One run of a run directory → a picture of it over time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from netwarp.errors import InputError, ResultError
+from netwarp.figures.over_time.figure import run_chart
+from netwarp.report import FIGURES_FOLDER
+from netwarp.results import RunResult
+from netwarp.results.rundata import KeptRuns
+from netwarp.run_directory import write_bytes, write_text
+from netwarp.study.sections.diagnose import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from netwarp.figures.charts import Chart
+    from netwarp.run_directory import RunDirectory
+
+
+def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path:
+    """Draw a run over time; a failed run as far as it went.
+
+    Args:
+        directory: the run directory.
+        run: its name, such as `c003-r01`.
+        out: where to; its ending says in which format. Default: `figures/RUN.svg` in the directory.
+
+    Returns:
+        Where the picture is.
+
+    Raises:
+        InputError: there is no such run or format, or it recorded nothing over time.
+        ResultError: the picture cannot be written.
+    """
+    path = out or directory.path / FIGURES_FOLDER / f"{run}.svg"
+    if path.suffix not in _WRITERS:
+        raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(_WRITERS)}")
+    chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
+    if chart is None:
+        raise InputError(
+            f"{run} recorded nothing over time: runs with a timeline or a stream do"
+            " (and only as long as their directory is kept)"
+        )
+    try:
+        path.parent.mkdir(exist_ok=True)
+        _WRITERS[path.suffix](path, chart)
+    except OSError as error:
+        raise ResultError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def _planned(directory: RunDirectory, run: str) -> RunResult:
+    lines = {line["run"]: line for line in directory.plan_lines()}
+    status = directory.status(run)
+    if run not in lines or status is None:
+        ended = [name for name in lines if directory.status(name) is not None]
+        raise InputError(f"{directory.path} has no run {run}: {did_you_mean(run, ended[:12])}")
+    line = lines[run]
+    factors = {factor: str(level) for factor, level in line["factors"].items()}
+    return RunResult(
+        run, line["cell"], line["replicate"], line["seed"], factors, status.outcome, status.reason,
+        metrics={},
+    )  # fmt: skip
+
+
+_WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
+    ".svg": lambda path, chart: write_text(path, chart.svg()),
+    ".png": lambda path, chart: write_bytes(path, chart.png()),
+    ".json": lambda path, chart: write_text(path, json.dumps(chart.spec, indent=1) + "\n"),
+}

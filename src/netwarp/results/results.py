@@ -1,0 +1,261 @@
+"""Run directory ↔ tables: one row per run, grouped into cells.
+
+`results.parquet` has the columns run, cell, replicate, seed, the factors, outcome, reason, the
+metrics. It holds nothing that differs between two executions of one study with one seed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.estimate.comparison import Sample, Samples
+from netwarp.estimate.stats import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+RESULTS_FILE = "results.parquet"
+
+Outcome = Literal["ok", "failed"]
+Factors = Mapping[str, str]
+"""Level labels by factor name, in the study's order."""
+
+_LEADING = {"run": pl.String, "cell": pl.UInt32, "replicate": pl.UInt32, "seed": pl.UInt64}
+_MIDDLE = {"outcome": pl.String, "reason": pl.String}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run: what was asked, how it went, what was measured (None where it was not)."""
+
+    run: str
+    cell: int
+    replicate: int
+    seed: int
+    factors: Factors
+    outcome: Outcome
+    reason: str | None
+    metrics: Mapping[str, float | None]
+
+    def value(self, metric: str) -> float | None:
+        """Value of a metric; None when the run failed or has no such metric."""
+        return self.metrics.get(metric) if self.outcome == "ok" else None
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """The runs of one combination of levels."""
+
+    index: int
+    factors: Factors
+    runs: tuple[RunResult, ...]
+
+    @property
+    def failed(self) -> tuple[RunResult, ...]:
+        """The runs that failed."""
+        return tuple(run for run in self.runs if run.outcome == "failed")
+
+    def values(self, metric: str) -> list[float]:
+        """Values of a metric in the runs that have one, by replicate."""
+        values = (run.value(metric) for run in self.runs)
+        return [value for value in values if value is not None]
+
+    def samples(self, metric: str) -> Samples:
+        """The same by replicate number, with seeds, failed runs as None: for comparisons."""
+        return {run.replicate: Sample(run.value(metric), run.seed) for run in self.runs}
+
+    def estimate(self, metric: str) -> Estimate | None:
+        """Describe a metric; None when no run has it."""
+        values = self.values(metric)
+        return estimate(values) if values else None
+
+    def total(self, metric: str) -> float | None:
+        """Sum over the runs that have the metric; None when none has."""
+        values = self.values(metric)
+        return sum(values) if values else None
+
+    def matches(self, selection: Factors) -> bool:
+        """Whether the cell has all these levels."""
+        return all(self.factors.get(factor) == level for factor, level in selection.items())
+
+
+@dataclass(frozen=True)
+class Results:
+    """All runs of a study, in the order of the plan."""
+
+    runs: tuple[RunResult, ...]
+
+    @cached_property
+    def cells(self) -> tuple[CellResult, ...]:
+        """The runs by cell, in the order of the plan."""
+        grouped: dict[int, list[RunResult]] = {}
+        for run in self.runs:
+            grouped.setdefault(run.cell, []).append(run)
+        return tuple(
+            CellResult(index, runs[0].factors, tuple(sorted(runs, key=lambda r: r.replicate)))
+            for index, runs in sorted(grouped.items())
+        )
+
+    @cached_property
+    def factors(self) -> dict[str, tuple[str, ...]]:
+        """Levels by factor, both in the study's order."""
+        levels: dict[str, dict[str, None]] = {}
+        for cell in self.cells:
+            for factor, level in cell.factors.items():
+                levels.setdefault(factor, {})[level] = None
+        return {factor: tuple(seen) for factor, seen in levels.items()}
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that at least one run has."""
+        names = dict.fromkeys(name for run in self.runs for name in run.metrics)
+        return tuple(n for n in names if any(run.value(n) is not None for run in self.runs))
+
+    @property
+    def failed(self) -> tuple[RunResult, ...]:
+        """The runs that failed."""
+        return tuple(run for run in self.runs if run.outcome == "failed")
+
+    @cached_property
+    def contender_factor(self) -> str | None:
+        """Name the factor whose levels race each other: the transport, else the first that varies.
+
+        None when the study has no factor.
+        """
+        varying = [factor for factor, levels in self.factors.items() if len(levels) > 1]
+        if "transport" in varying:
+            return "transport"
+        return varying[0] if varying else next(iter(self.factors), None)
+
+    def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
+        """Cells that differ in the contender only, with the levels they share."""
+        contender = self.contender_factor
+        grouped: dict[tuple[tuple[str, str], ...], list[CellResult]] = {}
+        for cell in self.cells:
+            shared = tuple((f, level) for f, level in cell.factors.items() if f != contender)
+            grouped.setdefault(shared, []).append(cell)
+        return [(dict(shared), tuple(cells)) for shared, cells in grouped.items()]
+
+    def select(self, selection: Factors) -> list[CellResult]:
+        """Cells that have all these levels."""
+        return [cell for cell in self.cells if cell.matches(selection)]
+
+
+def to_frame(results: Results) -> pl.DataFrame:
+    """Write results as a table; the columns are in the order of the module's description."""
+    factors = list(results.factors)
+    metrics = sorted({name for run in results.runs for name in run.metrics})
+    schema = {
+        **_LEADING,
+        **dict.fromkeys(factors, pl.String),
+        **_MIDDLE,
+        **dict.fromkeys(metrics, pl.Float64),
+    }
+    rows = [
+        [run.run, run.cell, run.replicate, run.seed]
+        + [run.factors[factor] for factor in factors]
+        + [run.outcome, run.reason]
+        + [run.metrics.get(metric) for metric in metrics]
+        for run in results.runs
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def from_frame(frame: pl.DataFrame, source: str = "table") -> Results:
+    """Read a table back.
+
+    Raises:
+        ResultError: a column is missing; the message names `source`.
+    """
+    missing = [name for name in (*_LEADING, *_MIDDLE) if name not in frame.columns]
+    if missing:
+        raise ResultError(f"{source} is no table of results: it has no column {missing[0]!r}")
+    columns = frame.columns
+    factors = columns[len(_LEADING) : columns.index("outcome")]
+    metrics = columns[columns.index("reason") + 1 :]
+    return Results(tuple(_row(row, factors, metrics) for row in frame.iter_rows(named=True)))
+
+
+def _row(row: dict[str, Any], factors: Sequence[str], metrics: Sequence[str]) -> RunResult:
+    return RunResult(
+        run=row["run"],
+        cell=row["cell"],
+        replicate=row["replicate"],
+        seed=row["seed"],
+        factors={factor: row[factor] for factor in factors},
+        outcome=row["outcome"],
+        reason=row["reason"],
+        metrics={metric: row[metric] for metric in metrics},
+    )
+
+
+def write_results(results: Results, path: Path) -> None:
+    """Write `results.parquet`: equal results give equal bytes, and no reader sees half a file.
+
+    Raises:
+        ResultError: the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        to_frame(results).write_parquet(temporary, compression="zstd", statistics=False)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ResultError(f"cannot write {path}: {error}") from None
+
+
+def read_results(path: Path) -> Results:
+    """Read `results.parquet`.
+
+    Raises:
+        RunDirectoryError: there is none.
+        ResultError: unreadable, or not a table of results.
+    """
+    try:
+        frame = pl.read_parquet(path)
+    except FileNotFoundError:
+        raise RunDirectoryError(
+            f"{path.parent} has no results (no {path.name}): name a directory that `netwarp run`"
+            " made; `netwarp report DIR` makes the results of an interrupted one"
+        ) from None
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise ResultError(f"cannot read {path}: {error}") from None
+    return from_frame(frame, str(path))
+
+
+def from_plan(
+    plan_lines: Iterable[Mapping[str, Any]],
+    outcomes: Mapping[str, tuple[Outcome, str | None]],
+    metrics: Mapping[str, Mapping[str, float | None]],
+) -> Results:
+    """Join the plan with what came of it; runs without an outcome (not done yet) are left out.
+
+    Args:
+        plan_lines: of `plan.jsonl`.
+        outcomes: outcome and reason by run name.
+        metrics: metrics by run name; a failed run may have none.
+    """
+    return Results(
+        tuple(
+            RunResult(
+                run=line["run"],
+                cell=line["cell"],
+                replicate=line["replicate"],
+                seed=line["seed"],
+                factors={factor: str(level) for factor, level in line["factors"].items()},
+                outcome=outcomes[line["run"]][0],
+                reason=outcomes[line["run"]][1],
+                metrics=metrics.get(line["run"], {}),
+            )
+            for line in plan_lines
+            if line["run"] in outcomes
+        )
+    )

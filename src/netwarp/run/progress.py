@@ -1,0 +1,155 @@
+"""The progress bar: runs done, the virtual and the wall clock, and their ratio."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from netwarp.plan import PlannedRun
+from netwarp.run_directory import Clock, Status
+
+LINE_EVERY_S = 10.0
+
+
+class Clocks:
+    """Sums the clocks of all runs. Pure: told the time, never asks for it."""
+
+    def __init__(self, started_s: float, clock: Clock = "virtual") -> None:
+        self.started_s = started_s
+        self.clock = clock
+        self.finished = 0
+        self.failed = 0
+        self.resumed = 0
+        self._ended_virtual_s = 0.0
+        self._running_virtual_s: dict[str, float] = {}
+
+    @property
+    def virtual_s(self) -> float:
+        """Virtual seconds of all runs carried out here, finished or under way."""
+        return self._ended_virtual_s + sum(self._running_virtual_s.values())
+
+    def progressed(self, run: str, virtual_s: float) -> None:
+        """A run's clock moved."""
+        self._running_virtual_s[run] = virtual_s
+
+    def ended(self, run: str, status: Status, *, resumed: bool) -> None:
+        """A run is over; one from an earlier execution adds no time to this one's clocks."""
+        self._running_virtual_s.pop(run, None)
+        self.finished += 1
+        self.failed += status.outcome == "failed"
+        self.resumed += resumed
+        if not resumed:
+            self._ended_virtual_s += status.virtual_s
+
+    def text(self, now_s: float) -> str:
+        """Say both clocks and the speed-up."""
+        wall_s = now_s - self.started_s
+        failed = f" · {self.failed} failed" if self.failed else ""
+        if self.clock == "real":
+            return f"real time · wall {span_text(wall_s)}{failed}"
+        speed_up = self.virtual_s / wall_s if wall_s > 0 else 0.0
+        return (
+            f"virtual {span_text(self.virtual_s)} · wall {span_text(wall_s)}"
+            f" · {speed_up:,.0f}×{failed}"
+        )
+
+
+class ProgressBar:
+    """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
+
+    def __init__(self, total: int, console: Console, clock: Clock = "virtual") -> None:
+        self.clocks = Clocks(time.monotonic(), clock)
+        self._total = total
+        self._console = console
+        self._lock = threading.Lock()
+        self._said_s = self.clocks.started_s
+        self._progress: Progress | None = None
+        if console.is_terminal:
+            self._progress = Progress(
+                TextColumn("[bold]{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[clocks]}"),
+                TimeRemainingColumn(),
+                console=console,
+            )
+            self._task = self._progress.add_task("running", total=total, clocks="")
+
+    def __enter__(self) -> ProgressBar:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+        self._say(last=True)
+
+    def started(self, run: PlannedRun) -> None:
+        """A run begins."""
+        self.progressed(run, 0.0)
+
+    def progressed(self, run: PlannedRun, virtual_s: float) -> None:
+        """A run's clock."""
+        with self._lock:
+            self.clocks.progressed(run.run, virtual_s)
+            self._draw()
+
+    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
+        """A run ended; a failed one is named at once, not only at the end."""
+        with self._lock:
+            self.clocks.ended(run.run, status, resumed=resumed)
+            if status.outcome == "failed":
+                self._console.print(
+                    f"[red]{run.run} failed:[/red] {status.reason}", highlight=False
+                )
+            self._draw()
+
+    def _draw(self) -> None:
+        now_s = time.monotonic()
+        if self._progress is not None:
+            self._progress.update(
+                self._task, completed=self.clocks.finished, clocks=self.clocks.text(now_s)
+            )
+        elif now_s - self._said_s >= LINE_EVERY_S:
+            self._said_s = now_s
+            self._say()
+
+    def _say(self, *, last: bool = False) -> None:
+        if self._progress is not None and not last:
+            return
+        resumed = f" ({self.clocks.resumed} from before)" if self.clocks.resumed else ""
+        self._console.print(
+            f"{self.clocks.finished} of {self._total} runs{resumed} ·"
+            f" {self.clocks.text(time.monotonic())}",
+            highlight=False,
+        )
+
+
+def span_text(seconds: float) -> str:
+    """Write a time span as a person would: `12.3 s`, `4 min 05 s`, `2 h 14 min`, `3 d 4 h`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"

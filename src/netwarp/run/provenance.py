@@ -1,0 +1,70 @@
+"""What the numbers of a run directory depend on: programs, machine, options, equal treatment."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from netwarp.backends.base import Backend
+from netwarp.plan.treatment import equal_treatment
+from netwarp.study import Study
+
+
+def provenance(
+    study: Study, backend: Backend, command_line: Sequence[str], jobs: int
+) -> dict[str, Any]:
+    """Collect the provenance of one execution.
+
+    Args:
+        study: with all overrides applied.
+        backend: which describes its own kernel and endpoint.
+        command_line: as the user typed it.
+        jobs: runs at a time.
+    """
+    return {
+        "netwarp": version("netwarp"),
+        "backend": backend.name,
+        "clock": backend.clock,
+        **backend.provenance(),
+        "host": host(),
+        "seed": study.seed,
+        "replicates": study.replicates,
+        "jobs": jobs,
+        "command_line": list(command_line),
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "equal_treatment": equal_treatment(study),
+    }
+
+
+def host() -> dict[str, Any]:
+    """Describe this machine: it decides how long runs take, never what virtual ones measure."""
+    uname = platform.uname()
+    return {
+        "system": f"{uname.system} {uname.release}",
+        "architecture": uname.machine,
+        "distribution": _distribution(),
+        "cpu": cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+    }
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def cpu_model() -> str:
+    """Name this machine's CPU."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return value.strip()
+    return "unknown"

@@ -1,0 +1,11 @@
+"""Source documents: folders of studies that do a publication again, and what comes of it."""
+
+from netwarp.sources.sources import SOURCE_FILE, SourceFile, find_sources, load_source, load_sources
+
+__all__ = [
+    "SOURCE_FILE",
+    "SourceFile",
+    "find_sources",
+    "load_source",
+    "load_sources",
+]

@@ -1,0 +1,111 @@
+"""Source documents: folders of studies that do a publication's experiments again."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from netwarp.backends.guest_files import REPOSITORY
+from netwarp.errors import InputError, StudyError
+from netwarp.study.sections.diagnose import did_you_mean, study_error
+from netwarp.study.sections.fields import Section
+
+SOURCE_FILE = "source.toml"
+# A wheel carries the studies inside the package, a clone beside it.
+_PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
+
+
+class SourceFile(Section):
+    """A source's index: what was published, and which studies do it again."""
+
+    title: str
+    """Of the publication."""
+    authors: str
+    """Who wrote it."""
+    published: str
+    """Where and when."""
+    method: str
+    """What they did, in their numbers."""
+    differs: str
+    """What is done differently here, and why."""
+    studies: list[str] = Field(min_length=1)
+    """Names of the study files, without ending, in the order of the document."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A publication whose experiments can be done again."""
+
+    name: str
+    """As the command line calls it, such as ``park-2008``."""
+    index: SourceFile
+    studies: tuple[Path, ...]
+    """Study files, in the order of the document."""
+
+
+def find_sources(places: tuple[Path, ...] = _PLACES) -> dict[str, Path]:
+    """Find the folders of all sources, by name.
+
+    Raises:
+        InputError: there are none.
+    """
+    for place in places:
+        found = {path.parent.name: path.parent for path in place.glob(f"*/{SOURCE_FILE}")}
+        if found:
+            return dict(sorted(found.items()))
+    looked = " and ".join(map(str, places))
+    raise InputError(f"no source documents in {looked}: install netwarp anew, or run from a clone")
+
+
+def load_sources(names: list[str], places: tuple[Path, ...] = _PLACES) -> list[Source]:
+    """Load sources by name, or by the folder of one's own; ``all`` is every one that is shipped.
+
+    Raises:
+        InputError: no such source.
+        StudyError: an index that cannot be read.
+    """
+    found = find_sources(places)
+    found |= {
+        name: Path(name) for name in names if "/" in name and (Path(name) / SOURCE_FILE).is_file()
+    }
+    unknown = [name for name in names if name not in (*found, "all")]
+    if unknown:
+        remedy = did_you_mean(unknown[0], ["all", *found])
+        if "/" in unknown[0]:
+            remedy = f"a folder of studies has a {SOURCE_FILE}"
+        raise InputError(f"{unknown[0]}: no such source document; {remedy}")
+    wanted = list(find_sources(places)) if "all" in names else names
+    return [load_source(found[name]) for name in dict.fromkeys(wanted)]
+
+
+def load_source(folder: Path) -> Source:
+    """Load one source.
+
+    Raises:
+        StudyError: its index cannot be read, or names a study that is not there.
+    """
+    path = folder / SOURCE_FILE
+    raw: dict[str, Any] = {}
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        index = SourceFile.model_validate(raw)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        reason = f"cannot be read: {error}"
+        raise StudyError(reason, file=str(path), remedy="mend that first") from None
+    except ValidationError as error:
+        raise study_error(error, SourceFile, raw, str(path)) from None
+    studies = tuple(folder / f"{name}.toml" for name in index.studies)
+    for study in studies:
+        if not study.is_file():
+            raise StudyError(
+                "there is no such study beside it",
+                file=str(path),
+                key="studies",
+                value=study.stem,
+                remedy=f"add {study.name}, or drop the name",
+            )
+    return Source(folder.resolve().name, index, studies)

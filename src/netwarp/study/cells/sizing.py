@@ -1,0 +1,259 @@
+"""Sizes what a study leaves to netwarp: netem's packet limit and the transports' buffers.
+
+netem's ``limit`` counts the packets on their way through the delay line and those queued for the
+bottleneck alike. A study states the queue alone; the delay line is added here. Both are counted in
+the frames that travel in a direction: full-size ones where the data goes, bare acknowledgements the
+other way, where a limit in full-size frames would drop acknowledgements that no router would.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import Literal
+
+from netwarp import wire
+from netwarp.study.cells.conditions import Conditions
+from netwarp.study.sections.fields import KeyValueError
+from netwarp.study.sections.path import DirectionSpec, SinglePath
+from netwarp.study.sections.timeline import halves_ns
+from netwarp.study.sections.transport import IP_HEADER_BYTES, TCP_HEADER_BYTES
+from netwarp.units import NS_PER_S
+from netwarp.wire import Heading
+
+ETHERNET_HEADER_BYTES = 14
+ACK_FRAME_BYTES = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES + TCP_HEADER_BYTES
+"""The smallest packet that acknowledges anything: a TCP header without options."""
+UNLIMITED_LIMIT_PACKETS = 1_000_000
+"""netem's limit where there is no bottleneck: no queue forms, so none is ever full."""
+DEFAULT_QUEUE_MIN_PACKETS = 20
+"""The default queue holds two first flights, however short the path."""
+LARGEST_LIMIT_PACKETS = 2**32 - 1
+"""Also the most bytes that a token bucket's queue can have."""
+DEVIATIONS = 4
+"""The delay line has room for delays this many times the jitter or deviation above the mean."""
+
+SMALLEST_BUFFER_BYTES = 4 << 20
+UNLIMITED_BUFFER_BYTES = 64 << 20
+SMALLEST_ASKED_BUFFER_BYTES = 4096
+LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
+"""The kernel keeps twice a socket buffer's size in a signed 32-bit number."""
+BUFFER_BDPS = 4
+
+
+def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give netem's packet limit for one direction of a path: the delay line plus the queue.
+
+    Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing.
+
+    Raises:
+        KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
+    """
+    path = _path(conditions, index)
+    direction = path.toward(heading)
+    key = _key("queue", heading, path, index)
+    if direction.usual_rate_bit_s is None:
+        if direction.queue is not None:
+            raise KeyValueError(
+                key, None, "no queue forms where the rate is unlimited", "give path.rate too"
+            )
+        return UNLIMITED_LIMIT_PACKETS
+    if is_shaped(conditions, heading, index):
+        return UNLIMITED_LIMIT_PACKETS
+    delay_line_ns = longest_delay_ns(conditions, heading, index)
+    delay_line_bytes = Fraction(direction.usual_rate_bit_s * delay_line_ns, 8 * NS_PER_S)
+    delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, heading, index))
+    packets = delay_line_packets + queue_packets(conditions, heading, index)
+    if packets > LARGEST_LIMIT_PACKETS:
+        raise KeyValueError(
+            key,
+            None,
+            f"{packets} packets are more than netem can hold",
+            "lower queue, rate or delay",
+        )
+    return packets
+
+
+def is_shaped(conditions: Conditions, heading: Heading, index: int = 0) -> bool:
+    """Whether the rate of a direction changes: a token bucket keeps it, behind netem."""
+    if _path(conditions, index).toward(heading).trace is not None:
+        return True
+    return any(
+        isinstance(event.change, wire.Rate) and event.change.direction == heading
+        for event in conditions.path.events
+        if event.path == index
+    )
+
+
+def shaper_queue_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int | None:
+    """Give the room of a direction's token bucket; None where netem keeps the rate.
+
+    It counts bytes: packets of a study's queue are full-size ones here. The default is one BDP at
+    the usual rate.
+
+    Raises:
+        KeyValueError: a queue without room, or beyond the bucket's range.
+    """
+    if not is_shaped(conditions, heading, index):
+        return None
+    path = _path(conditions, index)
+    direction = path.toward(heading)
+    frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
+    bdp = bdp_bytes(direction, path.base_rtt_ns)
+    queue = direction.queue
+    if queue is None:
+        size_bytes = max(DEFAULT_QUEUE_MIN_PACKETS * frame, ceil(bdp))
+    elif queue.unit == "packets":
+        size_bytes = int(queue.amount) * frame
+    else:
+        size_bytes = max(frame, ceil(_queue_bytes(conditions, heading, index)))
+    if size_bytes > LARGEST_LIMIT_PACKETS:
+        key = _key("queue", heading, path, index)
+        reason = f"{size_bytes} bytes are more than a token bucket can hold"
+        raise KeyValueError(key, None, reason, "lower queue, rate or delay")
+    return size_bytes
+
+
+def longest_delay_ns(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give the longest one-way delay a direction is sized for, whatever changes it."""
+    down_ns, up_ns = halves_ns(_longest_rtt_ns(conditions, index))
+    direction = _path(conditions, index).toward(heading)
+    changed_ns = down_ns if heading == "down" else up_ns
+    if _path(conditions, index).redraw is not None:
+        return changed_ns
+    return max(direction.delay_ns, changed_ns) + DEVIATIONS * direction.jitter_ns
+
+
+def _longest_rtt_ns(conditions: Conditions, index: int) -> int:
+    path = _path(conditions, index)
+    if path.redraw is not None:
+        return path.base_rtt_ns + DEVIATIONS * path.redraw.deviation_ns
+    changed_ns = (
+        event.change.down_ns + event.change.up_ns
+        for event in conditions.path.events
+        if isinstance(event.change, wire.Delay) and event.path == index
+    )
+    return max(path.base_rtt_ns, *changed_ns, 0)
+
+
+def queue_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give the room of the bottleneck's queue in packets, at a limited rate."""
+    direction = _path(conditions, index).toward(heading)
+    frame = frame_bytes(conditions, heading, index)
+    if direction.queue is None:
+        bdp = bdp_bytes(direction, _path(conditions, index).base_rtt_ns)
+        return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
+    if direction.queue.unit == "packets":
+        return int(direction.queue.amount)
+    return ceil(_queue_bytes(conditions, heading, index) / frame)
+
+
+def _queue_bytes(conditions: Conditions, heading: Heading, index: int) -> Fraction:
+    """Give the room of a queue that is stated in BDPs or bytes."""
+    path = _path(conditions, index)
+    direction = path.toward(heading)
+    queue = direction.queue
+    if queue is None or queue.unit == "packets":
+        raise AssertionError("a queue in packets has no size in bytes")
+    bdp = bdp_bytes(direction, path.base_rtt_ns)
+    size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
+    if size_bytes == 0:
+        raise KeyValueError(
+            _key("queue", heading, path, index),
+            None,
+            "the bandwidth-delay product is 0 without a delay",
+            'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"',
+        )
+    return size_bytes
+
+
+def buffer_bytes(conditions: Conditions) -> int:
+    """Give the buffers of a cell: the study's, or enough never to be what limits a transfer.
+
+    A sender keeps a BDP and a full queue in flight, and as much again while it repairs a loss.
+
+    Raises:
+        KeyValueError: more than the kernel's socket buffers can be.
+    """
+    asked_bytes = conditions.transport.buffer_bytes
+    if asked_bytes is not None:
+        if asked_bytes < SMALLEST_ASKED_BUFFER_BYTES:
+            raise KeyValueError(
+                "transport.buffer", None, "less than a socket can do with", "choose 4KiB or more"
+            )
+        return _checked_buffer(asked_bytes, "choose a smaller buffer")
+    heading = conditions.workload.direction
+    if any(path.toward(heading).usual_rate_bit_s is None for path in conditions.path.all_paths):
+        return UNLIMITED_BUFFER_BYTES
+    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(conditions, heading))
+    power_bytes = 1 << (needed_bytes - 1).bit_length()
+    return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
+
+
+def _flight_bytes(conditions: Conditions, heading: Heading) -> int:
+    """Give what fits between sender and receiver, on all paths together.
+
+    Data sent over a fast path waits for what went over a slow one, so each path's rate counts with
+    the longest round-trip time (RFC 6182, section 5.3). A client that moves is on one path at a
+    time; the larger one counts, also for the client that could move and does not.
+    """
+    indices = range(len(conditions.path.all_paths))
+    rtt_ns = max(_longest_rtt_ns(conditions, index) for index in indices)
+    flights = []
+    for index in indices:
+        queue_bytes = shaper_queue_bytes(conditions, heading, index)
+        if queue_bytes is None:
+            frame = frame_bytes(conditions, heading, index)
+            queue_bytes = queue_packets(conditions, heading, index) * frame
+        rate_bit_s = _peak_rate_bit_s(conditions, heading, index)
+        flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
+    return max(flights) if conditions.path.may_roam else sum(flights)
+
+
+def _peak_rate_bit_s(conditions: Conditions, heading: Heading, index: int) -> int:
+    changed_bit_s = (
+        event.change.rate_bit_s
+        for event in conditions.path.events
+        if isinstance(event.change, wire.Rate) and event.change.direction == heading
+        if event.path == index
+    )
+    return max(_path(conditions, index).toward(heading).peak_rate_bit_s, *changed_bit_s, 0)
+
+
+def frame_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+    """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
+    if heading != conditions.workload.direction:
+        return ACK_FRAME_BYTES
+    packet_bytes = _path(conditions, index).mtu_bytes
+    if conditions.transport.mss_bytes is not None:
+        # TCP's headers for all transports, so that all meet the same queue.
+        headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
+        packet_bytes = min(packet_bytes, conditions.transport.mss_bytes + headers_bytes)
+    return packet_bytes + ETHERNET_HEADER_BYTES
+
+
+def bdp_bytes(direction: DirectionSpec, rtt_ns: int) -> Fraction:
+    """Give the bandwidth-delay product; 0 where the rate is unlimited."""
+    return Fraction((direction.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
+
+
+def _path(conditions: Conditions, index: int) -> SinglePath:
+    """Give a path, be it one that the client of this cell never moves to."""
+    return conditions.path.all_paths[index]
+
+
+def _checked_buffer(size_bytes: int, remedy: str) -> int:
+    if size_bytes > LARGEST_BUFFER_BYTES:
+        raise KeyValueError(
+            "transport.buffer",
+            None,
+            f"{size_bytes} bytes are more than a socket buffer can have ({LARGEST_BUFFER_BYTES})",
+            remedy,
+        )
+    return size_bytes
+
+
+def _key(stem: Literal["queue"], heading: Heading, path: SinglePath, index: int) -> str:
+    own = f"{stem}_{heading}"
+    section = "path.second" if index else "path"
+    return f"{section}.{own if own in path.model_fields_set else stem}"

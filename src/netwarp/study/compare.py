@@ -1,0 +1,158 @@
+"""A study from the options of ``netwarp compare``: lists are factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from netwarp.errors import StudyError
+from netwarp.study.overrides import apply_overrides
+from netwarp.study.sections.diagnose import did_you_mean
+from netwarp.study.study import Study, study_from_mapping
+
+COMMAND = "compare"
+PATH_OPTIONS = (
+    "rtt",
+    "delay",
+    "delay_down",
+    "delay_up",
+    "jitter",
+    "jitter_down",
+    "jitter_up",
+    "distribution",
+    "loss",
+    "loss_down",
+    "loss_up",
+    "rate",
+    "rate_down",
+    "rate_up",
+    "queue",
+    "queue_down",
+    "queue_up",
+    "mtu",
+    "reorder",
+    "duplicate",
+    "corrupt",
+)
+"""Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
+_TRANSPORT_OPTIONS = ("transport.congestion", "transport.streams", "transport.resume")
+
+
+def study_from_compare(
+    *,
+    transports: Sequence[str],
+    path: Mapping[str, Sequence[str]],
+    sizes: Sequence[str] = (),
+    file: str | None = None,
+    congestion: Sequence[str] = (),
+    chunks: Sequence[str] = (),
+    dial: Sequence[str] = (),
+    streams: Sequence[str] = (),
+    resume: Sequence[str] = (),
+    direction: str = "down",
+    verify: bool = True,
+    replicates: int | None = None,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    folder: Path | None = None,
+) -> Study:
+    """Build a study from lists of levels; a list of one is no factor.
+
+    Args:
+        transports: levels of the factor ``transport``, always a factor.
+        path: levels by key of ``[path]``, see :data:`PATH_OPTIONS`.
+        sizes: levels of the workload's size, unless ``file`` is given.
+        file: the file to send.
+        congestion: levels of ``transport.congestion``.
+        chunks: levels of the number of parts the content is cut into.
+        dial: levels of how connections are opened.
+        streams: levels of the streams of an SCTP association.
+        resume: levels of what a second transfer uses of a first; given at all, there are two.
+        direction: which way the content goes.
+        verify: whether both ends hash it.
+        replicates: None for the default.
+        seed: None for the default.
+        overrides: ``KEY=VALUE`` each.
+        folder: where a relative ``file`` starts; None for where the command was given.
+
+    Raises:
+        StudyError: an option or combination that cannot be run; the message names the option.
+    """
+    for key in path:
+        if key not in PATH_OPTIONS:
+            remedy = did_you_mean(key, PATH_OPTIONS)
+            raise StudyError("unknown option", file=COMMAND, key=_option(key), remedy=remedy)
+    tables: dict[str, Any] = {
+        "title": f"{_listed(transports)} compared",
+        "path": {},
+        "transport": {},
+        "workload": {"kind": "bulk", "direction": direction, "verify": verify},
+        "factors": {"transport": list(transports)},
+    }
+    for key, levels in path.items():
+        _vary(tables, "path", key, [_number(key, level) for level in levels])
+    _vary(tables, "transport", "congestion", congestion)
+    _vary(tables, "workload", "size", sizes)
+    _vary(tables, "workload", "chunks", [_whole(level) for level in chunks])
+    _vary(tables, "workload", "dial", dial)
+    _vary(tables, "transport", "streams", [_whole(level) for level in streams])
+    _vary(tables, "transport", "resume", resume)
+    if resume:
+        tables["workload"]["transfers"] = 2
+    if file is not None:
+        tables["workload"]["file"] = file
+    tables["figure"] = _figures(tables["factors"])
+    return study_from_mapping(
+        apply_overrides(tables, overrides, replicates=replicates, seed=seed),
+        file=COMMAND,
+        folder=folder or Path.cwd(),
+        display=_display,
+    )
+
+
+def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any]) -> None:
+    if len(levels) == 1:
+        tables[section][key] = levels[0]
+    elif levels:
+        tables["factors"][f"{section}.{key}"] = list(levels)
+
+
+def _number(key: str, level: str) -> str | int:
+    return _whole(level) if key == "mtu" else level
+
+
+def _whole(level: str) -> str | int:
+    return int(level) if level.isdecimal() else level
+
+
+def _figures(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Draw completion time over each varied condition, or as bars when there is none."""
+    conditions = [key for key in factors if key != "transport"]
+    if not conditions:
+        return [{"kind": "bar", "x": "transport", "y": "completion_time_s"}]
+    return [
+        {"kind": "line", "x": key, "y": "completion_time_s", "series": "transport"}
+        for key in conditions
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _display(key: str) -> str:
+    """Name the option a key was given by: ``path.loss_up`` is ``--loss-up``."""
+    bare = key.removeprefix("factors.").replace('"', "")
+    section, _, name = bare.partition(".")
+    if "." in name:
+        return f"--set {key}"
+    if bare == "transport" or bare == "transport.kind":
+        return "--transport"
+    if section in ("path", "workload") or bare in _TRANSPORT_OPTIONS:
+        return _option(name)
+    return key if section in ("transport", "limits", "figure") else _option(bare)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,165 @@
+"""Turns what the models refuse into one line: file, key, value, reason and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from netwarp.errors import StudyError
+from netwarp.study.sections.fields import KeyValueError, Kind
+from netwarp.units import UnitError
+
+Display = Callable[[str], str]
+"""Gives the key under which the user wrote a dotted key: ``factors.transport``, ``--loss``."""
+
+
+def study_error(
+    error: ValidationError | KeyValueError,
+    model: type[BaseModel],
+    raw: Mapping[str, Any],
+    file: str,
+    display: Display = str,
+) -> StudyError:
+    """Describe the first thing wrong with a table of a study file.
+
+    Args:
+        error: what the model raised.
+        model: which model.
+        raw: the table it was given.
+        file: for the message.
+        display: translates dotted keys.
+    """
+    if isinstance(error, KeyValueError):
+        return _misfit(error, (), raw, file, display)
+    details = error.errors(include_url=False)[0]
+    location = details["loc"]
+    key = display(".".join(str(part) for part in location))
+    cause = details.get("ctx", {}).get("error")
+    if isinstance(cause, KeyValueError):
+        return _misfit(cause, location, raw, file, display)
+    if isinstance(cause, UnitError):
+        return StudyError(
+            cause.reason, file=file, key=key, value=details["input"], remedy=cause.remedy
+        )
+    reason, remedy = _explain(details, model)
+    value = None if details["type"] == "missing" else details["input"]
+    return StudyError(reason, file=file, key=key, value=value, remedy=remedy)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known word, or list them all."""
+    known = list(known)
+    close = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known) or 'none'}"
+
+
+def keys_of(model: type[BaseModel]) -> list[str]:
+    """List the keys a table of this model may have."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _misfit(
+    error: KeyValueError,
+    location: tuple[int | str, ...],
+    raw: Mapping[str, Any],
+    file: str,
+    display: Display,
+) -> StudyError:
+    prefix = "".join(f"{part}." for part in location)
+    candidates = [f"{prefix}{error.key}{suffix}" for suffix in ("", "_down", "_up")]
+    key = next((key for key in candidates if look_up(raw, key) is not None), candidates[0])
+    value = error.value if error.value is not None else look_up(raw, key)
+    return StudyError(error.reason, file=file, key=display(key), value=value, remedy=error.remedy)
+
+
+def look_up(raw: Mapping[str, Any], dotted: str) -> Any:
+    """Find the value at a dotted key, or None."""
+    value: Any = raw
+    for part in dotted.split("."):
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, Mapping) and part in value:
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def _explain(details: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
+    *parents, last = details["loc"] or ("",)
+    match details["type"]:
+        case "extra_forbidden":
+            owner = _model_at(model, parents)
+            return "unknown key", did_you_mean(str(last), keys_of(owner)) if owner else None
+        case "missing":
+            return "missing", f"add it: {_words(model, parents, str(last))}"
+        case "literal_error":
+            allowed = [
+                word.strip(" '")
+                for word in details["ctx"]["expected"].replace(" or ", ", ").split(",")
+            ]
+            return "unknown", did_you_mean(str(details["input"]), allowed)
+        case "greater_than_equal":
+            return "too small", f"write {_words(model, parents, str(last))}"
+        case "less_than_equal" | "less_than":
+            return "too large", f"write {_words(model, parents, str(last))}"
+    words = _words(model, parents, str(last))
+    return details["msg"][:1].lower() + details["msg"][1:], words and f"write {words}"
+
+
+def _words(model: type[BaseModel], parents: list[int | str], key: str) -> str:
+    owner = _model_at(model, parents)
+    for name, field in (owner.model_fields if owner else {}).items():
+        if key in (name, field.alias):
+            return describe_type(field.annotation, field.metadata)
+    return ""
+
+
+def describe_type(annotation: Any, metadata: Iterable[Any] = ()) -> str:
+    """Say in words what a field takes."""
+    for kind in metadata:
+        if isinstance(kind, Kind):
+            return kind.words
+    if get_origin(annotation) is Annotated:
+        inner, *annotated = get_args(annotation)
+        return describe_type(inner, annotated)
+    if get_origin(annotation) in (Union, UnionType):
+        return describe_type(next(part for part in get_args(annotation) if part is not type(None)))
+    if str(get_origin(annotation)) == "typing.Literal":
+        return " or ".join(f'`"{choice}"`' for choice in get_args(annotation))
+    simple = {bool: "`true` or `false`", str: "text", int: "a whole number", float: "a number"}
+    if annotation in simple:
+        return simple[annotation]
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "a table"
+    origin = get_origin(annotation)
+    return "a table" if origin is dict else "a list" if origin in (list, tuple) else "a value"
+
+
+def _model_at(model: type[BaseModel], parents: list[int | str]) -> type[BaseModel] | None:
+    current: Any = model
+    for part in parents:
+        if isinstance(part, int):
+            continue
+        field = next(
+            (field for name, field in current.model_fields.items() if part in (name, field.alias)),
+            None,
+        )
+        if field is None:
+            return None
+        current = _model_in(field.annotation)
+        if current is None:
+            return None
+    result: type[BaseModel] = current
+    return result
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)

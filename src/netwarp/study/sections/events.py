@@ -1,0 +1,183 @@
+"""The events of a run: entries, outages and handovers of a study merged in order of time.
+
+Pure. An outage is a thing of the place: it begins and ends whether or not the client is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netwarp import wire
+from netwarp.study.sections.fields import KeyValueError
+from netwarp.study.sections.timeline import (
+    HandoversSection,
+    OutagesSection,
+    TimelineEntry,
+    halves_ns,
+)
+from netwarp.units import format_duration
+
+_OUTAGE = wire.Outage(kind="outage")
+_RESTORE = wire.Restore(kind="restore")
+_ATTACH = wire.Attach(kind="attach")
+_DETACH = wire.Detach(kind="detach")
+
+
+@dataclass(frozen=True)
+class _Intent:
+    """What a study wants at one time, and the key that says so."""
+
+    at_ns: int
+    path: int
+    change: wire.Change
+    key: str
+
+
+@dataclass(frozen=True)
+class _Handover:
+    at_ns: int
+    overlap_ns: int
+    gap_ns: int
+    to: int | None
+    """Index of the path, or None for the other one."""
+    key: str
+
+    @property
+    def over_ns(self) -> int:
+        return self.at_ns + self.overlap_ns + self.gap_ns
+
+
+def merged_events(
+    entries: Sequence[TimelineEntry],
+    outages: OutagesSection | None,
+    handovers: HandoversSection | None,
+    *,
+    paths: int,
+) -> tuple[wire.Event, ...]:
+    """Merge all that happens at times known beforehand.
+
+    Args:
+        entries: in order of time.
+        outages: at a fixed period.
+        handovers: at a fixed period; they alternate with those among the entries.
+        paths: how many there are.
+
+    Raises:
+        KeyValueError: an outage in an outage, a restoration of what is whole, a handover to where
+            the client is or before the one before is over; keys are relative to ``[path]``.
+    """
+    moves = sorted(_handovers(entries, handovers), key=lambda move: move.at_ns)
+    intents = [
+        *_entries(entries),
+        *_outages(outages, paths),
+        *_moves(moves),
+    ]
+    intents.sort(key=lambda intent: intent.at_ns)
+    _refuse_what_changes_nothing(intents)
+    return tuple(
+        wire.Event(at_ns=intent.at_ns, path=intent.path, change=intent.change) for intent in intents
+    )
+
+
+def _entries(entries: Sequence[TimelineEntry]) -> Iterator[_Intent]:
+    for index, entry in enumerate(entries):
+        if entry.change != "handover":
+            path = (entry.path or 1) - 1
+            yield _Intent(entry.at_ns, path, _change(entry), f"timeline.{index}.change")
+
+
+def _change(entry: TimelineEntry) -> wire.Change:
+    match entry.change:
+        case "outage":
+            return _OUTAGE
+        case "restore":
+            return _RESTORE
+        case "delay":
+            down_ns, up_ns = halves_ns(entry.rtt_ns or 0)
+            return wire.Delay(kind="delay", down_ns=down_ns, up_ns=up_ns)
+        case "rate":
+            rate_bit_s = entry.rate_bit_s or 0
+            return wire.Rate(kind="rate", direction=entry.direction, rate_bit_s=rate_bit_s)
+    raise AssertionError(f"{entry.change} is no change of one path")
+
+
+def _outages(outages: OutagesSection | None, paths: int) -> Iterator[_Intent]:
+    if outages is None:
+        return
+    hit = range(paths) if outages.path is None else (outages.path - 1,)
+    for start_ns in outages.starts_ns:
+        for path in hit:
+            yield _Intent(start_ns, path, _OUTAGE, "outages.every")
+            yield _Intent(start_ns + outages.length_ns, path, _RESTORE, "outages.length")
+
+
+def _handovers(
+    entries: Sequence[TimelineEntry], handovers: HandoversSection | None
+) -> Iterator[_Handover]:
+    for index, entry in enumerate(entries):
+        if entry.change == "handover":
+            to = None if entry.path is None else entry.path - 1
+            key = f"timeline.{index}.at"
+            yield _Handover(entry.at_ns, entry.overlap_ns, entry.gap_ns, to, key)
+    if handovers is not None:
+        key = "handovers.overlap" if handovers.overlap_ns else "handovers.gap"
+        key = key if handovers.overlap_ns + handovers.gap_ns else "handovers.every"
+        for start_ns in handovers.starts_ns:
+            yield _Handover(start_ns, handovers.overlap_ns, handovers.gap_ns, None, key)
+
+
+def _moves(handovers: Sequence[_Handover]) -> Iterator[_Intent]:
+    here = 0
+    before: _Handover | None = None
+    for handover in handovers:
+        if before and (handover.at_ns < before.over_ns or handover.at_ns == before.at_ns):
+            raise KeyValueError(
+                handover.key,
+                None,
+                f"a handover begins {format_duration(handover.at_ns)} into the run, when the one"
+                f" of {format_duration(before.at_ns)} is not over",
+                "leave more time between them, or less for overlap or gap",
+            )
+        there = 1 - here if handover.to is None else handover.to
+        if there == here:
+            raise KeyValueError(
+                handover.key.replace(".at", ".path"),
+                there + 1,
+                f"the client is on path {there + 1} at that time",
+                "move it to the other path, or drop path",
+            )
+        attached_ns = handover.at_ns + handover.gap_ns
+        detached_ns = handover.at_ns + handover.overlap_ns
+        leave = _Intent(detached_ns, here, _DETACH, handover.key)
+        arrive = _Intent(attached_ns, there, _ATTACH, handover.key)
+        yield from (leave, arrive) if handover.gap_ns else (arrive, leave)
+        here, before = there, handover
+
+
+def _refuse_what_changes_nothing(intents: Sequence[_Intent]) -> None:
+    out: set[int] = set()
+    for intent in intents:
+        if isinstance(intent.change, wire.Outage | wire.Restore):
+            goes_out = isinstance(intent.change, wire.Outage)
+            if (intent.path in out) == goes_out:
+                raise _nothing_changes(intent, goes_out)
+            out ^= {intent.path}
+
+
+def _nothing_changes(intent: _Intent, goes_out: bool) -> KeyValueError:
+    state = "lost already" if goes_out else "whole already"
+    at = f"{format_duration(intent.at_ns)} into the run"
+    if intent.key.startswith("outages"):
+        return KeyValueError(
+            intent.key,
+            None,
+            f"path {intent.path + 1} is {state} {at}",
+            "let each outage end before the next one, those of [[path.timeline]] included",
+        )
+    return KeyValueError(
+        intent.key,
+        intent.change.kind,
+        f"path {intent.path + 1} is {state} at that time",
+        "alternate outage and restore, an outage first",
+    )

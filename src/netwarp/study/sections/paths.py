@@ -1,0 +1,201 @@
+"""The ``[path]`` section: the first path, a second one beside it, and what happens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from netwarp import wire
+from netwarp.study.sections.events import merged_events
+from netwarp.study.sections.fields import KeyValueError
+from netwarp.study.sections.path import SinglePath
+from netwarp.study.sections.timeline import (
+    HandoversSection,
+    OutagesSection,
+    TimelineEntry,
+    halves_ns,
+)
+from netwarp.units import UnitError, parse_duration_ns
+
+_BOTH_WAYS = ("delay", "jitter", "rate", "queue")
+_DOWN = ("loss", "reorder", "duplicate", "corrupt")
+_DELAYS = frozenset({"rtt", "delay", "delay_down", "delay_up"})
+_OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
+
+
+class PathSection(SinglePath):
+    """Client — router — server. netem sits on the router, never on a sender.
+
+    `_down` is server to client, `_up` is client to server. A key without either stands for both
+    directions where it shapes the path (delay, jitter, rate, queue), and for server to client
+    alone where it harms packets (loss, reorder, duplicate, corrupt).
+    """
+
+    second: SinglePath | None = None
+    """A second path with a router of its own, as `[path.second]`: the same keys; what it does not
+    give is as in `[path]`. `mptcp` and multihomed `sctp` use it beside the first; with handovers it
+    is the access point that clients of any transport move to. Factors name it too, such as
+    `"path.second.rtt"`."""
+    timeline: tuple[TimelineEntry, ...] = ()
+    """What happens to the paths while a run goes on, as `[[path.timeline]]`."""
+    handovers: HandoversSection | None = None
+    """The client moves between the paths, as `[path.handovers]`."""
+    outages: OutagesSection | None = None
+    """The paths lose everything now and then, as `[path.outages]`."""
+
+    @property
+    def may_roam(self) -> bool:
+        """Whether the study speaks of handovers, be it of none."""
+        return self.handovers is not None or any(
+            entry.change == "handover" for entry in self.timeline
+        )
+
+    @property
+    def all_paths(self) -> tuple[SinglePath, ...]:
+        """The paths, the first one first; of a client that may move, its access points."""
+        if self.second is None:
+            return (self, self) if self.may_roam else (self,)
+        return (self, self.second)
+
+    @cached_property
+    def events(self) -> tuple[wire.Event, ...]:
+        """All that happens at times known beforehand, in order."""
+        return merged_events(self.timeline, self.outages, self.handovers, paths=len(self.all_paths))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_second(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not isinstance(data.get("second"), Mapping):
+            return data
+        first = {key: value for key, value in data.items() if key not in _OF_ALL_PATHS}
+        return {**data, "second": inherited(first, data["second"])}
+
+    @model_validator(mode="after")
+    def _refuse_impossible_timelines(self) -> Self:
+        before_ns = 0
+        for index, entry in enumerate(self.timeline):
+            where = f"timeline.{index}"
+            if entry.at_ns < before_ns:
+                raise KeyValueError(
+                    f"{where}.at", None, "earlier than the entry before it", "sort them by time"
+                )
+            before_ns = entry.at_ns
+            if entry.path == 2 and len(self.all_paths) == 1:
+                raise KeyValueError(
+                    f"{where}.path", 2, "there is one path", "add [path.second], or drop path"
+                )
+            _refuse_lost_effect(entry, where, self.all_paths[(entry.path or 1) - 1])
+        if self.outages is not None and self.outages.path == 2 and len(self.all_paths) == 1:
+            raise KeyValueError(
+                "outages.path", 2, "there is one path", "add [path.second], or drop path"
+            )
+        _ = self.events
+        return self
+
+
+def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> None:
+    if entry.change == "delay":
+        if path.redraw is not None:
+            raise KeyValueError(
+                f"{where}.change", "delay", "the next redraw undoes it", "drop it, or path.redraw"
+            )
+        if entry.rtt_ns is not None and max(path.down.jitter_ns, path.up.jitter_ns) > min(
+            halves_ns(entry.rtt_ns)
+        ):
+            raise KeyValueError(
+                f"{where}.rtt",
+                None,
+                "the path's jitter is larger than half of it: packets would arrive before being"
+                " sent",
+                "choose a longer rtt, or less jitter",
+            )
+    if entry.change == "rate" and path.toward(entry.direction).trace is not None:
+        raise KeyValueError(
+            f"{where}.change",
+            "rate",
+            f"the trace's next step undoes it ({entry.direction})",
+            "drop it, or path.trace",
+        )
+    if entry.change == "rate" and path.toward(entry.direction).rate_bit_s is None:
+        raise KeyValueError(
+            f"{where}.rate",
+            None,
+            f"the path has no bottleneck to begin with ({entry.direction})",
+            "give path.rate too",
+        )
+
+
+def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the second path's table, completed by the first one's.
+
+    A key that the second path gives takes the place of every key of the first that says the same
+    in other words: ``delay`` of ``rtt``, ``loss`` of ``loss_down``.
+    """
+    below = _split_rtt(first, second)
+    for stem in (*_BOTH_WAYS, *_DOWN):
+        if stem in second:
+            below.pop(f"{stem}_down", None)
+        if stem in second and stem in _BOTH_WAYS:
+            below.pop(f"{stem}_up", None)
+        if f"{stem}_down" in second and stem in _DOWN:
+            below.pop(stem, None)
+        if {f"{stem}_down", f"{stem}_up"} <= below.keys() | second.keys():
+            below.pop(stem, None)
+    return _with_redraw(_with_trace(below, second), second)
+
+
+def _with_trace(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the traces; a rate of its own takes the place of an inherited trace, and vice versa."""
+    theirs, own = below.get("trace", {}), second.get("trace", {})
+    if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
+        return below
+    trace = dict(theirs)
+    for heading in ("down", "up"):
+        if {"rate", f"rate_{heading}"} & second.keys():
+            trace.pop(heading, None)
+        if heading in own:
+            other = "up" if heading == "down" else "down"
+            below = dict(below)
+            below.pop(f"rate_{heading}", None)
+            rate = below.pop("rate", None)
+            if rate is not None and "rate" not in second:
+                below.setdefault(f"rate_{other}", rate)
+    merged = {**trace, **own}
+    if not {"down", "up"} & merged.keys():
+        return {key: value for key, value in below.items() if key != "trace"}
+    return {**below, "trace": merged}
+
+
+def _with_redraw(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the redraws; a mean or delay of its own takes the place of an inherited other one."""
+    theirs, own = below.get("redraw", {}), second.get("redraw", {})
+    if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
+        return {**below, **second}
+    redraw = dict(theirs)
+    if _DELAYS & second.keys():
+        redraw.pop("mean", None)
+    if "mean" in own:
+        below = {key: value for key, value in below.items() if key not in _DELAYS}
+    return {**below, **second, "redraw": {**redraw, **own}}
+
+
+def _split_rtt(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what contradicts the second path's delay; the other direction keeps its half."""
+    delays = {"delay", "delay_down", "delay_up"}
+    below = dict(first)
+    if "rtt" in second:
+        return {key: value for key, value in below.items() if key not in delays}
+    if "rtt" not in first or not delays & second.keys():
+        return below
+    rtt = below.pop("rtt")
+    try:
+        rtt_ns = parse_duration_ns(rtt)
+    except UnitError:
+        return below  # the first path's own check refuses it, with its key
+    if "delay" not in second:
+        below["delay_up"] = f"{rtt_ns // 2}ns"
+        below["delay_down"] = f"{rtt_ns - rtt_ns // 2}ns"
+    return below

@@ -1,0 +1,197 @@
+"""What happens to the paths while a run goes on: the sections of a study that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netwarp.study.sections.fields import DurationNs, KeyValueError, Kind, RateBitS, Section
+from netwarp.study.sections.mahimahi import RateTrace
+from netwarp.units import UnitError
+from netwarp.wire import Heading
+
+PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
+PeriodNs = Annotated[DurationNs, Field(ge=1)]
+Times = Annotated[int, Field(ge=0, le=10_000, strict=True), Kind("a whole number from 0 to 10000")]
+StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
+DEFAULT_STEP_NS = 100_000_000
+TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
+"""What :func:`netwarp.study.traces.with_traces` puts in the place of a trace's file name."""
+Change = Literal["outage", "restore", "delay", "rate", "handover"]
+
+# Attributes of an entry that only these changes have.
+_OF_ONE_CHANGE: dict[str, Change] = {
+    "rtt_ns": "delay",
+    "rate_bit_s": "rate",
+    "direction": "rate",
+    "overlap_ns": "handover",
+    "gap_ns": "handover",
+}
+_NEEDED: dict[Change, tuple[str, str]] = {
+    "delay": ("rtt", 'add the round-trip time from then on, such as rtt = "80ms"'),
+    "rate": ("rate", 'add the rate from then on, such as rate = "10mbit"'),
+}
+
+
+class TimelineEntry(Section):
+    """Something that happens to a path at a fixed time.
+
+    Entries stand in the order of time. In an outage every packet is lost in both directions, and
+    nobody is told: no link goes down, no ICMP message is sent. In a handover the client moves from
+    one path to the other: its address there is new, the old one is gone.
+    """
+
+    at_ns: DurationNs = Field(alias="at")
+    """When, counted from the moment the path is built."""
+    change: Change
+    """`outage`: from now on every packet is lost; `restore`: no longer; `delay` and `rate`: the
+    path has another one from now on; `handover`: the client moves to another path."""
+    path: PathNumber | None = None
+    """Which path: 1, or 2 for `[path.second]`. Default: 1; of a handover, the one the client is not
+    on."""
+    rtt_ns: DurationNs | None = Field(default=None, alias="rtt")
+    """`delay`: the round-trip time from now on, half of it in each direction."""
+    rate_bit_s: RateBitS = Field(default=None, alias="rate")
+    """`rate`: the rate from now on."""
+    direction: Heading = "down"
+    """`rate`: which direction has it."""
+    overlap_ns: DurationNs = Field(default=0, alias="overlap")
+    """`handover`: how long the old address still works beside the new one."""
+    gap_ns: DurationNs = Field(default=0, alias="gap")
+    """`handover`: how long the client has no address at all. Instead of `overlap`."""
+
+    @model_validator(mode="after")
+    def _refuse_what_the_change_does_not_have(self) -> Self:
+        for name, change in _OF_ONE_CHANGE.items():
+            if name in self.model_fields_set and self.change != change:
+                key = type(self).model_fields[name].alias or name
+                raise KeyValueError(key, None, f"a change of {change} has it, not {self.change}")
+        key, remedy = _NEEDED.get(self.change, ("", ""))
+        if key and not {f"{key}_ns", f"{key}_bit_s"} & self.model_fields_set:
+            raise KeyValueError(key, None, f"a change of {self.change} without it", remedy)
+        if self.change == "rate" and self.rate_bit_s is None:
+            raise KeyValueError("rate", None, "a path cannot lose its bottleneck", "give a rate")
+        _refuse_overlap_and_gap(self)
+        return self
+
+
+class HandoversSection(Section):
+    """The client moves to and fro between the first path and the second, its access points.
+
+    The server has one address, which the client reaches by the path it is on. Without
+    `[path.second]` the second path is as the first one. What becomes of connections says
+    `transport.reconnect`.
+    """
+
+    every_ns: PeriodNs = Field(alias="every")
+    """Time from one handover to the next."""
+    count: Times
+    """How many; with 0 the client stays where it is. Those beyond `limits.virtual_s` are not
+    made."""
+    first_ns: DurationNs | None = Field(default=None, alias="first")
+    """When the first one begins. Default: after `every`."""
+    overlap_ns: DurationNs = Field(default=0, alias="overlap")
+    """How long the old address still works beside the new one."""
+    gap_ns: DurationNs = Field(default=0, alias="gap")
+    """How long the client has no address at all. Instead of `overlap`."""
+
+    @model_validator(mode="after")
+    def _one_way_to_move(self) -> Self:
+        _refuse_overlap_and_gap(self)
+        return self
+
+    @property
+    def starts_ns(self) -> tuple[int, ...]:
+        """When each begins."""
+        return _periodic_ns(self)
+
+
+class OutagesSection(Section):
+    """Outages at a fixed period: every packet is lost in both directions, and nobody is told."""
+
+    every_ns: PeriodNs = Field(alias="every")
+    """Time from the beginning of one outage to the beginning of the next."""
+    length_ns: PeriodNs = Field(alias="length")
+    """How long each lasts."""
+    count: Times
+    """How many; those beyond `limits.virtual_s` are not made."""
+    first_ns: DurationNs | None = Field(default=None, alias="first")
+    """When the first one begins. Default: after `every`."""
+    path: PathNumber | None = None
+    """Which path: 1, or 2 for `[path.second]`. Default: all at once."""
+
+    @property
+    def starts_ns(self) -> tuple[int, ...]:
+        """When each begins."""
+        return _periodic_ns(self)
+
+
+class RedrawSection(Section):
+    """The delay drawn anew at a fixed period.
+
+    Each draw is a round-trip time from a normal distribution cut off at 0, half of which goes to
+    each direction. Where no rate keeps them in order, packets overtake when the delay falls.
+    """
+
+    period_ns: PeriodNs = Field(alias="period")
+    """Time between draws; the first is made when the run begins."""
+    mean_ns: DurationNs | None = Field(default=None, alias="mean")
+    """Mean of the round-trip times. Default: the path's `rtt`; give one of them."""
+    deviation_ns: DurationNs = Field(alias="deviation")
+    """Their standard deviation."""
+
+
+def _read_trace(value: object) -> RateTrace:
+    if not isinstance(value, Mapping) or set(value) != TRACE_KEYS:
+        raise UnitError("not a trace file", 'name a file in mahimahi\'s format, such as "4g.down"')
+    return RateTrace(value["file"], value["step_ns"], tuple(value["rates_bit_s"]))
+
+
+RateTraceField = Annotated[
+    RateTrace, BeforeValidator(_read_trace), Kind("a file in mahimahi's format")
+]
+
+
+class TraceSection(Section):
+    """Rates that follow a recording, over and over.
+
+    Files are in mahimahi's format, relative to the study file: a line is a whole number of
+    milliseconds at which 1504 bytes may leave, none smaller than the one before; when the last one
+    is over, the trace begins anew. A token bucket keeps the rate, with the path's `queue`; a BDP of
+    it is at the trace's mean rate.
+    """
+
+    down: RateTraceField | None = None
+    """Rate from server to client. Takes the place of `rate_down`."""
+    up: RateTraceField | None = None
+    """Rate from client to server. Takes the place of `rate_up`."""
+    step_ns: StepNs = Field(default=DEFAULT_STEP_NS, alias="step")
+    """How long a rate holds: the trace is cut into the fewest equal steps not longer than this, and
+    the opportunities in each make its rate. It cannot vary."""
+
+    @model_validator(mode="after")
+    def _one_direction_at_least(self) -> Self:
+        if self.down is None and self.up is None:
+            raise KeyValueError("down", None, "neither down nor up is given", "name a file")
+        return self
+
+    def toward(self, heading: Heading) -> RateTrace | None:
+        """Give the trace of a direction."""
+        return self.down if heading == "down" else self.up
+
+
+def halves_ns(rtt_ns: int) -> tuple[int, int]:
+    """Split a round-trip time over the directions: down, up."""
+    return rtt_ns - rtt_ns // 2, rtt_ns // 2
+
+
+def _periodic_ns(section: HandoversSection | OutagesSection) -> tuple[int, ...]:
+    first_ns = section.every_ns if section.first_ns is None else section.first_ns
+    return tuple(first_ns + number * section.every_ns for number in range(section.count))
+
+
+def _refuse_overlap_and_gap(section: TimelineEntry | HandoversSection) -> None:
+    if {"overlap_ns", "gap_ns"} <= section.model_fields_set:
+        raise KeyValueError("gap", None, "overlap and gap are both given", "keep one of them")

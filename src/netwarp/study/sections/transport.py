@@ -1,0 +1,189 @@
+"""The ``[transport]`` section: which protocol carries the bytes, and with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from netwarp.study.sections.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
+from netwarp.wire import Reconnect, Resumption, TcpOptions, TransportKind
+
+KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic", "mptcp")
+SCTP_CONGESTION = "rfc9260"
+_KERNEL_TCP = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
+CONGESTION: Mapping[TransportKind, tuple[str, ...]] = {
+    "tcp": _KERNEL_TCP,
+    "tls": _KERNEL_TCP,
+    # The kernel's SCTP has the algorithm of RFC 9260, section 7.2, built in.
+    "sctp": (SCTP_CONGESTION,),
+    "quic": ("cubic", "reno", "bbr"),
+    "mptcp": _KERNEL_TCP,
+}
+"""Congestion controls each stack has."""
+
+DEFAULT_CONGESTION = "cubic"
+DEFAULT_INITIAL_WINDOW_PACKETS = 10  # RFC 6928
+# RFC 9000, section 14: a QUIC endpoint's datagrams must be able to carry 1200 bytes.
+QUIC_MIN_PAYLOAD_BYTES = 1200
+# sctp_min_frag_point in include/net/sctp/sctp.h: a segment of 512 bytes without its headers.
+SCTP_MIN_PAYLOAD_BYTES = 512 - 48
+IP_HEADER_BYTES = 20
+UDP_HEADER_BYTES = 8
+TCP_HEADER_BYTES = 20
+SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
+HEADER_BYTES: Mapping[TransportKind, int] = {
+    "tcp": IP_HEADER_BYTES + TCP_HEADER_BYTES,
+    "tls": IP_HEADER_BYTES + TCP_HEADER_BYTES,
+    "sctp": IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
+    "quic": IP_HEADER_BYTES + UDP_HEADER_BYTES,
+    "mptcp": IP_HEADER_BYTES + TCP_HEADER_BYTES,
+}
+"""What stands between the MTU and the MSS of each transport."""
+
+
+TODAYS_TCP = TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
+"""The kernel's defaults."""
+TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
+"""Headers of 20 bytes, losses found by three duplicate acknowledgements and time-outs."""
+
+Preset = Literal["tcp-2008"]
+Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
+Streams = Annotated[int, Field(ge=1, lt=2**16, strict=True), Kind("a whole number from 1 to 65535")]
+# 88: the kernel's smallest (TCP_MIN_MSS in include/net/tcp.h).
+Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number from 88 to 65495")]
+
+
+class TransportOptions(Section):
+    """Options every transport takes. All get the same values unless the study says otherwise."""
+
+    congestion: str | None = None
+    """Congestion control. `tcp`, `tls`: cubic, reno, bbr, dctcp, vegas, westwood, illinois;
+    `quic`: cubic, reno, bbr; `sctp`: only its own, rfc9260. Default: cubic, for `sctp` rfc9260."""
+    buffer_bytes: SizeBytes | None = Field(default=None, alias="buffer")
+    """Socket buffers and flow-control windows, each side. Default: four times BDP plus queue,
+    rounded up to a power of two, and at least 4MiB; 64MiB where the rate is unlimited."""
+    initial_window_packets: Window | None = Field(default=None, alias="initial_window")
+    """First flight in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC 9260's, fixed."""
+    mss_bytes: Mss | None = Field(default=None, alias="mss")
+    """Largest payload of a packet in bytes; for `tcp` and `tls` together with TCP options, of which
+    timestamps take 12 bytes (RFC 9293, 3.7.1); for `sctp` of a DATA chunk, several of which may
+    share a packet. Default: what the MTU allows."""
+    nodelay: bool = True
+    """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
+    resume: Resumption = "none"
+    """What later transfers of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
+    `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
+    whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice. A
+    transfer resumes what earlier transfers left, never a connection of its own; a reconnection
+    after a handover resumes what the connections before it left."""
+    reconnect: Reconnect | None = None
+    """What becomes of connections when the client moves to another path (`[path.handovers]`).
+    `new`: they are given up, and every unfinished content goes on at the byte reached over new
+    ones. `migrate`: they go on over the new address (`quic`: RFC 9000, section 9; `sctp`: RFC
+    5061; `mptcp`, which does nothing else: RFC 8684, section 3.2). Default: new, for `mptcp`
+    migrate."""
+    preset: Preset | None = None
+    """A generation of TCP, for what is not given otherwise. `tcp-2008` (`tcp`, `tls`): no SACK, no
+    timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""
+    sack: bool | None = None
+    """TCP: selective acknowledgements (RFC 2018). Default: true."""
+    timestamps: bool | None = None
+    """TCP: timestamps (RFC 7323). Default: true."""
+    window_scaling: bool | None = None
+    """TCP: window scaling (RFC 7323). Default: true."""
+    recovery: Literal["rack", "classic"] | None = None
+    """TCP: how losses are found. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
+    duplicate acknowledgements and time-outs (RFC 5681), only with `sack = false`. Default: rack."""
+    streams: Streams | None = None
+    """SCTP: streams of an association. With more than one, the chunks of a content go over streams
+    of one association, not over associations of their own. Default: 1."""
+    max_message_bytes: SizeBytes | None = Field(default=None, alias="max_message")
+    """SCTP: largest message the sender hands over at once. Default: 16KiB."""
+    unordered: bool | None = None
+    """SCTP: deliver messages as they come (RFC 9260, section 6.6). Default: false."""
+    rto_initial_ns: DurationNs | None = Field(default=None, alias="rto_initial")
+    """SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s."""
+    rto_min_ns: DurationNs | None = Field(default=None, alias="rto_min")
+    """SCTP: RTO.Min. Default: 1s."""
+    rto_max_ns: DurationNs | None = Field(default=None, alias="rto_max")
+    """SCTP: RTO.Max. Default: 60s."""
+    multihomed: bool | None = None
+    """SCTP: use an address of each path at both ends, and fail over between them; needs
+    `[path.second]`. Default: false."""
+
+
+class TransportSection(TransportOptions):
+    """How bytes travel. Options here apply to all transports of the study.
+
+    `[transport.tcp]`, `[transport.tls]`, `[transport.sctp]`, `[transport.quic]` and
+    `[transport.mptcp]` take the same options for one of them: a deviation from equal treatment,
+    which the provenance lists. As levels of the factor `transport`, names and tables mix:
+    `["tcp", "quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]`.
+    """
+
+    kind: TransportKind | None = None
+    """Which protocol, where `transport` is not a factor."""
+    tcp: TransportOptions | None = None
+    """Options of the kernel's TCP."""
+    tls: TransportOptions | None = None
+    """Options of TLS 1.3 (rustls) over the kernel's TCP."""
+    sctp: TransportOptions | None = None
+    """Options of the kernel's SCTP."""
+    quic: TransportOptions | None = None
+    """Options of QUIC v1 (quinn)."""
+    mptcp: TransportOptions | None = None
+    """Options of the kernel's Multipath TCP; needs `[path.second]`."""
+
+
+@dataclass(frozen=True)
+class MergedTransport:
+    """The options of one cell's transport, and where each was found."""
+
+    options: Mapping[str, Any]
+    origins: Mapping[str, str]
+    """Dotted keys for messages, by option."""
+
+
+def merge_transport(
+    section: Mapping[str, Any], level: Mapping[str, Any], origins: Mapping[str, str]
+) -> MergedTransport:
+    """Lay the options of a cell's transport over each other.
+
+    The level's own options win over those of its kind (``[transport.quic]``), these over the
+    section's.
+
+    Args:
+        section: the ``[transport]`` table, factors on single options applied.
+        level: the level of the factor ``transport`` as a table, or empty.
+        origins: display keys of options set by a factor.
+
+    Raises:
+        KeyValueError: a factor sets an option that ``[transport.<kind>]`` sets as well.
+    """
+    kind = level.get("kind", section.get("kind"))
+    own = section.get(kind, {}) if isinstance(kind, str) else {}
+    rivals = [option for option in own if option in origins]
+    twice = [option for option in level if option in origins and option != "kind"]
+    if twice:
+        raise KeyValueError(
+            twice[0],
+            level[twice[0]],
+            f"{twice[0]} is a factor, and stands in a level of transport as well",
+            "keep it in one place",
+        )
+    if rivals:
+        raise KeyValueError(
+            f"{kind}.{rivals[0]}",
+            own[rivals[0]],
+            f"{rivals[0]} is a factor as well",
+            "drop one of them, or write the variants as levels of transport",
+        )
+    common = {key: value for key, value in section.items() if key not in KINDS}
+    chosen = {key: value for key, value in level.items() if key != "label"}
+    found = {key: origins.get(key, f"transport.{key}") for key in common}
+    found |= {key: f"transport.{kind}.{key}" for key in own}
+    found |= dict.fromkeys(chosen, "factors.transport")
+    return MergedTransport({**common, **own, **chosen}, found)

@@ -1,0 +1,98 @@
+"""Rate traces of a study: files named in its tables → their rates in the tables.
+
+From here on a study needs no trace file any more: the same tables make the same study where the
+file is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from netwarp.errors import StudyError
+from netwarp.study.sections.diagnose import Display
+from netwarp.study.sections.mahimahi import TraceError, parse_trace
+from netwarp.study.sections.timeline import DEFAULT_STEP_NS
+from netwarp.units import UnitError, parse_duration_ns
+
+_DIRECTIONS = ("down", "up")
+
+
+def with_traces(
+    tables: dict[str, Any], file: str, located: Callable[[str], str], display: Display
+) -> dict[str, Any]:
+    """Read the traces that a study names, in ``path.trace``, ``path.second.trace`` and factors.
+
+    Args:
+        tables: the study's, changed in place where a file is named.
+        file: the study's, for messages.
+        located: makes a file name absolute.
+        display: translates dotted keys in messages.
+
+    Raises:
+        StudyError: a file that cannot be read, or is no trace; it names the file and its line.
+    """
+    path = tables.get("path")
+    if not isinstance(path, dict):
+        return tables
+    second = path.get("second")
+    steps_ns = {"path.trace": _step_ns(path, DEFAULT_STEP_NS)}
+    steps_ns["path.second.trace"] = _step_ns(second, steps_ns["path.trace"])
+    for prefix, owner in (("path.trace", path), ("path.second.trace", second)):
+        trace = _table(owner, "trace")
+        for heading in _DIRECTIONS:
+            where = (file, display(f"{prefix}.{heading}"))
+            if isinstance(trace.get(heading), str):
+                trace[heading] = _read(trace[heading], steps_ns[prefix], where, located)
+    factors = _table(tables, "factors")
+    for key, levels in factors.items():
+        prefix, _, heading = key.rpartition(".")
+        if prefix in steps_ns and heading in _DIRECTIONS and isinstance(levels, list):
+            where = (file, display(f'factors."{key}"'))
+            factors[key] = [
+                _read(level, steps_ns[prefix], where, located) if isinstance(level, str) else level
+                for level in levels
+            ]
+    return tables
+
+
+def _read(
+    name: str, step_ns: int, where: tuple[str, str], located: Callable[[str], str]
+) -> dict[str, Any]:
+    path = located(name)
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        study, key = where
+        reason = f"cannot be read: {error.strerror}"
+        raise StudyError(
+            reason, file=study, key=key, value=name, remedy="name a trace file"
+        ) from None
+    try:
+        trace = parse_trace(text, step_ns, path)
+    except TraceError as error:
+        raise StudyError(error.reason, file=path, line=error.line, remedy=error.remedy) from None
+    return {
+        "label": name,
+        "file": path,
+        "step_ns": trace.step_ns,
+        "rates_bit_s": list(trace.rates_bit_s),
+    }
+
+
+def _table(owner: Any, key: str) -> dict[str, Any]:
+    """Give a table of a table, or an empty one."""
+    table = owner.get(key) if isinstance(owner, dict) else None
+    return table if isinstance(table, dict) else {}
+
+
+def _step_ns(owner: Any, default_ns: int) -> int:
+    """Give a trace's step; one that is no duration is refused later, with its key."""
+    try:
+        step_ns = parse_duration_ns(_table(owner, "trace")["step"])
+    except KeyError:
+        return default_ns
+    except UnitError:
+        return default_ns
+    return step_ns or default_ns

@@ -1,0 +1,70 @@
+"""The virtual backend's pure parts: what guests are started with, and what is refused before."""
+
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.guest_files import find_endpoint, find_kernel
+from netwarp.backends.virtual import check_scratch, guest_command, guest_environment
+from netwarp.errors import BackendError
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def test_the_command_line_names_nothing_of_the_run_or_the_user() -> None:
+    command = guest_command(Path("/anywhere/linux"), seccomp=True)
+    assert command[0] == "/anywhere/linux"
+    assert all("/anywhere" not in word and "/home" not in word for word in command[1:])
+    assert command[1:] == guest_command(Path("/elsewhere/linux"), seccomp=True)[1:]
+
+
+def test_seccomp_is_asked_for_only_where_the_kernel_has_it() -> None:
+    assert "seccomp=on" in guest_command(Path("linux"), seccomp=True)
+    assert "seccomp=on" not in guest_command(Path("linux"), seccomp=False)
+
+
+def test_the_environment_is_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USERS_OWN", "x")
+    environment = guest_environment(Path("/k/shim.so"), Path("/dev/shm"), 2**64 - 1)
+    assert set(environment) == {"PATH", "HOME", "TMPDIR", "LD_PRELOAD", "NETWARP_SEED"}
+    assert environment["NETWARP_SEED"] == "18446744073709551615"
+
+
+def test_scratch_that_does_not_exist_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="NETWARP_SCRATCH=DIR"):
+        check_scratch(tmp_path / "nothing", guests=1)
+
+
+def test_noexec_scratch_is_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounted = os.statvfs(tmp_path)
+    fields = list(mounted)
+    fields[8] |= os.ST_NOEXEC
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(fields))
+    with pytest.raises(BackendError, match="remount,exec"):
+        check_scratch(tmp_path, guests=1)
+
+
+def test_full_scratch_is_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(1, 1, 10 << 20))
+    with pytest.raises(BackendError, match="10 MiB free and 2 guests may need 800 MiB"):
+        check_scratch(tmp_path, guests=2)
+
+
+def test_a_missing_kernel_says_how_to_build_it(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="netwarp kernel build"):
+        find_kernel({"XDG_CACHE_HOME": str(tmp_path)})
+    with pytest.raises(BackendError, match="netwarp kernel build"):
+        find_kernel({"NETWARP_KERNEL": str(tmp_path)})
+
+
+def test_a_missing_endpoint_says_how_to_build_it(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match=r"scripts/setup\.sh rust"):
+        find_endpoint({"NETWARP_ENDPOINT": str(tmp_path / "nothing")})

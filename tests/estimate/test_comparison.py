@@ -1,0 +1,143 @@
+"""Paired comparisons: against scipy, in their edge cases, and over many simulated studies."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from netwarp.estimate.comparison import Comparison, Sample, Samples, Verdict, compare, holm
+
+
+def cell(*values: float | None, seeds: int | None = 100) -> Samples:
+    return {
+        r: Sample(value, None if seeds is None else seeds + r) for r, value in enumerate(values)
+    }
+
+
+def test_a_paired_comparison_agrees_with_scipy() -> None:
+    rng = np.random.default_rng(2)
+    a = rng.lognormal(2, 0.4, size=8)
+    b = a * rng.lognormal(0.3, 0.05, size=8)
+    result = compare(cell(*a), cell(*b))
+    expected = scipy_stats.ttest_rel(np.log(b), np.log(a))
+    interval = expected.confidence_interval(0.95)
+    assert result.paired
+    assert result.scale == "ratio"
+    assert result.p == pytest.approx(expected.pvalue)
+    assert result.effect == pytest.approx(math.exp(np.mean(np.log(b) - np.log(a))))
+    assert result.ci95 == pytest.approx((math.exp(interval.low), math.exp(interval.high)))
+    assert result.wilcoxon_p == pytest.approx(scipy_stats.wilcoxon(np.log(b) - np.log(a)).pvalue)
+    assert result.verdict is Verdict.MORE
+
+
+def test_pairing_finds_what_an_unpaired_test_cannot() -> None:
+    a = [1.0, 5.0, 20.0, 80.0]
+    b = [1.1, 5.6, 21.8, 89.0]
+    assert compare(cell(*a), cell(*b)).verdict is Verdict.MORE
+    unpaired = compare(cell(*a, seeds=None), cell(*b, seeds=None))
+    assert not unpaired.paired
+    assert unpaired.verdict is Verdict.NO_DIFFERENCE
+
+
+def test_an_unpaired_comparison_agrees_with_scipys_welch_test() -> None:
+    a, b = [10.0, 11.0, 12.5, 9.5], [14.0, 15.5, 13.0, 16.0]
+    result = compare(cell(*a, seeds=1), cell(*b, seeds=50))
+    expected = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
+    assert not result.paired
+    assert result.p == pytest.approx(expected.pvalue)
+
+
+def test_replicates_with_other_seeds_are_not_pairs() -> None:
+    assert not compare(cell(1, 2, 3, seeds=1), cell(1, 2, 3, seeds=2)).paired
+    assert not compare(cell(1, 2, 3), cell(1, 2, 3, 4)).paired
+
+
+def test_equal_samples_are_identical() -> None:
+    result = compare(cell(3.0, 4.0, 5.0), cell(3.0, 4.0, 5.0))
+    assert result.verdict is Verdict.IDENTICAL
+    assert result.effect == 1
+    assert result.exact
+
+
+def test_cells_without_chance_are_compared_exactly() -> None:
+    result = compare(cell(2.0, 2.0, 2.0), cell(2.5, 2.5, 2.5))
+    assert result.exact
+    assert result.effect == 1.25
+    assert result.ci95 == (1.25, 1.25)
+    assert result.p is None
+    assert result.verdict is Verdict.MORE
+
+
+def test_zeros_are_compared_by_difference() -> None:
+    result = compare(cell(0.0, 1.0, 0.0, 2.0), cell(5.0, 7.0, 6.0, 6.0))
+    assert result.scale == "difference"
+    assert result.effect == pytest.approx(5.25)
+    assert result.verdict is Verdict.MORE
+    assert compare(cell(0.0, 0.0), cell(3.0, 3.0)).effect == 3
+    assert compare(cell(0.0, 0.0), cell(0.0, 0.0)).verdict is Verdict.IDENTICAL
+
+
+def test_one_replicate_is_not_tested() -> None:
+    result = compare(cell(1.0), cell(2.0))
+    assert result.verdict is Verdict.ONE_REPLICATE
+    assert result.effect == 2
+    assert result.ci95 is None
+    assert not result.exact
+
+
+def test_pairs_with_a_failed_run_are_left_out_and_counted() -> None:
+    result = compare(cell(1.0, None, 3.0, 4.0), cell(2.0, 4.0, 6.1, None))
+    assert (result.n, result.left_out) == (2, 2)
+    nothing_left = compare(cell(None, None, 3.0), cell(1.0, 2.0, 3.0))
+    assert nothing_left.verdict is Verdict.FAILED_RUNS
+    assert compare(cell(None, None), cell(1.0, 2.0)).effect is None
+
+
+def test_a_constant_shift_is_certain() -> None:
+    result = compare(cell(1.0, 2.0, 4.0), cell(2.0, 4.0, 8.0))
+    assert result.verdict is Verdict.MORE
+    assert result.effect == pytest.approx(2)
+    assert result.p == pytest.approx(0, abs=1e-9)
+
+
+def test_the_rank_test_needs_six_pairs() -> None:
+    assert compare(cell(1, 2, 3, 4, 5), cell(2, 3, 5, 6, 7)).wilcoxon_p is None
+    six = compare(cell(1, 2, 3, 4, 5, 6), cell(2, 3, 5, 6, 7, 9))
+    assert six.wilcoxon_p == pytest.approx(2 / 2**6)
+    assert not six.wilcoxon_disagrees
+
+
+def test_holm_on_the_classic_example() -> None:
+    # p = 0.01, 0.04, 0.03, 0.005 → 0.03, 0.06, 0.06, 0.02 (Holm 1979, four hypotheses).
+    base = compare(cell(1.0, 2.0, 3.0), cell(2.0, 2.5, 5.0))
+    family = [_with_p(base, p) for p in (0.01, 0.04, 0.03, 0.005)]
+    adjusted = holm(family)
+    assert [c.adjusted_p for c in adjusted] == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert [c.verdict.decided for c in adjusted] == [True, False, False, True]
+
+
+def test_holm_leaves_exact_and_untested_comparisons_alone() -> None:
+    exact = compare(cell(2.0, 2.0), cell(3.0, 3.0))
+    single = compare(cell(2.0), cell(3.0))
+    tested = _with_p(compare(cell(1.0, 2.0, 3.0), cell(2.0, 2.5, 5.0)), 0.04)
+    adjusted = holm([exact, single, tested])
+    assert adjusted[:2] == [exact, single]
+    assert adjusted[2].adjusted_p == 0.04
+
+
+def test_false_differences_stay_rare_in_a_whole_family() -> None:
+    rng = np.random.default_rng(8)
+    families = 400
+    wrong = 0
+    for _ in range(families):
+        base = cell(*rng.lognormal(size=5))
+        family = [compare(base, cell(*rng.lognormal(size=5))) for _ in range(6)]
+        wrong += any(c.verdict.decided for c in holm(family))
+    # 5 % and three standard errors over 400 families.
+    assert wrong / families <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / families)
+
+
+def _with_p(comparison: Comparison, p: float) -> Comparison:
+    return replace(comparison, p=p, adjusted_p=p)

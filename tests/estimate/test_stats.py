@@ -1,0 +1,126 @@
+"""Estimates against scipy, hand-computed values, and simulation with a fixed seed."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from netwarp.estimate import stats
+
+
+def test_estimate_of_a_hand_computed_sample() -> None:
+    # 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32, s = sqrt(32/7), t(7, 97.5 %) = 2.364624
+    estimate = stats.estimate([2, 4, 4, 4, 5, 5, 7, 9])
+    half = 2.364624 * math.sqrt(32 / 7) / math.sqrt(8)
+    assert estimate.mean == 5
+    assert estimate.ci95 == pytest.approx((5 - half, 5 + half), rel=1e-6)
+    assert estimate.half_width == pytest.approx(half, rel=1e-6)
+    assert (estimate.median, estimate.p25, estimate.p75) == (4.5, 4.0, 5.5)
+    assert (estimate.minimum, estimate.maximum, estimate.n) == (2, 9, 8)
+
+
+def test_mean_interval_agrees_with_scipy() -> None:
+    sample = np.random.default_rng(1).lognormal(size=11)
+    expected = scipy_stats.ttest_1samp(sample, 0).confidence_interval(0.95)
+    assert stats.mean_interval(sample.tolist()) == pytest.approx((expected.low, expected.high))
+
+
+def test_one_sample_has_no_interval() -> None:
+    estimate = stats.estimate([3.5])
+    assert estimate.ci95 is None
+    assert estimate.half_width is None
+    assert estimate.stdev is None
+    assert not estimate.exact
+    assert stats.median_interval([3.5], seed=1) is None
+
+
+def test_equal_samples_give_a_point_and_no_rounding() -> None:
+    estimate = stats.estimate([0.1] * 7)
+    assert estimate.mean == 0.1
+    assert estimate.ci95 == (0.1, 0.1)
+    assert estimate.exact
+    assert stats.median_interval([0.1] * 7, seed=1) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("samples", [[], [1.0, math.nan], [math.inf]])
+def test_no_estimate_of_nothing_or_of_what_is_not_a_number(samples: list[float]) -> None:
+    with pytest.raises(ValueError, match="sample"):
+        stats.estimate(samples)
+
+
+def test_mean_interval_covers_the_truth_95_times_in_100() -> None:
+    rng = np.random.default_rng(20)
+    trials = 2000
+    covered = 0
+    for sample in rng.normal(10, 3, size=(trials, 5)):
+        low, high = stats.mean_interval(sample.tolist()) or (0, 0)
+        covered += low <= 10 <= high
+    # Four standard errors of a proportion of 0.95 over 2000 trials: ± 0.0195.
+    assert covered / trials == pytest.approx(0.95, abs=0.0195)
+
+
+def test_median_interval_is_near_scipys_bca_and_repeats() -> None:
+    sample = np.random.default_rng(3).lognormal(size=25)
+    ours = stats.median_interval(sample.tolist(), seed=7)
+    assert ours == stats.median_interval(sample.tolist(), seed=7)
+    theirs = scipy_stats.bootstrap(
+        (sample,), np.median, method="BCa", rng=np.random.default_rng(5)
+    ).confidence_interval
+    assert ours == pytest.approx((theirs.low, theirs.high), rel=0.15)
+
+
+def test_median_interval_covers_the_truth() -> None:
+    rng = np.random.default_rng(4)
+    trials = 300
+    covered = 0
+    for trial, sample in enumerate(rng.exponential(size=(trials, 20))):
+        low, high = stats.median_interval(sample.tolist(), seed=trial) or (0, 0)
+        covered += low <= math.log(2) <= high
+    assert covered / trials == pytest.approx(0.95, abs=0.05)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 50), (50, 50), (1, 20), (370, 7400)])
+def test_binomial_interval_agrees_with_scipy(successes: int, trials: int) -> None:
+    expected = scipy_stats.binomtest(successes, trials).proportion_ci(0.95, method="exact")
+    assert stats.binomial_interval(successes, trials) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
+
+
+def test_binomial_interval_with_no_trial_says_nothing() -> None:
+    assert stats.binomial_interval(0, 0) == (0, 1)
+    with pytest.raises(ValueError, match="3 of 2"):
+        stats.binomial_interval(3, 2)
+
+
+def test_binomial_interval_covers_at_least_95_in_100() -> None:
+    draws = np.random.default_rng(9).binomial(700, 0.01, size=2000)
+    intervals = [stats.binomial_interval(int(d), 700) for d in draws]
+    assert np.mean([low <= 0.01 <= high for low, high in intervals]) >= 0.94
+
+
+def test_jain_index() -> None:
+    assert stats.jain_index([5, 5, 5]) == pytest.approx(1)
+    assert stats.jain_index([1, 0, 0, 0]) == pytest.approx(0.25)
+    assert stats.jain_index([1, 2, 3]) == pytest.approx(36 / 42)
+    with pytest.raises(ValueError, match="shares"):
+        stats.jain_index([0, 0])
+    with pytest.raises(ValueError, match="shares"):
+        stats.jain_index([1, -1])
+
+
+def test_replicates_needed_matches_published_tables() -> None:
+    # Cohen 1988: a paired effect of d = 0.5 needs 34 pairs for a power of 0.8.
+    assert stats.replicates_needed(log_ratio_stdev=2 * math.log(1.1), ratio=1.1) == 34
+    assert stats.replicates_needed(log_ratio_stdev=0, ratio=1.1) == 2
+    with pytest.raises(ValueError, match="nothing"):
+        stats.replicates_needed(log_ratio_stdev=1, ratio=1)
+
+
+def test_replicates_needed_gives_the_power_it_promises() -> None:
+    spread, ratio = 0.2, 1.15
+    n = stats.replicates_needed(spread, ratio)
+    draws = np.random.default_rng(12).normal(math.log(ratio), spread, size=(3000, n))
+    p_values = np.asarray(scipy_stats.ttest_1samp(draws, 0, axis=1).pvalue)
+    assert np.mean(p_values < 0.05) == pytest.approx(0.82, abs=0.05)

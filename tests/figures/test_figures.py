@@ -1,0 +1,194 @@
+"""Figures: data, axes, styles, files; each kind is really drawn."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import support
+from netwarp.errors import StudyError
+from netwarp.figures import default_figures, draw, draw_all, write_charts
+from netwarp.figures.charts import CHART_KINDS
+from netwarp.figures.data import layout, mean_rows, step_rows, wants_log
+from netwarp.figures.style import TRANSPORT_STYLES
+from netwarp.results import Results
+from netwarp.study import study_from_mapping
+from netwarp.study.questions import Figure
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def figure(kind: str, **keys: Any) -> Figure:
+    x = {"cdf": None, "scatter": "retransmitted_packets"}.get(kind, "path.loss")
+    given = {"kind": kind, "x": x, "y": "completion_time_s", "series": "transport"}
+    return Figure.model_validate(given | keys)
+
+
+def everything(spec: Any) -> list[dict[str, Any]]:
+    """All objects in a specification."""
+    if isinstance(spec, dict):
+        return [spec] + [found for value in spec.values() for found in everything(value)]
+    if isinstance(spec, list):
+        return [found for value in spec for found in everything(value)]
+    return []
+
+
+def test_studies_can_ask_for_every_kind() -> None:
+    kinds = set(get_args(Figure.model_fields["kind"].annotation))
+    assert kinds == {*CHART_KINDS, "timeline"}
+
+
+@pytest.mark.parametrize("kind", CHART_KINDS)
+def test_each_kind_is_drawn(kind: str) -> None:
+    chart = draw(figure(kind), support.results(), "one")
+    root = ET.fromstring(chart.svg())  # noqa: S314 - our own
+    text = " ".join(root.itertext())
+    for wanted in ("TCP", "QUIC", "SCTP", "TLS", "RTT 200 ms"):
+        assert wanted in text
+    assert "failed run left out" in chart.spec["title"]["subtitle"]
+    if kind == "heatmap":
+        assert chart.spec["title"]["subtitle"].startswith("Means in s,")
+    else:
+        assert "Completion time (s)" in text
+    assert chart.png().startswith(PNG_SIGNATURE)
+
+
+@pytest.mark.parametrize("kind", CHART_KINDS)
+def test_the_same_results_give_the_same_specification(kind: str) -> None:
+    first, second = (
+        json.dumps(draw(figure(kind), support.results(), "one").spec) for _ in range(2)
+    )
+    assert first == second
+    assert "http" not in first.replace("https://vega.github.io/schema/", "")
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "box"])
+def test_a_figure_may_have_no_series(kind: str) -> None:
+    one = Results(tuple(r for r in support.results().runs if r.cell in (0, 6, 12, 18)))
+    chart = draw(figure(kind, x="transport", series=None), one, "one")
+    assert all(name in chart.svg() for name in ("TCP", "TLS", "SCTP", "QUIC"))
+    coloured = TRANSPORT_STYLES["sctp"].colour in json.dumps(chart.spec)
+    assert coloured == (kind != "line")
+
+
+def test_no_cell_is_lost_and_none_averaged() -> None:
+    results = support.results()
+    rows = mean_rows(layout(results, "completion_time_s", "path.loss", "transport"))
+    assert len(rows) == len(results.cells)
+    assert {row["panel"] for row in rows} == {"RTT 50 ms", "RTT 200 ms"}
+    tcp = next(row for row in rows if row["series"] == "TCP" and row["x_text"] == "5 %")
+    estimate = results.cells[4].estimate("completion_time_s")
+    assert estimate is not None
+    assert estimate.ci95 == (tcp["low"], tcp["high"])
+
+
+def test_series_stand_beside_each_other_around_their_level() -> None:
+    rows = mean_rows(layout(support.results(), "completion_time_s", "path.loss", "transport"))
+    places = [row["x"] for row in rows if row["x_text"] == "1 %" and row["panel"] == "RTT 50 ms"]
+    assert sum(places) / len(places) == pytest.approx(1)
+    assert max(places) - min(places) < 0.05 * 5
+
+
+def test_a_distribution_climbs_from_nothing_to_all() -> None:
+    rows = step_rows(layout(support.results(), "completion_time_s", None, "transport"))
+    one = [r for r in rows if r["series"] == "QUIC" and r["panel"] == "Loss 5 %, RTT 50 ms"]
+    assert [row["share"] for row in one] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
+    assert [row["value"] for row in one] == sorted(row["value"] for row in one)
+
+
+def test_transports_keep_their_colours_whichever_are_shown() -> None:
+    results = support.results()
+    some = Results(tuple(r for r in results.runs if r.factors["transport"] in ("sctp", "quic")))
+    for shown in (results, some):
+        spec = draw(figure("line"), shown, "one").spec
+        scales = [part["scale"] for part in everything(spec) if "scale" in part]
+        scales = [scale for scale in scales if "QUIC" in scale.get("domain", [])]
+        colours = [dict(zip(s["domain"], s["range"], strict=True)) for s in scales]
+        assert {c["QUIC"] for c in colours if str(c["QUIC"]).startswith("#")} == {
+            TRANSPORT_STYLES["quic"].colour
+        }
+
+
+def test_no_two_transports_look_alike() -> None:
+    styles = TRANSPORT_STYLES.values()
+    assert len({style.colour for style in styles}) == len(styles)
+    assert len({style.shape for style in styles}) == len(styles)
+
+
+def test_more_than_two_decades_want_a_logarithm() -> None:
+    assert wants_log([1, 101])
+    assert not wants_log([1, 100])
+    assert not wants_log([0, 1000])
+    assert not wants_log([])
+
+
+@pytest.mark.parametrize(("asked", "kind"), [(None, "log"), ("linear", None), ("log", "log")])
+def test_the_metrics_axis_is_logarithmic_by_need_or_wish(
+    asked: str | None, kind: str | None
+) -> None:
+    spec = draw(figure("line", y_scale=asked), support.results(), "one").spec
+    scales = {
+        part["y"]["scale"].get("type")
+        for part in everything(spec)
+        if isinstance(part.get("y"), dict) and "scale" in part["y"]
+    }
+    assert scales == {kind}
+
+
+def test_ticks_stand_at_the_levels() -> None:
+    spec = draw(figure("line"), support.results(), "one").spec
+    values = [p["axis"]["values"] for p in everything(spec) if p.get("title") == "Packet loss (%)"]
+    assert values
+    assert all(each == [0, 1, 5] for each in values)
+
+
+def test_a_figure_is_described_for_those_who_do_not_see_it() -> None:
+    chart = draw(figure("line"), support.results(), "one")
+    assert chart.spec["description"] == chart.alt
+    for wanted in ("Line chart", "TCP, TLS, SCTP, QUIC", "RTT 50 ms; RTT 200 ms", "±"):
+        assert wanted in chart.alt
+
+
+def test_without_figures_the_factors_say_what_to_draw() -> None:
+    results = support.results()
+    assert [(f.kind, f.x, f.series) for f in default_figures(results)] == [
+        ("line", "path.loss", "transport"),
+        ("line", "path.rtt", "transport"),
+    ]
+    bare = Results(tuple(r for r in results.runs if r.cell in (0, 6, 12, 18)))
+    assert [(f.kind, f.x) for f in default_figures(bare)] == [("bar", "transport")]
+    assert default_figures(Results(())) == []
+    assert len(draw_all([], results)) == 2
+
+
+def test_names_of_files_differ(tmp_path: Path) -> None:
+    charts = draw_all([figure("line"), figure("line"), figure("bar")], support.results())
+    write_charts(charts, tmp_path)
+    stems = ["completion-time-over-loss", "completion-time-over-loss-2",
+             "completion-time-over-loss-bar"]  # fmt: skip
+    assert [chart.name for chart in charts] == stems
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{stem}.{ending}" for stem in stems for ending in ("svg", "png", "json")
+    }
+    spec = json.loads((tmp_path / f"{stems[0]}.json").read_text())
+    assert spec["$schema"].endswith("v6.1.0.json") or "vega-lite" in spec["$schema"]
+
+
+def test_a_metric_that_no_run_has_is_not_drawn() -> None:
+    failed = Results(tuple(r for r in support.results().runs if r.run == support.FAILED_RUN))
+    assert draw_all([figure("line")], failed) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"kind": "heatmap", "x": "path.loss"}, "second factor"),
+        ({"kind": "scatter", "x": "path.loss"}, "not a metric"),
+        ({"kind": "line", "x": "connect_time_s"}, "not a factor"),
+    ],
+)
+def test_figures_that_cannot_be_drawn_are_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(StudyError, match=message):
+        study_from_mapping(support.STUDY | {"figure": [{"y": "completion_time_s", **keys}]})

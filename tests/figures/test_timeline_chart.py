@@ -1,0 +1,184 @@
+"""The chart of runs over time: in studies, in the report, and of one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vl_convert
+
+from netwarp.errors import InputError, StudyError
+from netwarp.figures import draw_all
+from netwarp.figures.style import TRANSPORT_STYLES
+from netwarp.pipeline import evaluate
+from netwarp.plan import plan_study
+from netwarp.plan.treatment import equal_treatment
+from netwarp.report.run_picture import draw_run
+from netwarp.results import Results, RunResult
+from netwarp.run_directory import RunDirectory, Status, write_json
+from netwarp.study import study_from_mapping
+from netwarp.wire import Job, Record, job_to_json, record_to_json
+from sessions import STREAM_JOB, golden_records
+
+TRANSPORTS = ("tcp", "quic")
+STUDY: dict[str, Any] = {
+    "title": "A player on the move",
+    "replicates": 3,
+    "workload": {"kind": "bulk", "size": "1MB"},
+    "path": {"rtt": "100ms"},
+    "factors": {"transport": list(TRANSPORTS), "path.loss": ["0%", "1%"]},
+    "figure": [{"kind": "timeline", "series": "transport", "where": {"path.loss": "1%"}}],
+}
+
+
+class Kept:
+    """Every run is the golden session, over its transport."""
+
+    def job(self, run: str) -> Job:
+        kind = TRANSPORTS[int(run[1:4]) // 2]
+        transport = STREAM_JOB.transport.model_copy(update={"kind": kind})
+        return STREAM_JOB.model_copy(update={"transport": transport, "run": run})
+
+    def records(self, run: str) -> list[Record]:
+        return golden_records()
+
+
+def results() -> Results:
+    study = study_from_mapping(STUDY)
+    return Results(
+        tuple(
+            RunResult(
+                each.run, each.cell.index, each.replicate, 1, each.cell.levels, "ok", None,
+                {"loading_delay_s": each.replicate + 1.0},
+            )
+            for each in plan_study(study)
+        )
+    )  # fmt: skip
+
+
+def write_directory(path: Path) -> Path:
+    """Write a run directory whose runs are all the golden session."""
+    directory = RunDirectory(path)
+    directory.runs.mkdir(parents=True)
+    study = study_from_mapping(STUDY)
+    plan = plan_study(study)
+    write_json(directory.study_json, study.raw)
+    directory.write_plan(run.to_json() for run in plan)
+    provenance = {"virtual_s": 1.0, "wall_s": 1.0, "equal_treatment": equal_treatment(study)}
+    write_json(directory.provenance_file, provenance)
+    for planned in plan:
+        partial = directory.begin(planned.run, job_to_json(Kept().job(planned.run)))
+        lines = "".join(record_to_json(each) + "\n" for each in golden_records())
+        (partial / "records.jsonl").write_text(lines)
+        directory.finish(planned.run, Status("ok", None, 0.5, 0.4, 90 << 20, 6.0))
+    return path
+
+
+def marks(spec: Any) -> list[dict[str, Any]]:
+    """Find all marks of a specification."""
+    if isinstance(spec, list):
+        return [mark for each in spec for mark in marks(each)]
+    if not isinstance(spec, dict):
+        return []
+    own = [spec] if "mark" in spec else []
+    return own + [mark for each in spec.values() for mark in marks(each)]
+
+
+def test_a_timeline_has_a_row_for_each_level_of_its_series_in_its_colour() -> None:
+    figures = study_from_mapping(STUDY).figures
+    (chart,) = draw_all(figures, results(), Kept())
+    assert chart.name == "timeline"
+    areas = [each["mark"]["color"] for each in marks(chart.spec) if each["mark"]["type"] == "area"]
+    # Goodput, then the buffer.
+    assert areas == 2 * [TRANSPORT_STYLES[kind].colour for kind in TRANSPORTS]
+    assert "Loss 1 %: runs c001-r00, c003-r00" in chart.spec["title"]["subtitle"][0]
+    assert "TCP: 5.40 s, 1 handover, 1 stall (0.500 s together), 1 seek." in chart.alt
+    svg = chart.svg()
+    for text in ("TCP", "QUIC", "stalled", "fhd", "path 2", "Time (s)", "Goodput, Mbit/s"):
+        assert f">{text}<" in svg
+
+
+def test_time_moves_in_all_rows_together_and_a_picture_has_nothing_hidden() -> None:
+    (chart,) = draw_all(study_from_mapping(STUDY).figures, results(), Kept())
+    assert chart.still is not None
+    assert "params" not in chart.still
+    compiled = vl_convert.vegalite_to_vega(chart.spec)
+    scales = [scale for scale in _scales(compiled) if scale["name"].endswith("_x")]
+    # One row for the path, which was the same, and two for each of goodput, player and buffer.
+    assert len(scales) == 7
+    assert {json.dumps(scale["domainRaw"]) for scale in scales} == {'{"signal": "zoom[\\"t\\"]"}'}
+
+
+def _scales(spec: Any) -> list[dict[str, Any]]:
+    if isinstance(spec, list):
+        return [scale for each in spec for scale in _scales(each)]
+    if not isinstance(spec, dict):
+        return []
+    own = spec.get("scales", []) if "marks" in spec else []
+    return [*own, *(scale for each in spec.values() for scale in _scales(each))]
+
+
+def test_without_kept_runs_there_is_no_timeline() -> None:
+    assert draw_all(study_from_mapping(STUDY).figures, results()) == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ({"series": "transport"}, "path.loss has 2 levels"),
+        ({"where": {"path.loss": "1%"}}, "transport has 2 levels"),
+        ({"series": "transport", "where": {"path.loss": "3%"}}, "not a level of factors"),
+        ({"series": "path.rtt", "where": {"path.loss": "1%"}}, "not a factor of this study"),
+        (
+            {"series": "transport", "where": {"path.loss": "1%", "transport": "tcp"}},
+            "stands in series as well",
+        ),
+        (
+            {"series": "transport", "where": {"path.loss": "1%"}, "y": "completion_time_s"},
+            "a timeline has no y",
+        ),
+        ({"kind": "line", "x": "path.loss"}, "figure.0.y: missing"),
+        (
+            {"kind": "line", "x": "path.loss", "y": "stall_s", "replicate": 1},
+            "only a timeline has replicate",
+        ),
+    ],
+)
+def test_a_timeline_that_names_no_single_runs_is_refused(
+    figure: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StudyError, match=message):
+        study_from_mapping(STUDY | {"figure": [{"kind": "timeline"} | figure]})
+
+
+def test_the_report_lets_choose_among_the_median_runs(tmp_path: Path) -> None:
+    directory = write_directory(tmp_path / "out")
+    finished = evaluate(RunDirectory(directory))
+    assert finished.results.failed == ()
+    text = (directory / "report.html").read_text()
+    assert "What happened in a run" in text
+    assert text.count('<option value="spec-run-') == 4
+    assert "Of each cell the run with the median loading delay." in text
+    # The path's delay was drawn anew, and the client moved: nothing to hold the numbers against.
+    assert "asked a delay that changes over time" in text
+    assert "not compared" in text
+    assert (directory / "figures" / "timeline.svg").is_file()
+    for head in ("Loading delay", "Start-up delay", "Time stalled", "Bit rate played"):
+        assert head in text
+
+
+def test_one_run_is_drawn_in_the_format_of_its_files_ending(tmp_path: Path) -> None:
+    directory = RunDirectory(write_directory(tmp_path / "out"))
+    path = draw_run(directory, "c003-r01")
+    assert path == tmp_path / "out" / "figures" / "c003-r01.svg"
+    assert "QUIC, loss 1 %" in path.read_text()
+    png = draw_run(directory, "c003-r01", tmp_path / "run.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    spec = json.loads(draw_run(directory, "c003-r01", tmp_path / "run.json").read_text())
+    assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite")
+    with pytest.raises(InputError, match=r"unknown ending; choose one of \.svg"):
+        draw_run(directory, "c003-r01", tmp_path / "run.pdf")
+    with pytest.raises(InputError, match="no run c003-r11: did you mean"):
+        draw_run(directory, "c003-r11")

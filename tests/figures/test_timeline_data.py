@@ -1,0 +1,209 @@
+"""A run over time: what lines, bands and marks its records become."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from netwarp.figures.over_time.data import RunTimeline, run_timeline
+from netwarp.figures.over_time.lines import MOST_POINTS, Line, rebinned, thinned
+from netwarp.metrics.playback import buffer_levels
+from netwarp.wire import (
+    Attach,
+    Change,
+    Connection,
+    Delay,
+    Detach,
+    End,
+    Event,
+    Goodput,
+    Happening,
+    Job,
+    Outage,
+    Rate,
+    Record,
+    Restore,
+    Stream,
+    Transfer,
+    job_from_json,
+    read_records,
+)
+from sessions import (
+    END,
+    GOLDEN,
+    MS,
+    STALL,
+    STREAM_JOB,
+    golden_records,
+    play,
+    player,
+    seek,
+    segment,
+    session,
+)
+
+S = 1_000_000_000
+
+
+def stream_of(job: Job) -> Stream:
+    assert isinstance(job.workload, Stream)
+    return job.workload
+
+
+def happened(at_ms: float, path: int, change: Change) -> Happening:
+    at_ns = round(at_ms * MS)
+    return Happening(
+        record="event", at_ns=at_ns + 256, event=Event(at_ns=at_ns, path=path, change=change)
+    )
+
+
+def of_bulk(*happenings: Happening, roams: bool = False, **changes: Any) -> RunTimeline:
+    """Give a bulk run of 10 s these events; its path has 100 ms."""
+    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    if roams:
+        events = tuple(each.event for each in happenings)
+        paths = STREAM_JOB.paths
+        timeline = job.timeline.model_copy(update={"events": events})
+        job = job.model_copy(update={"paths": paths, "timeline": timeline})
+    records: list[Record] = []
+    for each in read_records(GOLDEN / "records-bulk-quic.jsonl"):
+        if isinstance(each, Happening):
+            continue
+        moved = isinstance(each, Transfer)
+        records.append(each.model_copy(update={"last_byte_ns": 10 * S}) if moved else each)
+    return run_timeline(job.model_copy(update=changes), [*records[:-1], *happenings, records[-1]])
+
+
+def delay(ms: int) -> Delay:
+    return Delay(kind="delay", down_ns=ms * MS // 2, up_ns=ms * MS // 2)
+
+
+def test_the_golden_session_over_time() -> None:
+    found = run_timeline(STREAM_JOB, golden_records())
+    assert found.end_s == 5.4
+    assert [(band.start_s, band.end_s, band.label) for band in found.playback] == [
+        (1e-6, 1.0, "start-up"), (1.0, 2.0, "hd"), (2.0, 2.5, "stalled"), (2.5, 3.5, "fhd"),
+        (3.5, 4.4, "seek"), (4.4, 5.4, "hd"),
+    ]  # fmt: skip
+    assert [(mark.at_s, mark.label) for mark in found.seeks] == [(3.5, "to segment 300")]
+    assert [mark.label for mark in found.handovers] == ["path 2"]
+    assert found.buffer_s is not None
+    assert found.buffer_s.points[-1] == (5.4, 0.0)
+    assert max(level for _, level in found.buffer_s.points) == 1.0
+
+
+def test_a_paths_delay_is_drawn_while_the_client_is_on_it() -> None:
+    found = run_timeline(STREAM_JOB, golden_records())
+    first, second = found.rtt_ms
+    # The first draw is due at the epoch and done 256 ns later: the job's own delay never was.
+    assert (first.path, first.points) == (0, [(0.0, 82.0), (5.200000256, 82.0)])
+    assert (second.path, second.points) == (1, [(5.000000256, 100.0), (5.4, 100.0)])
+
+
+def test_changes_of_delay_and_rate_are_steps() -> None:
+    rate = Rate(kind="rate", direction="down", rate_bit_s=20_000_000)
+    other = Rate(kind="rate", direction="up", rate_bit_s=1)
+    found = of_bulk(happened(2000, 0, delay(60)), happened(3000, 0, rate), happened(4000, 0, other))
+    (line,) = found.rtt_ms
+    assert [value for _, value in line.points] == [100.0, 60.0, 60.0]
+    assert line.points[1][0] == pytest.approx(2.0)
+    assert [[value for _, value in line.points][-2:] for line in found.rate_mbit_s] == [
+        [20.0, 20.0]
+    ]
+
+
+def test_outages_are_bands_and_one_that_never_ends_lasts_to_the_end() -> None:
+    out, back = Outage(kind="outage"), Restore(kind="restore")
+    found = of_bulk(happened(1000, 0, out), happened(2000, 0, back), happened(9000, 0, out))
+    spans = [(round(band.start_s, 3), round(band.end_s, 3), band.label) for band in found.outages]
+    assert spans == [(1.0, 2.0, "out"), (9.0, 10.0, "out")]
+
+
+def test_a_client_between_two_paths_is_on_none() -> None:
+    attach, detach = Attach(kind="attach"), Detach(kind="detach")
+    gap = [happened(2000, 0, detach), happened(2500, 1, attach)]
+    found = of_bulk(*gap, roams=True)
+    assert [(round(b.start_s, 3), round(b.end_s, 3), b.label) for b in found.outages] == [
+        (2.0, 2.5, "no path")
+    ]
+    at_once = [happened(2000, 0, detach), happened(2000.01, 1, attach)]
+    assert of_bulk(*at_once, roams=True).outages == []
+
+
+def test_connections_dialled_anew_are_marked_when_they_are_ready() -> None:
+    records: list[Record] = []
+    for each in golden_records():
+        if isinstance(each, Connection) and each.side == "client":
+            records.append(each.model_copy(update={"abandoned": True}))
+            again = {"start_ns": 5 * S, "connected_ns": 5 * S + 80 * MS, "connection": 1}
+            records.append(each.model_copy(update=again))
+        else:
+            records.append(each)
+    (mark,) = run_timeline(STREAM_JOB, records).reconnections
+    assert mark.at_s == pytest.approx(5.08)
+    assert mark.label == "ready 80 ms after it was dialled"
+
+
+def test_goodput_is_bits_a_second_in_at_most_so_many_steps() -> None:
+    counts = tuple(range(2000))
+    goodput = Goodput(record="goodput", step_ns=10 * MS, bytes=counts)
+    records = [goodput if isinstance(each, Goodput) else each for each in golden_records()]
+    line = run_timeline(STREAM_JOB, records).goodput_mbit_s
+    assert line is not None
+    assert len(line.points) <= MOST_POINTS + 2
+    # No byte is lost in joining steps.
+    moved_bits = sum(
+        1e6 * value * (after - at) for (at, value), (after, _) in pairwise(line.points)
+    )
+    assert moved_bits == pytest.approx(8 * sum(counts))
+    assert rebinned([1, 2, 3, 4, 5], 2) == ([6, 9], 3)
+
+
+def test_the_buffer_climbs_with_arrivals_and_falls_while_playing() -> None:
+    made = session(
+        segment(0, 0, 0, 0, 1000), segment(1, 1, 0, 1000, 1500),
+        # Asked for before the seek: nobody wants it any more.
+        segment(2, 2, 0, 1500, 2600), segment(3, 9, 0, 2500, 3000),
+        player(1000, play(0)), player(2500, seek(9)), player(3000, play(9)), player(4000, STALL),
+        player(4100, END),
+    )  # fmt: skip
+    levels = [(at // MS, level // MS) for at, level in buffer_levels(made, stream_of(STREAM_JOB))]
+    corners = list(dict.fromkeys(levels))
+    assert corners == [
+        (0, 0), (1000, 0), (1000, 1000), (1500, 500), (1500, 1500), (2500, 500), (2500, 0),
+        (2600, 0), (3000, 0), (3000, 1000), (4000, 0), (4100, 0),
+    ]  # fmt: skip
+
+
+def test_thinning_keeps_ends_and_spikes() -> None:
+    points = [(float(i), 1.0) for i in range(10_000)]
+    points[5003], points[7001] = (5003.0, 99.0), (7001.0, -99.0)
+    kept = thinned(points, 600)
+    assert len(kept) <= 600
+    assert {points[0], points[-1], points[5003], points[7001]} <= set(kept)
+    assert kept == sorted(kept)
+    assert thinned(points[:600], 600) == points[:600]
+
+
+def test_a_long_session_is_told_at_as_many_moments_as_a_chart_can_show() -> None:
+    # Every second another quality, for half an hour.
+    loaded = [segment(i, i % 600, i % 2, 1000 * i, 1000 * i + 500) for i in range(1800)]
+    made = session(*loaded, player(500, play(0)), player(1_800_500, END))
+    found = run_timeline(STREAM_JOB, made)
+    assert len(found.playback) <= MOST_POINTS
+    assert {band.label for band in found.playback} <= {"start-up", "hd", "fhd"}
+
+
+def test_a_run_that_failed_is_shown_as_far_as_it_went() -> None:
+    records = [each for each in golden_records() if each.record not in ("end", "player")]
+    stopped = End(record="end", virtual_ns=3 * S, failure=None)
+    found = run_timeline(STREAM_JOB, [*records, stopped])
+    assert found.end_s == 3.0
+    assert isinstance(found.goodput_mbit_s, Line)
+    assert not found.is_empty
+
+
+def test_a_run_without_timeline_and_player_has_nothing_over_time() -> None:
+    assert of_bulk().is_empty

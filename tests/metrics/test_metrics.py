@@ -1,0 +1,88 @@
+"""Metrics of runs with several connections and transfers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp.metrics import failure_from_records, metrics_from_records
+from netwarp.wire import Calibration, Connection, Job, Record, Transfer, job_from_json, read_records
+from support import bulk
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MS = 1_000_000
+
+
+def job(**workload: Any) -> Job:
+    """Give the golden job another workload."""
+    golden = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    return golden.model_copy(update={"workload": golden.workload.model_copy(update=workload)})
+
+
+def records(transfers: int, chunks: int) -> list[Record]:
+    """Write down transfers of a content in chunks, each on a connection of its own.
+
+    Transfer t begins at 1000·t ms; connection i of it starts at 10·i ms, is connected 100 ms later
+    and has its chunk after another 100 ms.
+    """
+    golden = read_records(GOLDEN / "records-bulk-quic.jsonl")
+    size_bytes = bulk(job()).content.size_bytes
+    made: list[Record] = []
+    for each in golden:
+        if not isinstance(each, Connection | Transfer):
+            made.append(each)
+            continue
+        for transfer in range(transfers):
+            for chunk in range(chunks):
+                start_ns = (1000 * transfer + 10 * chunk) * MS
+                changes: dict[str, Any] = {"connection": transfer * chunks + chunk}
+                if isinstance(each, Connection):
+                    changes |= {"start_ns": start_ns, "connected_ns": start_ns + 100 * MS}
+                else:
+                    changes |= {"chunk": chunk, "bytes": size_bytes // chunks}
+                    changes |= {"first_byte_ns": start_ns + 150 * MS}
+                    changes |= {"last_byte_ns": start_ns + 200 * MS}
+                made.append(each.model_copy(update=changes | {"transfer": transfer}))
+    return made
+
+
+def test_times_are_those_of_the_last_transfer_over_all_its_connections() -> None:
+    found = metrics_from_records(job(chunks=4, transfers=3), records(3, 4))
+    assert found["connect_time_s"] == pytest.approx(0.130)
+    assert found["first_byte_s"] == pytest.approx(0.150)
+    assert found["completion_time_s"] == pytest.approx(0.230)
+    assert found["goodput_bit_s"] == pytest.approx(8 * 10_000_000 / 0.230)
+
+
+def test_counters_of_the_stacks_are_those_of_the_last_transfer() -> None:
+    one = metrics_from_records(job(), records(1, 1))["retransmitted_packets"]
+    many = metrics_from_records(job(chunks=4, transfers=3), records(3, 4))
+    assert many["retransmitted_packets"] == 4 * one
+
+
+def test_the_packet_volume_is_both_directions_of_the_whole_run() -> None:
+    made = records(2, 1)
+    counted = [each for each in made if isinstance(each, Calibration)]
+    found = metrics_from_records(job(transfers=2), made)
+    assert found["wire_packets_total"] == sum(each.offered_packets for each in counted)
+    assert found["wire_bytes_total"] == sum(each.offered_bytes for each in counted)
+    span_s = 1.2
+    down_bits = sum(8 * each.delivered_bytes for each in counted if each.direction == "down")
+    assert found["path_rate_down_bit_s"] == pytest.approx(down_bits / span_s)
+
+
+def test_a_chunk_that_is_missing_or_not_what_was_sent_fails_the_run() -> None:
+    made = records(1, 2)
+    whole = job(chunks=2)
+    assert failure_from_records(whole, made) is None
+    received = [each for each in made if isinstance(each, Transfer) and each.side == "client"]
+    missing = failure_from_records(whole, [each for each in made if each is not received[1]])
+    assert missing is not None
+    assert "the client recorded 5000000 of 10000000 bytes" in missing.message
+    changed = received[1].model_copy(update={"sha256": "0" * 64})
+    spoilt = [changed if each is received[1] else each for each in made]
+    failure = failure_from_records(whole, spoilt)
+    assert failure is not None
+    assert "not what was sent" in failure.message

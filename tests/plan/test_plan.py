@@ -1,0 +1,229 @@
+"""From a study to jobs: order, seeds, queue and buffer sizes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp.errors import StudyError
+from netwarp.plan import filter_cells, plan_study
+from netwarp.plan.seeds import derive, splitmix64
+from netwarp.plan.treatment import equal_treatment
+from netwarp.study import study_from_mapping
+from netwarp.wire import Job
+from support import bulk
+
+BASE: dict[str, Any] = {
+    "title": "t",
+    "replicates": 2,
+    "path": {"rtt": "100ms", "rate": "50mbit"},
+    "workload": {"size": "10MB"},
+    "factors": {"transport": ["tcp", "sctp", "quic"], "path.loss": ["0%", "1%"]},
+}
+
+
+def job_of(**sections: dict[str, Any]) -> Job:
+    """Plan one run with some sections replaced."""
+    tables = {**BASE, "factors": {"transport": ["tcp"]}, "replicates": 1, **sections}
+    return plan_study(study_from_mapping(tables))[0].job
+
+
+def test_runs_go_replicate_by_replicate() -> None:
+    names = [planned.run for planned in plan_study(study_from_mapping(BASE))]
+    assert names[:7] == [f"c{cell:03}-r00" for cell in range(6)] + ["c000-r01"]
+    assert len(names) == 12
+
+
+def test_all_cells_of_a_replicate_share_their_seeds() -> None:
+    planned = plan_study(study_from_mapping(BASE))
+    for replicate in (0, 1):
+        of_one = [p.job for p in planned if p.replicate == replicate]
+        assert (
+            len({(job.seed, job.paths[0].down.seed, job.paths[0].up.seed) for job in of_one}) == 1
+        )
+        assert len({bulk(job).content.model_dump_json() for job in of_one}) == 1
+
+
+def test_every_seed_of_a_study_differs_from_every_other() -> None:
+    planned = plan_study(study_from_mapping(BASE | {"replicates": 50}), filters=["transport=tcp"])
+    seeds = []
+    for run in planned:
+        content = bulk(run.job).content
+        assert content.kind == "seeded"
+        if run.cell.levels["path.loss"] == "1%":
+            path = run.job.paths[0]
+            seeds += [run.job.seed, path.down.seed, path.up.seed, content.seed]
+    assert len(seeds) == 200 == len(set(seeds))
+
+
+def test_seeds_change_with_the_studys_and_stay_when_replicates_are_added() -> None:
+    two = plan_study(study_from_mapping(BASE))
+    three = plan_study(study_from_mapping(BASE | {"replicates": 3}))
+    other = plan_study(study_from_mapping(BASE | {"seed": 2}))
+    assert [p.job_sha256 for p in three[:12]] == [p.job_sha256 for p in two]
+    assert {p.job.seed for p in other}.isdisjoint(p.job.seed for p in two)
+
+
+def test_splitmix64_gives_the_reference_outputs() -> None:
+    # Vigna's splitmix64.c from state 0: the first two outputs.
+    assert splitmix64(0) == 0xE220A8397B1DCDAF
+    assert splitmix64(0x9E3779B97F4A7C15) == 0x6E789E6AA1B965F4
+    assert derive(1, 2) != derive(2, 1)
+
+
+def test_the_limit_is_delay_line_plus_queue_in_travelling_frames() -> None:
+    path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": "1bdp"}).paths[0]
+    # 50 Mbit/s for 50 ms are 312 500 bytes; a BDP is twice that.
+    assert path.down.limit_packets == 207 + 413  # frames of 1514 bytes, each part rounded up
+    assert path.up.limit_packets == 5788 + 11575  # acknowledgements of 54 bytes
+
+
+@pytest.mark.parametrize(
+    ("queue", "packets"), [("1000p", 1000), ("64kB", 43), ("2bdp", 826), ("0.25bdp", 104)]
+)
+def test_queues_are_counted_beyond_the_delay_line(queue: str, packets: int) -> None:
+    path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": queue}).paths[0]
+    assert path.down.limit_packets == 207 + packets
+
+
+def test_jitter_makes_the_delay_line_longer() -> None:
+    path = job_of(
+        path={"rtt": "100ms", "rate": "50mbit", "queue": "10p", "jitter_down": "10ms"}
+    ).paths[0]
+    assert path.down.limit_packets == 372 + 10  # 50 ms + 4 × 10 ms
+    assert path.up.limit_packets == 5788 + 10
+
+
+def test_small_segments_fill_a_delay_line_with_more_packets() -> None:
+    path = job_of(
+        path={"rtt": "100ms", "rate": "50mbit", "queue": "10p"}, transport={"mss": 256}
+    ).paths[0]
+    assert path.down.limit_packets == 1009 + 10  # 312 500 bytes in frames of 310
+
+
+def test_the_default_queue_holds_two_first_flights_on_a_short_path() -> None:
+    assert job_of(path={"rtt": "0ms", "rate": "50mbit"}).paths[0].down.limit_packets == 20
+
+
+def test_an_unlimited_rate_has_a_limit_that_is_never_reached() -> None:
+    path = job_of(path={"rtt": "100ms"}).paths[0]
+    assert path.down.rate_bit_s is None
+    assert path.down.limit_packets == path.up.limit_packets == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "buffer_bytes"),
+    [
+        ({"rtt": "10ms", "rate": "10mbit"}, 4 << 20),
+        ({"rtt": "100ms", "rate": "50mbit"}, 8 << 20),
+        ({"rtt": "200ms", "rate": "1gbit"}, 256 << 20),
+        ({"rtt": "100ms"}, 64 << 20),
+    ],
+)
+def test_buffers_are_never_what_limits(path: dict[str, Any], buffer_bytes: int) -> None:
+    assert job_of(path=path).transport.buffer_bytes == buffer_bytes
+
+
+def test_impairments_reach_the_direction_they_name() -> None:
+    path = job_of(
+        path={
+            "delay_up": "10ms",
+            "delay_down": "20ms",
+            "jitter": "1ms",
+            "distribution": "normal",
+            "loss": "1%",
+            "loss_correlation": "25%",
+            "loss_up": "gemodel 1% 30%",
+            "rate_up": "1mbit",
+            "reorder_down": {"ratio": "25%", "correlation": "50%", "gap": 5},
+            "duplicate": "1%",
+            "corrupt_up": "0.1%",
+            "mtu": 1280,
+        }
+    ).paths[0]
+    assert path.mtu_bytes == 1280
+    assert (path.down.delay_ns, path.up.delay_ns) == (20_000_000, 10_000_000)
+    assert path.down.jitter_ns == path.up.jitter_ns == 1_000_000
+    assert path.down.distribution == "normal"
+    assert path.down.loss.model_dump() == {"kind": "random", "ratio": 0.01, "correlation": 0.25}
+    assert path.up.loss.model_dump() == {
+        "kind": "gemodel",
+        "p": 0.01,
+        "r": 0.3,
+        "loss_bad": 1.0,
+        "loss_good": 0.0,
+    }
+    assert (path.down.rate_bit_s, path.up.rate_bit_s) == (None, 1_000_000)
+    assert path.down.reorder.model_dump() == {"ratio": 0.25, "correlation": 0.5, "gap": 5}
+    assert path.up.reorder.ratio == 0
+    assert (path.down.duplicate_ratio, path.up.duplicate_ratio) == (0.01, 0)
+    assert (path.down.corrupt_ratio, path.up.corrupt_ratio) == (0, 0.001)
+
+
+def test_plain_loss_is_from_server_to_client_alone() -> None:
+    path = job_of(path={"loss": "5%"}).paths[0]
+    assert path.down.loss.kind == "random"
+    assert path.up.loss.kind == "none"
+
+
+def test_an_odd_round_trip_time_loses_no_nanosecond() -> None:
+    path = job_of(path={"rtt": "3ns"}).paths[0]
+    assert path.down.delay_ns + path.up.delay_ns == 3
+
+
+def test_a_file_is_sent_with_the_size_it_has(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"x" * 1234)
+    tables = {**BASE, "workload": {"file": "data.bin", "direction": "up"}}
+    planned = plan_study(study_from_mapping(tables, folder=tmp_path))[0]
+    assert bulk(planned.job).content.model_dump() == {
+        "kind": "file",
+        "path": str(tmp_path / "data.bin"),
+        "size_bytes": 1234,
+    }
+    assert bulk(planned.job).direction == "up"
+
+
+def test_a_file_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for name, reason in (("absent", "No such file"), ("empty", "empty"), (".", "directory")):
+        study = study_from_mapping({**BASE, "workload": {"file": name}}, folder=tmp_path)
+        with pytest.raises(StudyError, match=f"study: workload.file = .*{reason}"):
+            plan_study(study)
+
+
+def test_filters_select_levels_and_keep_indices() -> None:
+    study = study_from_mapping(BASE)
+    assert [cell.index for cell in filter_cells(study, ["transport=sctp"])] == [2, 3]
+    both = filter_cells(study, ["transport=tcp,quic", "path.loss = 1 %"])
+    assert [cell.index for cell in both] == [1, 5]
+    assert filter_cells(study, []) == list(study.cells)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("quic", "not FACTOR=LEVEL"),
+        ("path.lost=1%", 'not a factor of this study; did you mean "path.loss"?'),
+        ("transport=quick", 'did you mean "quic"?'),
+    ],
+)
+def test_a_filter_that_selects_nothing_is_refused(text: str, message: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        filter_cells(study_from_mapping(BASE), [text])
+    assert message in str(caught.value)
+
+
+def test_equal_treatment_lists_what_deviates_and_why() -> None:
+    tables = {**BASE, "transport": {"quic": {"initial_window": 32}}}
+    rows = equal_treatment(study_from_mapping(tables))
+    deviating = {
+        (row["setting"], row["transport"]): (row["value"], row["reason"])
+        for row in rows
+        if row["deviates"]
+    }
+    assert deviating["congestion control", "sctp"][0] == "rfc9260"
+    assert deviating["initial window", "sctp"][0] == "4380 bytes"
+    assert deviating["initial window", "quic"] == ("32 packets", "the study says so")
+    assert deviating["pacing", "quic"][0] == "paced"
+    assert deviating["encryption", "quic"][0] == "TLS 1.3"
+    assert {row["value"] for row in rows if row["setting"] == "buffers"} == {"8MiB"}

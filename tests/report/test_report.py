@@ -1,0 +1,203 @@
+"""The report: whole, self-contained, escaped, and saying what must be said."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import support
+from netwarp.answer.summary import summarise
+from netwarp.report import write_report
+from netwarp.report.calibration import _loss_check, calibration
+from netwarp.report.trust import power_hint, settings_used
+from netwarp.results.race import race
+from netwarp.results.rundata import load
+from netwarp.wire import GemodelLoss, NoLoss, RandomLoss
+
+
+class Page(HTMLParser):
+    """Counts elements, collects text and whatever could reach outside."""
+
+    VOID = frozenset({"meta", "img", "br", "link", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.unbalanced: list[str] = []
+        self.references: list[str] = []
+        self.text: list[str] = []
+        self.images_without_alt = 0
+        self.heads_without_scope = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element that opens."""
+        given = dict(attrs)
+        self.references += [given[k] or "" for k in ("src", "href", "action") if k in given]
+        self.images_without_alt += tag == "img" and not given.get("alt")
+        self.heads_without_scope += tag == "th" and "scope" not in given
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note an element that closes."""
+        if not self.open or self.open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Keep what is read."""
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = support.write_run_directory(tmp_path_factory.mktemp("report") / "out")
+    study = support.STUDY | {"title": "<script>alert(1)</script> & more"}
+    (path / "study.json").write_text(json.dumps(study))
+    write_report(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def html(directory: Path) -> str:
+    return (directory / "report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    parsed = Page()
+    parsed.feed(html)
+    parsed.close()
+    return parsed
+
+
+def test_the_report_reaches_for_nothing_outside(page: Page, html: str) -> None:
+    assert page.references
+    assert all(ref.startswith(("data:", "#")) for ref in page.references)
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_what_users_write_is_escaped(html: str, page: Page) -> None:
+    assert "<script>alert(1)" not in html
+    assert "<giving up>" not in html
+    text = "".join(page.text)
+    assert "<script>alert(1)</script> & more" in text
+    assert "netwarp-endpoint: <giving up> & out" in text
+    assert "a CPU <&>" in text
+
+
+def test_the_page_is_well_formed_and_accessible(page: Page) -> None:
+    assert page.unbalanced == []
+    assert page.open == []
+    assert page.images_without_alt == 0
+    assert page.heads_without_scope == 0
+
+
+def test_every_section_is_there_with_its_content(page: Page) -> None:
+    text = re.sub(r"\s+", " ", "".join(page.text))
+    for wanted in (
+        "What does packet loss do to a file transfer?",
+        "SCTP against TCP: slower in every condition",
+        "1 run failed",
+        "QUIC finishes sooner than TCP at 5 % loss",
+        "reproduced",
+        "reversed",
+        "Can these numbers be trusted?",
+        "fixed in the kernel's SCTP",
+        "as asked",
+        "Clopper–Pearson",
+        "CPU work takes no time",
+        "The 12 tests are one family",
+        support.FAILURE,
+        "ab" * 32,
+        "netwarp run 'my study.toml'",
+    ):
+        assert wanted in text
+
+
+def test_the_charts_can_be_drawn_in_the_page(html: str) -> None:
+    specs = re.findall(r'<script type="application/json" id="spec-[^"]+">(.*?)</script>', html)
+    assert len(specs) == 1
+    spec = json.loads(specs[0])
+    assert spec["title"]["text"] == "Completion time over packet loss"
+    # The library is inlined once and unchanged: "</" stands in one of its regular expressions.
+    assert "/</g" in html
+    assert html.count("vegaEmbed=") == 1
+    assert html.count('<script type="module">') == 2
+
+
+def test_figures_lie_beside_the_report(directory: Path) -> None:
+    names = {path.suffix for path in (directory / "figures").iterdir()}
+    assert names == {".svg", ".png", ".json"}
+
+
+def test_the_path_is_checked_against_what_was_asked(directory: Path) -> None:
+    rows = calibration(load(directory))
+    assert len(rows) == 24
+    assert {row.loss_mark for row in rows} == {"good"}
+    assert {row.rtt_mark for row in rows} == {"good"}
+    assert {row.frame_mark for row in rows} == {"good"}
+    lossy = next(row for row in rows if row.asked_loss == "5.00 %")
+    assert lossy.asked_rate == "50.0 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("loss", "lost", "told_apart", "mark"),
+    [
+        (RandomLoss(kind="random", ratio=0.05, correlation=0.0), 500, True, "good"),
+        (RandomLoss(kind="random", ratio=0.05, correlation=0.0), 900, True, "bad"),
+        (RandomLoss(kind="random", ratio=0.05, correlation=0.0), 900, False, "check"),
+        (RandomLoss(kind="random", ratio=0.05, correlation=0.0), 25, True, "bad"),
+        (RandomLoss(kind="random", ratio=0.05, correlation=0.5), 900, True, "none"),
+        (GemodelLoss(kind="gemodel", p=0.1, r=0.3, loss_bad=1, loss_good=0), 900, True, "none"),
+        (NoLoss(kind="none"), 0, True, "good"),
+        (NoLoss(kind="none"), 1, True, "bad"),
+        (NoLoss(kind="none"), 1, False, "check"),
+    ],
+)
+def test_delivered_loss_is_judged_by_its_interval(
+    loss: RandomLoss | GemodelLoss | NoLoss, lost: int, told_apart: bool, mark: str
+) -> None:
+    assert _loss_check(loss, lost, 10_000, 0.99, told_apart=told_apart)[1] == mark
+
+
+def test_what_the_stacks_used_is_read_back(directory: Path) -> None:
+    used = {row["name"]: row for row in settings_used(load(directory))}
+    assert set(used) == {"TCP", "TLS", "SCTP", "QUIC"}
+    assert used["SCTP"]["congestion"] == "rfc9260"
+    assert used["QUIC"]["pacing"] == "paced"
+
+
+def test_runs_that_were_not_kept_are_not_made_up(directory: Path, tmp_path: Path) -> None:
+    for name in ("study.json", "provenance.json", "results.parquet"):
+        (tmp_path / name).write_bytes((directory / name).read_bytes())
+    data = load(tmp_path)
+    assert {row.loss_mark for row in calibration(data)} == {"none"}
+    assert settings_used(data) == []
+    assert "Its console was not kept." in write_report(tmp_path).read_text()
+
+
+def test_the_power_hint_names_a_number(directory: Path) -> None:
+    assert re.search(r"\d+ replicates would find", power_hint(race(load(directory).results)))
+
+
+def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
+    summary = json.loads(json.dumps(summarise(directory)))
+    assert set(summary) == {"study", "out", "seed", "virtual_s", "wall_s", "cells", "claims"}
+    assert len(summary["cells"]) == 24
+    cell = summary["cells"][5]
+    assert cell["factors"] == {"transport": "tcp", "path.loss": "5%", "path.rtt": "200ms"}
+    assert (cell["runs"], cell["failed"]) == (5, 0)
+    estimate = cell["estimates"]["completion_time_s"]
+    assert set(estimate) == {"mean", "ci95", "median", "samples"}
+    assert estimate["ci95"][0] < estimate["mean"] < estimate["ci95"][1]
+    assert len(estimate["samples"]) == 5
+    failed = next(cell for cell in summary["cells"] if cell["failed"])
+    assert failed["comparison"]["left_out"] == 1
+    claim = summary["claims"][0]
+    assert claim["verdict"] == "reproduced"
+    assert {"id", "source", "text", "verdict", "values"} <= set(claim)

@@ -1,0 +1,110 @@
+"""Results as tables: round trip, bytes, what cells say."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import support
+from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.pipeline import collect
+from netwarp.results import Results, from_frame, from_plan, read_results, to_frame, write_results
+from netwarp.results.rundata import load
+from netwarp.run_directory import RunDirectory
+
+
+def test_results_survive_the_file(tmp_path: Path) -> None:
+    results = support.results()
+    write_results(results, tmp_path / "results.parquet")
+    again = read_results(tmp_path / "results.parquet")
+    assert to_frame(again).equals(to_frame(results))
+    assert again.factors == results.factors
+    assert again.runs[5].seed == results.runs[5].seed > 2**63
+
+
+def test_equal_results_give_equal_bytes_and_leave_nothing_behind(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.parquet"):
+        write_results(support.results(), tmp_path / name)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
+
+
+def test_columns_stand_in_the_documented_order() -> None:
+    columns = to_frame(support.results()).columns
+    assert columns[:7] == [
+        "run", "cell", "replicate", "seed", "transport", "path.loss", "path.rtt"
+    ]  # fmt: skip
+    assert columns[7:9] == ["outcome", "reason"]
+    assert "completion_time_s" in columns[9:]
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match=r"no results \(no results\.parquet\)"):
+        read_results(tmp_path / "results.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"not a table")
+    with pytest.raises(ResultError, match=r"cannot read .*broken\.parquet"):
+        read_results(tmp_path / "broken.parquet")
+    with pytest.raises(ResultError, match="no column 'run'"):
+        from_frame(pl.DataFrame({"x": [1]}))
+    with pytest.raises(ResultError, match="cannot write"):
+        write_results(support.results(), tmp_path / "nowhere" / "results.parquet")
+    with pytest.raises(RunDirectoryError, match="is not a run directory"):
+        load(tmp_path)
+
+
+def test_a_failed_run_has_no_value_but_is_counted() -> None:
+    results = support.results()
+    cell = next(cell for cell in results.cells if cell.failed)
+    assert [run.run for run in cell.failed] == [support.FAILED_RUN]
+    assert len(cell.values("completion_time_s")) == support.REPLICATES - 1
+    assert cell.samples("completion_time_s")[3].value is None
+    estimate = cell.estimate("completion_time_s")
+    assert estimate is not None
+    assert estimate.n == support.REPLICATES - 1
+
+
+def test_a_metric_nobody_has_gives_no_estimate() -> None:
+    cell = next(c for c in support.results().cells if c.factors["transport"] == "quic")
+    assert cell.estimate("busy_s") is None
+    assert cell.total("busy_s") is None
+
+
+def test_cells_are_grouped_by_what_they_share() -> None:
+    results = support.results()
+    assert results.contender_factor == "transport"
+    conditions = results.conditions()
+    assert len(conditions) == len(support.LOSSES) * len(support.RTTS)
+    for shared, cells in conditions:
+        assert "transport" not in shared
+        assert [cell.factors["transport"] for cell in cells] == list(support.TRANSPORTS)
+
+
+def test_without_a_varied_transport_the_first_varied_factor_races() -> None:
+    runs = [run for run in support.results().runs if run.factors["transport"] == "tcp"]
+    assert Results(tuple(runs)).contender_factor == "path.loss"
+    assert Results(()).contender_factor is None
+
+
+def test_runs_that_are_not_done_yet_are_left_out() -> None:
+    lines = [
+        {"run": f"c000-r0{i}", "cell": 0, "replicate": i, "seed": i, "factors": {"mtu": 1500}}
+        for i in range(3)
+    ]
+    outcomes = {"c000-r00": ("ok", None), "c000-r02": ("failed", "why")}
+    results = from_plan(lines, outcomes, {"c000-r00": {"connect_time_s": 0.1}})  # type: ignore[arg-type]
+    assert [run.run for run in results.runs] == ["c000-r00", "c000-r02"]
+    assert results.runs[0].factors == {"mtu": "1500"}
+    assert results.failed[0].reason == "why"
+
+
+def test_the_records_of_a_run_directory_give_these_results(tmp_path: Path) -> None:
+    support.write_run_directory(tmp_path / "out")
+    collected = collect(RunDirectory(tmp_path / "out"))
+    made = {run.run: run for run in support.results().runs}
+    assert len(collected.runs) == len(made)
+    for run in collected.runs:
+        for metric in ("completion_time_s", "connect_time_s", "path_loss_down", "busy_s"):
+            expected = made[run.run].value(metric)
+            assert run.value(metric) == (
+                None if expected is None else pytest.approx(expected, abs=1e-8)
+            )

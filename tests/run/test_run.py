@@ -1,0 +1,220 @@
+"""The executor: order, resuming, failures, interruption. With a backend that needs no guest."""
+
+from __future__ import annotations
+
+import errno
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from netwarp.backends.replay import ReplayBackend
+from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
+from netwarp.pipeline import measured_before, refuse_another_study
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.run import Interrupted, execute
+from netwarp.run_directory import RECORDS_FILE, Clock, RunDirectory, Status
+from netwarp.study import study_from_mapping
+from netwarp.wire import Job
+
+OK = Status("ok", None, 0.1, 0.1, 1 << 20, 2.0)
+
+
+class FakeBackend:
+    """Writes the job's name as its record; fails, or interrupts, where told to."""
+
+    name = "fake"
+    clock: Clock = "virtual"
+    one_at_a_time = False
+
+    def __init__(self, fails: tuple[str, ...] = (), interrupts: str | None = None) -> None:
+        self.fails = fails
+        self.interrupts = interrupts
+        self.ran: list[str] = []
+        self.stopped = threading.Event()
+
+    def check(self) -> None:
+        pass
+
+    def refuse(self, job: Job) -> str | None:
+        return "it is sctp" if job.transport.kind == "sctp" else None
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        self.ran.append(job.run)
+        (directory / RECORDS_FILE).write_text(json.dumps({"run": job.run}) + "\n")
+        on_progress(1.0)
+        if job.run == self.interrupts:
+            raise KeyboardInterrupt
+        if job.run in self.fails:
+            return replace(OK, outcome="failed", reason="told to")
+        return OK
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def provenance(self) -> dict[str, Any]:
+        return {}
+
+
+class Silent:
+    def __init__(self) -> None:
+        self.resumed: list[str] = []
+
+    def started(self, run: PlannedRun) -> None:
+        pass
+
+    def progressed(self, run: PlannedRun, virtual_s: float) -> None:
+        pass
+
+    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
+        if resumed:
+            self.resumed.append(run.run)
+
+
+def planned(transports: tuple[str, ...] = ("tcp", "quic"), replicates: int = 2) -> list[PlannedRun]:
+    study = {
+        "title": "t",
+        "replicates": replicates,
+        "path": {"rtt": "10ms"},
+        "workload": {"kind": "bulk", "size": "1kB"},
+        "factors": {"transport": list(transports)},
+    }
+    return plan_study(study_from_mapping(study))
+
+
+def carry_out(
+    tmp_path: Path, backend: FakeBackend | ReplayBackend, plan: list[PlannedRun], jobs: int = 1
+) -> tuple[dict[str, Status], Silent]:
+    directory = RunDirectory(tmp_path)
+    observer = Silent()
+    with directory.locked():
+        directory.write_plan(run.to_json() for run in plan)
+        return execute(plan, backend, directory, jobs=jobs, observer=observer), observer
+
+
+def test_all_runs_are_carried_out_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    backend = FakeBackend()
+    statuses, _ = carry_out(tmp_path, backend, planned())
+    assert backend.ran == ["c000-r00", "c001-r00", "c000-r01", "c001-r01"]
+    assert set(statuses) == set(backend.ran)
+    assert (tmp_path / "runs/c001-r01" / RECORDS_FILE).read_text() == '{"run": "c001-r01"}\n'
+
+
+def test_parallel_runs_are_each_carried_out_once(tmp_path: Path) -> None:
+    backend = FakeBackend()
+    carry_out(tmp_path, backend, planned(replicates=20), jobs=4)
+    assert sorted(backend.ran) == sorted(run.run for run in planned(replicates=20))
+
+
+def test_what_is_finished_is_not_done_again(tmp_path: Path) -> None:
+    carry_out(tmp_path, FakeBackend(), planned(replicates=1))
+    again = FakeBackend()
+    _, observer = carry_out(tmp_path, again, planned(replicates=2))
+    assert again.ran == ["c000-r01", "c001-r01"]
+    assert observer.resumed == ["c000-r00", "c001-r00"]
+
+
+def test_a_failed_run_does_not_stop_the_others_and_is_tried_again(tmp_path: Path) -> None:
+    statuses, _ = carry_out(tmp_path, FakeBackend(fails=("c001-r00",)), planned())
+    assert statuses["c001-r00"].reason == "told to"
+    assert statuses["c001-r01"].outcome == "ok"
+    again = FakeBackend()
+    statuses, _ = carry_out(tmp_path, again, planned())
+    assert again.ran == ["c001-r00"]
+    assert statuses["c001-r00"].outcome == "ok"
+
+
+def test_an_interruption_keeps_what_was_finished(tmp_path: Path) -> None:
+    backend = FakeBackend(interrupts="c000-r01")
+    with pytest.raises(Interrupted) as caught:
+        carry_out(tmp_path, backend, planned())
+    assert (caught.value.finished, caught.value.planned) == (2, 4)
+    assert backend.stopped.is_set()
+    assert sorted(path.name for path in (tmp_path / "runs").glob("c*")) == ["c000-r00", "c001-r00"]
+    again = FakeBackend()
+    carry_out(tmp_path, again, planned())
+    assert again.ran == ["c000-r01", "c001-r01"]
+    assert not list((tmp_path / "runs").glob(".*")), "what the interrupted run left is removed"
+
+
+def test_a_refused_job_stops_the_study_before_anything_runs(tmp_path: Path) -> None:
+    backend = FakeBackend()
+    with pytest.raises(BackendError, match="it is sctp"):
+        carry_out(tmp_path, backend, planned(("tcp", "sctp")))
+    assert backend.ran == []
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    message = "another netwarp"
+    with (
+        RunDirectory(tmp_path).locked(),
+        pytest.raises(RunDirectoryError, match=message),
+        RunDirectory(tmp_path).locked(),
+    ):
+        pass
+
+
+def test_runs_of_another_study_are_not_mixed_in(tmp_path: Path) -> None:
+    carry_out(tmp_path, FakeBackend(), planned())
+    refuse_another_study(planned(replicates=3), RunDirectory(tmp_path))
+    with pytest.raises(RunDirectoryError, match="another study"):
+        refuse_another_study(planned(("tls", "quic")), RunDirectory(tmp_path))
+
+
+def test_a_recorded_study_is_replayed(tmp_path: Path) -> None:
+    carry_out(tmp_path / "recorded", FakeBackend(), planned())
+    replay = ReplayBackend(tmp_path / "recorded")
+    statuses, _ = carry_out(tmp_path / "again", replay, planned())
+    assert statuses["c001-r01"] == OK
+    for run in planned():
+        for name in (RECORDS_FILE, "job.json"):
+            first, second = (tmp_path / d / "runs" / run.run / name for d in ("recorded", "again"))
+            assert first.read_bytes() == second.read_bytes()
+
+
+def test_what_was_not_recorded_is_refused(tmp_path: Path) -> None:
+    carry_out(tmp_path / "recorded", FakeBackend(), planned())
+    with pytest.raises(BackendError, match="no run of the same job"):
+        carry_out(tmp_path / "again", ReplayBackend(tmp_path / "recorded"), planned(("tls",)))
+    with pytest.raises(BackendError, match="not a run directory"):
+        ReplayBackend(tmp_path / "nothing").check()
+
+
+def test_fewer_replicates_keep_what_was_measured_before(tmp_path: Path) -> None:
+    carry_out(tmp_path, FakeBackend(), planned(replicates=3))
+    directory = RunDirectory(tmp_path)
+    fewer = [run.to_json() for run in planned(replicates=1)]
+    names = [line["run"] for line in measured_before(directory, fewer)]
+    assert names == ["c000-r01", "c001-r01", "c000-r02", "c001-r02"]
+
+
+def test_a_full_disk_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10 << 20))
+    backend = FakeBackend()
+    with pytest.raises(RunDirectoryError, match="10 MiB left"):
+        carry_out(tmp_path, backend, planned())
+    assert backend.ran == []
+
+
+def test_a_disk_that_gives_out_keeps_what_was_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = RunDirectory.finish
+
+    def give_out(self: RunDirectory, run: str, status: Status) -> None:
+        if run == "c000-r01":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finish(self, run, status)
+
+    monkeypatch.setattr(RunDirectory, "finish", give_out)
+    with pytest.raises(NetwarpError, match="No space left on device; 2 of 4 are kept"):
+        carry_out(tmp_path, FakeBackend(), planned())

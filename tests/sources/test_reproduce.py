@@ -1,0 +1,143 @@
+"""Sources, and their scorecards, without any run."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import support
+from netwarp.claims import ClaimVerdict
+from netwarp.errors import BackendError, InputError, StudyError
+from netwarp.pipeline import Finished, evaluate
+from netwarp.run_directory import RunDirectory
+from netwarp.sources import find_sources, load_source, load_sources
+from netwarp.sources.reproduce import Reproduction, reproduce_document, to_json
+from netwarp.sources.scorecard import print_scorecard, score_text
+from netwarp.study import Study, load_study
+from netwarp.study.overrides import apply_quick
+
+INDEX = """# A test.
+title = "A test of <everything>"
+authors = "Nobody"
+published = "nowhere"
+method = "none"
+differs = "nothing"
+studies = ["one", "two"]
+"""
+STUDY = """# Is it?
+title = "Study"
+replicates = 3
+[path]
+rtt = "10ms"
+[workload]
+size = "1MB"
+[factors]
+transport = ["tcp", "quic"]
+"path.loss" = ["0%", "1%"]
+[[claim]]
+text = "QUIC is sooner"
+source = "test, figure 1"
+why = "windows"
+metric = "completion_time_s"
+less = { transport = "quic" }
+than = { transport = "tcp" }
+[quick]
+replicates = 2
+workload.size = "1kB"
+[quick.factors]
+"path.loss" = ["1%"]
+"""
+
+
+def write_source(place: Path) -> Path:
+    folder = place / "test-2000"
+    folder.mkdir()
+    (folder / "source.toml").write_text(INDEX)
+    for name in ("one", "two"):
+        (folder / f"{name}.toml").write_text(STUDY)
+    return folder
+
+
+def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
+    """Do the test source again; results are those of the shared example."""
+
+    def carry_out(study: Study, directory: Path) -> Finished:
+        if directory.name == refuse:
+            raise BackendError("no <namespaces> here")
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return evaluate(RunDirectory(support.write_run_directory(directory)))
+
+    source = load_source(write_source(tmp_path))
+    return reproduce_document(source, carry_out, out=tmp_path / "out", quick=True)
+
+
+def test_the_shipped_sources_are_found() -> None:
+    assert {"kim-2022", "park-2008"} <= set(find_sources())
+    assert [source.name for source in load_sources(["park-2008", "park-2008"])] == ["park-2008"]
+    with pytest.raises(InputError, match=r'kim-2020: no such source .* did you mean "kim-2022"'):
+        load_sources(["kim-2020"])
+    with pytest.raises(InputError, match=r"\./mine: no such source .* has a source\.toml"):
+        load_sources(["./mine"])
+
+
+def test_a_folder_of_ones_own_is_a_source(tmp_path: Path) -> None:
+    folder = write_source(tmp_path)
+    (source,) = load_sources([str(folder)])
+    assert (source.name, len(source.studies)) == ("test-2000", 2)
+
+
+def test_an_index_that_names_no_study_is_refused(tmp_path: Path) -> None:
+    folder = write_source(tmp_path)
+    (folder / "two.toml").unlink()
+    with pytest.raises(StudyError, match='studies = "two": there is no such study'):
+        load_source(folder)
+
+
+def test_quick_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+    path = write_source(tmp_path) / "one.toml"
+    full, quick = load_study(path), load_study(path, quick=True)
+    assert (full.replicates, quick.replicates) == (3, 2)
+    assert (len(full.cells), len(quick.cells)) == (4, 2)
+    assert quick.cells[0].conditions.workload.size_bytes == 1000
+    assert quick.cells[0].conditions.path.rtt_ns == 10_000_000
+    assert apply_quick({"title": "t"}) == {"title": "t"}
+
+
+def test_the_scorecard_counts_verdicts_and_clocks(tmp_path: Path) -> None:
+    done = outcome(tmp_path)
+    assert not done.succeeded  # one run of the example failed
+    assert len(done.claims) == 2
+    assert done.virtual_s == 2 * 12345.6
+    kept = json.loads((tmp_path / "out" / "scorecard.json").read_text())
+    assert kept["claims"] == json.loads(json.dumps(to_json([done])["claims"]))
+    assert sum(kept["verdicts"].values()) == 2
+    assert [study["failed"] for study in kept["studies"]] == [1, 1]
+    assert "2 conclusions: " in score_text(done)
+
+
+def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
+    done = outcome(tmp_path)
+    page = (tmp_path / "out" / "scorecard.html").read_text()
+    assert "A test of &lt;everything&gt;" in page
+    for study in done.studies:
+        assert study.figures
+        for figure in study.figures:
+            assert f'src="{study.name}/figures/{figure.name}"' in page
+    assert page.count("QUIC is sooner") == 2
+
+
+def test_a_study_this_machine_cannot_run_is_not_testable(tmp_path: Path) -> None:
+    done = outcome(tmp_path, refuse="two")
+    assert [claim.verdict for claim in done.claims][1] is ClaimVerdict.NOT_TESTABLE
+    assert done.claims[1].why == "no <namespaces> here"
+    assert not done.succeeded
+    console = Console(record=True, width=80, file=io.StringIO())
+    print_scorecard(done, console)
+    text = console.export_text()
+    assert "not run: no <namespaces> here" in text
+    assert "not testable here: QUIC is sooner" in text
+    assert "no &lt;namespaces&gt; here" in (tmp_path / "out" / "scorecard.html").read_text()

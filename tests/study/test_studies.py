@@ -1,0 +1,71 @@
+"""Every study that is shipped can be run."""
+
+from pathlib import Path
+
+import pytest
+
+from netwarp.plan import plan_study
+from netwarp.sources import SOURCE_FILE, load_sources
+from netwarp.study import load_study
+
+STUDIES = sorted(
+    path
+    for path in (Path(__file__).parents[2] / "studies").rglob("*.toml")
+    if path.name != SOURCE_FILE
+)
+OF_SOURCES = [path for source in load_sources(["all"]) for path in source.studies]
+
+
+def test_the_starter_studies_are_there() -> None:
+    assert {path.stem for path in STUDIES} >= {
+        "loss-sweep",
+        "rtt-sweep",
+        "rate-sweep",
+        "congestion-control",
+        "bursty-loss",
+        "handover",
+        "adaptive-stream",
+    }
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_a_study_states_its_question_and_plans(path: Path) -> None:
+    study = load_study(path)
+    assert study.question is not None
+    assert study.question.endswith("?")
+    assert study.figures
+    assert len(plan_study(study)) == len(study.cells) * study.replicates
+
+
+def test_every_study_in_a_sources_folder_is_in_its_index() -> None:
+    assert {path for path in STUDIES if (path.parent / SOURCE_FILE).is_file()} == set(OF_SOURCES)
+
+
+@pytest.mark.parametrize("path", OF_SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_quick_version_of_a_study_is_smaller_and_keeps_every_conclusion(path: Path) -> None:
+    full, quick = load_study(path), load_study(path, quick=True)
+    assert len(plan_study(quick)) < len(plan_study(full))
+    assert quick.claims == full.claims
+    assert quick.figures == full.figures
+    assert all(claim.source for claim in full.claims)
+
+
+def test_bursty_levels_lose_the_same_share() -> None:
+    study = load_study(next(path for path in STUDIES if path.stem == "bursty-loss"))
+    planned = plan_study(study)
+    shares = set()
+    for run in planned:
+        loss = run.job.paths[0].down.loss
+        if loss.kind == "gemodel":
+            shares.add(round(loss.p / (loss.p + loss.r) * loss.loss_bad, 4))
+        elif loss.kind == "random":
+            shares.add(loss.ratio)
+    assert shares == {0.01}
+
+
+def test_the_saw_tooth_climbs_from_one_to_eight_megabits_and_falls() -> None:
+    study = load_study(next(path for path in STUDIES if path.stem == "adaptive-stream"))
+    trace = plan_study(study)[0].job.timeline.traces[0]
+    assert trace.step_ns * len(trace.rates_bit_s) == 20_000_000_000
+    for step, rate_bit_s in enumerate(trace.rates_bit_s):
+        assert rate_bit_s == pytest.approx(1e6 + 7e6 * (step + 0.5) / 200, abs=1.1 * 120_320)

@@ -1,0 +1,354 @@
+"""Study files: what they mean, and that whatever is wrong is said in one line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp.errors import StudyError
+from netwarp.plan import plan_study
+from netwarp.study import Study, load_study, study_from_mapping
+from netwarp.study.compare import study_from_compare
+from netwarp.study.overrides import apply_overrides
+from support import bulk
+
+GOOD = """\
+# Does QUIC's lead over TCP grow with packet loss?
+title = "Bulk transfer under loss"
+replicates = 3
+[path]
+rtt = "100ms"
+rate = "50mbit"
+queue = "1bdp"
+loss = "0%"
+[workload]
+size = "10MB"
+[factors]
+transport = ["tcp", "quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]
+"path.loss" = ["0%", "1%", "5%"]
+[[figure]]
+x = "path.loss"
+y = "completion_time_s"
+series = "transport"
+[[claim]]
+text = "QUIC finishes sooner than TCP at 5 % loss"
+metric = "completion_time_s"
+less = { transport = "quic" }
+than = { transport = "tcp" }
+where = { path.loss = "5 %" }
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a study file."""
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def study_of(**changes: Any) -> Study:
+    """Validate a small study with some keys replaced; None removes one."""
+    tables: dict[str, Any] = {
+        "title": "t",
+        "path": {"rtt": "100ms", "rate": "50mbit"},
+        "workload": {"size": "10MB"},
+        "factors": {"transport": ["tcp", "quic"]},
+    }
+    merged = {key: value for key, value in (tables | changes).items() if value is not None}
+    return study_from_mapping(merged, file="s.toml")
+
+
+def refusal(**changes: Any) -> str:
+    """Give the one line that refuses a study."""
+    with pytest.raises(StudyError) as caught:
+        study_of(**changes)
+    assert caught.value.exit_status == 2
+    message = str(caught.value)
+    assert message.startswith("s.toml: ")
+    assert "\n" not in message
+    return message
+
+
+def test_a_study_file_is_read_as_written(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, GOOD))
+    assert study.question == "Does QUIC's lead over TCP grow with packet loss?"
+    assert study.replicates == 3
+    assert [factor.key for factor in study.factors] == ["transport", "path.loss"]
+    assert len(study.cells) == 9
+    assert study.cells[5].levels == {"transport": "quic", "path.loss": "5%"}
+    assert study.cells[6].levels["transport"] == "tcp-bbr"
+    assert study.cells[6].conditions.transport.resolved_congestion == "bbr"
+    assert study.figures[0].kind == "line"
+
+
+def test_claims_get_ids_and_levels_as_the_factors_spell_them(tmp_path: Path) -> None:
+    claim = load_study(write(tmp_path, GOOD)).claims[0]
+    assert claim.id == "claim-1"
+    assert claim.where == {"path.loss": "5%"}
+
+
+def test_a_study_survives_json(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, GOOD))
+    again = study_from_mapping(json.loads(json.dumps(study.raw)), file=study.file)
+    assert again.cells == study.cells
+    assert [p.job_sha256 for p in plan_study(again)] == [p.job_sha256 for p in plan_study(study)]
+
+
+def test_quotes_around_factor_keys_may_be_left_out() -> None:
+    study = study_of(factors={"transport": ["tcp"], "path": {"loss": ["0%", "1%"]}})
+    assert [factor.key for factor in study.factors] == ["transport", "path.loss"]
+
+
+def test_one_transport_needs_no_factor() -> None:
+    assert study_of(transport="tls", factors=None).cells[0].conditions.transport.kind == "tls"
+
+
+def test_options_of_one_transport_win_over_those_of_all() -> None:
+    study = study_of(transport={"initial_window": 4, "quic": {"initial_window": 32}})
+    windows = [cell.conditions.transport.initial_window_packets for cell in study.cells]
+    assert windows == [4, 32]
+
+
+def test_options_of_a_level_win_over_those_of_its_kind() -> None:
+    level = {"kind": "tcp", "initial_window": 2, "label": "tcp-2002"}
+    study = study_of(
+        transport={"tcp": {"initial_window": 4}}, factors={"transport": ["tcp", level]}
+    )
+    windows = [cell.conditions.transport.initial_window_packets for cell in study.cells]
+    assert windows == [4, 2]
+
+
+def test_unknown_keys_are_refused_with_the_nearest_known_one() -> None:
+    assert refusal(path={"rrt": "1ms"}) == (
+        's.toml: path.rrt = "1ms": unknown key; did you mean "rtt"?'
+    )
+    assert 'did you mean "replicates"?' in refusal(replicate=3)
+    assert "transport.quic.mtu = 1400: unknown key" in refusal(transport={"quic": {"mtu": 1400}})
+    assert 'figure.0.z = "a": unknown key' in refusal(
+        figure=[{"x": "transport", "y": "a", "z": "a"}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "start"),
+    [
+        ({"loss": "120%"}, 'path.loss = "120%": more than 100 %; write a percentage'),
+        ({"loss": 5}, "path.loss = 5: the unit is missing; write a percentage"),
+        ({"rtt": "-1ms"}, 'path.rtt = "-1ms": a duration cannot be negative; write a duration'),
+        ({"rate": "0mbit"}, 'path.rate = "0mbit": a rate must be at least 8bit; write'),
+        ({"mtu": 500}, "path.mtu = 500: too small; write a whole number from 576 to 65535"),
+        ({"mtu": "1500"}, 'path.mtu = "1500": input should be a valid integer; write a whole'),
+        ({"distribution": "gauss"}, 'path.distribution = "gauss": unknown; known: uniform,'),
+        (
+            {"rate": "1mbit", "rtt": "1ms", "queue": "0p"},
+            'path.queue = "0p": a queue must have room for at least one packet; write',
+        ),
+        ({"queue": "1bdp"}, 'path.queue = "1bdp": no queue forms where the rate is unlimited;'),
+        (
+            {"rate": "1mbit", "queue_up": "1bdp"},
+            'path.queue_up = "1bdp": the bandwidth-delay product is 0 without a delay; give',
+        ),
+        ({"rtt": "1ms", "delay_up": "1ms"}, 'path.rtt = "1ms": rtt and delay are both given; keep'),
+        (
+            {"delay": "1ms", "delay_up": "1ms", "delay_down": "1ms"},
+            'path.delay = "1ms": delay has no effect beside delay_down and delay_up; drop it',
+        ),
+        ({"rtt": "10s", "jitter": "3s"}, 'path.jitter = "3s": netem\'s jitter ends at'),
+        ({"rtt": "10ms", "jitter_up": "6ms"}, 'path.jitter_up = "6ms": jitter is larger than'),
+        ({"distribution": "pareto"}, 'path.distribution = "pareto": it has no effect without'),
+        ({"reorder": "5%"}, 'path.reorder = "5%": there is no down delay to overtake; give'),
+        ({"loss": "gemodel 1%"}, 'path.loss = "gemodel 1%": gemodel takes two to four'),
+        ({"loss": "gemodel 1% 130%"}, 'path.loss = "gemodel 1% 130%": gemodel\'s r: more than'),
+        ({"loss": {"p": "1%", "q": "1%"}}, 'path.loss = {"p": "1%", "q": "1%"}: not a Gilbert'),
+        (
+            {"rtt": "2s", "rate": "10gbit", "queue": "10p"},
+            "transport.buffer: 17179869184 bytes are more than a socket buffer can have",
+        ),
+    ],
+)
+def test_paths_that_cannot_be_are_refused(path: dict[str, Any], start: str) -> None:
+    assert refusal(path=path).removeprefix("s.toml: ").startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        (
+            {"factors": {"transport": ["quick"]}},
+            'transport = "quick": unknown; did you mean "quic"?',
+        ),
+        ({"factors": None}, "factors.transport: no transport is named; add [factors]"),
+        ({"factors": {"transport": []}}, "factors.transport = []: a factor is a list of at least"),
+        ({"factors": {"transport": "tcp"}}, 'factors.transport = "tcp": input should be a valid'),
+        ({"factors": {"transport": ["tcp", "tcp"]}}, '"tcp": the same level twice; drop one'),
+        ({"factors": {"transport": [{"kind": "tcp"}]}}, 'needs a label; add label = "…"'),
+        (
+            {"factors": {"transport": [{"kind": "tcp", "label": "a", "sck": True}]}},
+            "factors.transport = true: unknown key",
+        ),
+        ({"factors": {"transport": ["tcp"], "path.los": ["1%"]}}, 'did you mean "path.loss"?'),
+        (
+            {"factors": {"transport": ["tcp"], "path.loss": ["0%", "120%"]}},
+            'factors."path.loss" = "120%": more than 100 %',
+        ),
+        (
+            {"factors": {"transport": ["tcp"], "transport.tcp.mss": [500]}},
+            "an option of one transport cannot vary",
+        ),
+        ({"factors": {"transport": ["sctp"]}, "transport": {"congestion": "cubic"}}, "rfc9260"),
+        (
+            {"factors": {"transport": ["sctp"]}, "transport": {"initial_window": 10}},
+            "transport.initial_window = 10: the kernel's SCTP has a fixed initial window",
+        ),
+        ({"transport": {"congestion": "vegas"}}, 'transport.congestion = "vegas": quic has no'),
+        ({"transport": {"sctp": {"mss": 1000}}}, "the study does not use sctp; drop the table"),
+        ({"transport": {"mss": 1000}}, "transport.mss = 1000: QUIC packets cannot be limited"),
+        ({"transport": {"mss": 1470}}, "transport.mss = 1470: more than 1460 bytes of tcp do not"),
+        ({"path": {"mtu": 1200}}, "path.mtu = 1200: QUIC needs packets of 1200 bytes"),
+        ({"transport": {"buffer": "1B"}}, 'transport.buffer = "1B": less than a socket can do'),
+        (
+            {
+                "transport": {"tcp": {"congestion": "reno"}},
+                "factors": {"transport": ["tcp"], "transport.congestion": ["cubic", "bbr"]},
+            },
+            'transport.tcp.congestion = "reno": congestion is a factor as well; drop one',
+        ),
+        ({"workload": {}}, "workload.size: of size and file, neither is given; give one"),
+        ({"workload": {"size": "1MB", "file": "a"}}, "of size and file, both are given"),
+        ({"workload": {"kind": "bulky", "size": "1B"}}, 'unknown; did you mean "bulk"?'),
+        ({"workload": "bulk"}, 'workload = "bulk": input should be a valid dictionary'),
+        ({"title": None}, "title: missing; add it: text"),
+        ({"replicates": 0}, "replicates = 0: too small; write a whole number from 1 to 10000"),
+        ({"seed": True}, "seed = true: input should be a valid integer; write a whole number"),
+        ({"limits": {"virtual_s": 0}}, "limits.virtual_s = 0: too small"),
+        ({"figure": [{"x": "path.loss", "y": "goodput_bit_s"}]}, "figure.0.x"),
+        ({"figure": [{"x": "transport", "y": "goodput"}]}, 'did you mean "goodput_bit_s"?'),
+        ({"figure": [{"y": "goodput_bit_s"}]}, "a line chart needs x; add x, one of: transport"),
+        ({"figure": [{"kind": "cdf", "x": "transport", "y": "goodput_bit_s"}]}, "drop x"),
+    ],
+)
+def test_studies_that_cannot_be_run_are_refused(changes: dict[str, Any], part: str) -> None:
+    assert part in refusal(**changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"metric": "speed"}, "claim.0.metric"),
+        ({"than": {"path.rtt": "1ms"}}, "less and than must name the same factors"),
+        ({"than": {"transport": "tls"}}, 'claim.0.than.transport = "tls": not a level of'),
+        (
+            {"where": {"transport": "tcp"}},
+            "transport is what the claim compares, and stands in where as well",
+        ),
+        ({"where": {"path.loss": "1%"}}, 'claim.0.where = "path.loss": not a factor'),
+    ],
+)
+def test_claims_that_cannot_be_checked_are_refused(change: dict[str, Any], part: str) -> None:
+    claim = {
+        "text": "QUIC is faster",
+        "metric": "completion_time_s",
+        "less": {"transport": "quic"},
+        "than": {"transport": "tcp"},
+    }
+    assert len(study_of(claim=[claim]).claims) == 1
+    assert part in refusal(claim=[claim | change])
+    assert "two claims of this id" in refusal(claim=[claim | {"id": "a"}, claim | {"id": "a"}])
+
+
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"absent\.toml: no such file"):
+        load_study(tmp_path / "absent.toml")
+    with pytest.raises(StudyError, match=r"cannot be read: .*directory"):
+        load_study(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
+    with pytest.raises(StudyError, match=r"latin\.toml: cannot be read"):
+        load_study(tmp_path / "latin.toml")
+
+
+def test_a_syntax_error_names_its_line(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"study\.toml: not TOML: .*at line 3, column"):
+        load_study(write(tmp_path, 'title = "t"\n[path]\nrtt = 100ms\n'))
+
+
+def test_overrides_change_keys_and_factors(tmp_path: Path) -> None:
+    study = load_study(
+        write(tmp_path, GOOD),
+        overrides=[
+            "path.rtt=50ms",
+            "transport.initial_window=4",
+            'factors.path.loss=["1%", "5%"]',
+            "workload.verify=false",
+        ],
+        replicates=7,
+        seed=9,
+    )
+    assert (study.replicates, study.seed) == (7, 9)
+    conditions = study.cells[0].conditions
+    assert conditions.path.rtt_ns == 50_000_000
+    assert conditions.transport.initial_window_packets == 4
+    assert conditions.workload.verify is False
+    assert len(study.factor("path.loss").levels) == 2
+
+
+def test_overrides_leave_the_tables_alone() -> None:
+    raw = {"path": {"rtt": "1ms"}}
+    assert apply_overrides(raw, ["path.rtt=2ms"]) == {"path": {"rtt": "2ms"}}
+    assert raw == {"path": {"rtt": "1ms"}}
+
+
+@pytest.mark.parametrize(
+    ("override", "part"),
+    [
+        ("path.rtt", "not KEY=VALUE; such as --set path.rtt=50ms"),
+        ("path.loss=1%", "the study varies it; pick a level with --filter path.loss=LEVEL"),
+        ("transport=tcp", "the study varies it"),
+        ("title.x=1", "title is not a table"),
+        ("path.rrt=1ms", 'did you mean "rtt"?'),
+    ],
+)
+def test_overrides_without_effect_are_refused(tmp_path: Path, override: str, part: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        load_study(write(tmp_path, GOOD), overrides=[override])
+    assert part in str(caught.value)
+
+
+def test_compare_makes_lists_factors_and_single_values_fixed() -> None:
+    study = study_from_compare(
+        transports=["tcp", "quic"],
+        path={"rtt": ["50ms", "200ms"], "loss": ["0%", "1%"], "rate": ["50mbit"], "mtu": ["1400"]},
+        sizes=["10MB"],
+        replicates=4,
+        seed=3,
+    )
+    assert [factor.key for factor in study.factors] == ["transport", "path.rtt", "path.loss"]
+    assert (study.replicates, study.seed) == (4, 3)
+    assert len(plan_study(study)) == 2 * 2 * 2 * 4
+    assert study.cells[0].conditions.path.mtu_bytes == 1400
+    assert [figure.x for figure in study.figures] == ["path.rtt", "path.loss"]
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"path": {"loss": ["0%", "120%"]}}, 'compare: --loss = "120%": more than 100 %'),
+        ({"path": {"loss_up": ["-1%"]}}, 'compare: --loss-up = "-1%": a percentage cannot be'),
+        ({"path": {"los": ["1%"]}}, 'compare: --los: unknown option; did you mean "loss"?'),
+        ({"transports": ["quick"]}, 'compare: --transport = "quick": unknown; did you mean'),
+        ({"sizes": []}, "compare: --size: of size and file, neither is given"),
+        ({"transports": ["sctp"], "congestion": ["reno"]}, 'compare: --congestion = "reno": sctp'),
+        ({"replicates": 0}, "compare: --replicates = 0: too small"),
+    ],
+)
+def test_compare_names_the_option_to_blame(options: dict[str, Any], start: str) -> None:
+    arguments: dict[str, Any] = {"transports": ["tcp"], "path": {}, "sizes": ["1MB"]} | options
+    with pytest.raises(StudyError) as caught:
+        study_from_compare(**arguments)
+    assert str(caught.value).startswith(start)
+
+
+def test_compare_finds_a_file_where_the_command_was_given(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"abc")
+    study = study_from_compare(transports=["tcp"], path={}, file="data", folder=tmp_path)
+    assert bulk(plan_study(study)[0].job).content.size_bytes == 3

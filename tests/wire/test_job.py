@@ -1,0 +1,169 @@
+"""The wire format against the golden files, which the endpoint's tests read as well."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netwarp.errors import RecordError
+from netwarp.metrics import METRICS, failure_from_records, metrics_from_records
+from netwarp.wire import (
+    End,
+    Record,
+    Transfer,
+    job_from_json,
+    job_sha256,
+    job_to_json,
+    read_records,
+    record_to_json,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+JOBS = sorted(GOLDEN.glob("job-*.json"))
+RECORDS = sorted(GOLDEN.glob("records-*.jsonl"))
+BULK_JOB = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+BULK_RECORDS = GOLDEN / "records-bulk-quic.jsonl"
+
+
+def bulk_records() -> list[Record]:
+    return read_records(BULK_RECORDS)
+
+
+def test_there_is_gold() -> None:
+    assert len(JOBS) >= 2
+    assert len(RECORDS) >= 2
+
+
+@pytest.mark.parametrize("path", JOBS, ids=lambda path: path.stem)
+def test_golden_jobs_survive_the_round_trip(path: Path) -> None:
+    text = path.read_text()
+    assert json.loads(job_to_json(job_from_json(text))) == json.loads(text)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_golden_records_survive_the_round_trip(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert [json.loads(record_to_json(record)) for record in read_records(path)] == [
+        json.loads(line) for line in lines
+    ]
+
+
+def test_the_hash_is_of_what_a_run_does_and_not_of_its_name() -> None:
+    renamed = BULK_JOB.model_copy(update={"run": "c000-r00"})
+    reseeded = BULK_JOB.model_copy(update={"seed": 7})
+    assert job_sha256(renamed) == job_sha256(BULK_JOB)
+    assert job_sha256(reseeded) != job_sha256(BULK_JOB)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "format: Input should be 1"),
+        ({"surprise": 1}, "surprise: Extra inputs are not permitted"),
+        ({"seed": -1}, "seed: Input should be greater than or equal to 0"),
+        ({"paths": []}, "paths: "),
+    ],
+)
+def test_what_is_not_a_job_is_refused_with_the_place(
+    change: dict[str, object], message: str
+) -> None:
+    text = json.dumps(json.loads(job_to_json(BULK_JOB)) | change)
+    with pytest.raises(RecordError, match=r"x\.json: not a job of format 1: ") as caught:
+        job_from_json(text, "x.json")
+    assert message in str(caught.value)
+
+
+def test_a_record_cut_short_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(BULK_RECORDS.read_text().rstrip("\n")[:-5])
+    with pytest.raises(RecordError, match="cut short"):
+        read_records(path)
+
+
+def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(BULK_RECORDS.read_text() + '{"record": "surprise"}\n')
+    line = len(BULK_RECORDS.read_text().splitlines()) + 1
+    with pytest.raises(RecordError, match=f"records.jsonl:{line}: not a record"):
+        read_records(path)
+
+
+def test_metrics_come_from_the_receiver_the_sender_and_the_path() -> None:
+    metrics = metrics_from_records(BULK_JOB, bulk_records())
+    completion_ns = 13_200_000_000 - 1000
+    assert metrics == {
+        "connect_time_s": pytest.approx(0.10024036),
+        "first_byte_s": pytest.approx(0.20048272),
+        "completion_time_s": pytest.approx(completion_ns / 1e9),
+        "longest_gap_s": pytest.approx(0.9),
+        "wire_packets_total": 11_000,
+        "wire_bytes_total": 11_270_000,
+        "goodput_bit_s": pytest.approx(8 * 10_000_000 / (completion_ns / 1e9)),
+        "retransmitted_packets": 371,
+        "wire_packets_down": 7400,
+        "wire_bytes_down": 11_000_000,
+        "path_packets_down": 7400,
+        "path_dropped_down": 370,
+        "path_overflow_down": 0,
+        "path_loss_down": pytest.approx(0.05),
+        "path_rate_down_bit_s": pytest.approx(8 * 10_450_000 / (completion_ns / 1e9)),
+        "wire_packets_up": 3600,
+        "wire_bytes_up": 270_000,
+        "path_packets_up": 3600,
+        "path_dropped_up": 0,
+        "path_overflow_up": 0,
+        "path_loss_up": 0,
+        "path_rate_up_bit_s": pytest.approx(8 * 270_000 / (completion_ns / 1e9)),
+        "path_min_rtt_s": pytest.approx(0.10001888),
+        "cpu_client_s": pytest.approx(0.6),
+        "cpu_per_byte_client_ns": pytest.approx(60),
+    }
+
+
+def test_what_a_stack_cannot_say_is_missing_and_not_zero() -> None:
+    metrics = metrics_from_records(BULK_JOB, bulk_records())
+    assert "receive_window_limited_s" in METRICS
+    assert "receive_window_limited_s" not in metrics
+
+
+def test_a_complete_run_has_not_failed() -> None:
+    assert failure_from_records(BULK_JOB, bulk_records()) is None
+
+
+def test_a_recorded_failure_is_the_reason() -> None:
+    records = read_records(GOLDEN / "records-failed.jsonl")
+    failure = failure_from_records(BULK_JOB, records)
+    assert failure is not None
+    assert failure.stage == "limit"
+    with pytest.raises(ValueError, match="86400 virtual seconds"):
+        metrics_from_records(BULK_JOB, records)
+
+
+def test_records_that_contradict_success_are_a_failure() -> None:
+    complete = bulk_records()
+    without_end = [record for record in complete if not isinstance(record, End)]
+    short = [
+        record.model_copy(update={"bytes": 9_999_999}) if isinstance(record, Transfer) else record
+        for record in complete
+    ]
+    one_sided = [
+        record
+        for record in complete
+        if not (isinstance(record, Transfer) and record.side == "client")
+    ]
+    forged = [
+        record.model_copy(update={"sha256": "00"})
+        if isinstance(record, Transfer) and record.side == "client"
+        else record
+        for record in complete
+    ]
+    for records, message in (
+        ([], "stop before"),
+        (without_end, "stop before"),
+        (short, "9999999 of 10000000 bytes"),
+        (one_sided, "the client recorded 0 of"),
+        (forged, "SHA-256"),
+    ):
+        failure = failure_from_records(BULK_JOB, records)
+        assert failure is not None
+        assert message in failure.message
