@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from netwarp import wire
 from netwarp.metrics import METRICS
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
@@ -31,7 +32,6 @@ from netwarp.study.sections.timeline import (
 from netwarp.study.sections.transport import TransportSection
 from netwarp.study.sections.workload import WorkloadSection
 from netwarp.units import format_duration, format_size
-from netwarp.wire import job, record
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstrings instead. -->"
@@ -72,57 +72,57 @@ run's epoch, when the path is built and nobody has sent anything. Unknown keys a
 sides; `format` changes with the meaning of any of them.
 """
 JOB_MODELS: tuple[type[BaseModel], ...] = (
-    job.Job,
-    job.Path,
-    job.Direction,
-    job.NoLoss,
-    job.RandomLoss,
-    job.GemodelLoss,
-    job.Reorder,
-    job.Transport,
-    job.TcpOptions,
-    job.SctpOptions,
-    job.Bulk,
-    job.Stream,
-    job.Quality,
-    job.DelayRule,
-    job.ThroughputRule,
-    job.BolaRule,
-    job.Seeded,
-    job.FileContent,
-    job.Timeline,
-    job.Event,
-    job.Outage,
-    job.Restore,
-    job.Delay,
-    job.Rate,
-    job.Attach,
-    job.Detach,
-    job.Redraw,
-    job.Trace,
-    job.Limits,
+    wire.Job,
+    wire.Path,
+    wire.Direction,
+    wire.NoLoss,
+    wire.RandomLoss,
+    wire.GemodelLoss,
+    wire.Reorder,
+    wire.Transport,
+    wire.TcpOptions,
+    wire.SctpOptions,
+    wire.Bulk,
+    wire.Stream,
+    wire.Quality,
+    wire.DelayRule,
+    wire.ThroughputRule,
+    wire.BolaRule,
+    wire.Seeded,
+    wire.FileContent,
+    wire.Timeline,
+    wire.Event,
+    wire.Outage,
+    wire.Restore,
+    wire.Delay,
+    wire.Rate,
+    wire.Attach,
+    wire.Detach,
+    wire.Redraw,
+    wire.Trace,
+    wire.Limits,
 )
 RECORD_MODELS: tuple[type[BaseModel], ...] = (
-    record.Start,
-    record.Connection,
-    record.Settings,
-    record.Stats,
-    record.Transfer,
-    record.Segment,
-    record.Player,
-    record.Play,
-    record.Stall,
-    record.Seek,
-    record.Switch,
-    record.PlayEnd,
-    record.Handover,
-    record.Goodput,
-    record.Calibration,
-    record.Probe,
-    record.Happening,
-    record.Usage,
-    record.End,
-    record.Failure,
+    wire.Start,
+    wire.Connection,
+    wire.Settings,
+    wire.Stats,
+    wire.Transfer,
+    wire.Segment,
+    wire.Player,
+    wire.Play,
+    wire.Stall,
+    wire.Seek,
+    wire.Switch,
+    wire.PlayEnd,
+    wire.Handover,
+    wire.Goodput,
+    wire.Calibration,
+    wire.Probe,
+    wire.Happening,
+    wire.Usage,
+    wire.End,
+    wire.Failure,
 )
 
 

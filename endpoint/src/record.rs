@@ -1,7 +1,7 @@
 //! The records: what the endpoint gives back, one JSON object a line.
 //!
 //! Times are integer nanoseconds since the run's epoch (the path is built, nobody has sent anything), read from one
-//! clock for both sides. The Python half of this definition is `src/netwarp/wire/record.py`; both read the golden files
+//! clock for both sides. The Python half of this definition is in `src/netwarp/wire/`; both read the golden files
 //! in `tests/golden/`.
 
 use serde::{Deserialize, Serialize};

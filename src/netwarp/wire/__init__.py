@@ -1,75 +1,95 @@
-"""The wire format, defined once: what the planner hands the endpoint, and what comes back."""
+"""The wire format, defined once: what the planner hands the endpoint, and what comes back.
 
-from netwarp.wire.job import (
+A job (``job.py``) is made of paths, a transport, a workload and a timeline. A record
+(``record.py``) is about the run, its transfers, its player or what its paths delivered.
+"""
+
+from netwarp.wire.base import (
     FORMAT,
-    Attach,
-    BolaRule,
-    Bulk,
-    Change,
-    Content,
-    Delay,
-    DelayRule,
-    Detach,
-    Direction,
-    Event,
-    FileContent,
-    GemodelLoss,
     Heading,
+)
+from netwarp.wire.delivered import (
+    Calibration,
+    Probe,
+)
+from netwarp.wire.job import (
     Job,
     Limits,
-    Loss,
-    NoLoss,
-    Outage,
-    Path,
-    Quality,
-    RandomLoss,
-    Rate,
-    Reconnect,
-    Redraw,
-    Reorder,
-    Restore,
-    Resumption,
-    Rule,
-    SctpOptions,
-    Seeded,
-    Stream,
-    TcpOptions,
-    ThroughputRule,
-    Timeline,
-    Trace,
-    Transport,
-    TransportKind,
-    Workload,
     job_from_json,
     job_sha256,
     job_to_json,
 )
-from netwarp.wire.record import (
+from netwarp.wire.path import (
+    Direction,
+    GemodelLoss,
+    Loss,
+    NoLoss,
+    Path,
+    RandomLoss,
+    Reorder,
+)
+from netwarp.wire.playing import (
     Action,
-    Calibration,
-    Connection,
-    End,
-    Failure,
-    Goodput,
-    Handover,
-    Happening,
     Play,
     PlayEnd,
     Player,
-    Probe,
-    Record,
     Seek,
     Segment,
-    Settings,
-    Side,
     Stall,
-    Start,
-    Stats,
     Switch,
-    Transfer,
+)
+from netwarp.wire.record import (
+    End,
+    Failure,
+    Happening,
+    Record,
+    Start,
     Usage,
     read_records,
     record_to_json,
+)
+from netwarp.wire.timeline import (
+    Attach,
+    Change,
+    Delay,
+    Detach,
+    Event,
+    Outage,
+    Rate,
+    Redraw,
+    Restore,
+    Timeline,
+    Trace,
+)
+from netwarp.wire.transfers import (
+    Connection,
+    Goodput,
+    Handover,
+    Settings,
+    Side,
+    Stats,
+    Transfer,
+)
+from netwarp.wire.transport import (
+    Reconnect,
+    Resumption,
+    SctpOptions,
+    TcpOptions,
+    Transport,
+    TransportKind,
+)
+from netwarp.wire.workload import (
+    BolaRule,
+    Bulk,
+    Content,
+    DelayRule,
+    FileContent,
+    Quality,
+    Rule,
+    Seeded,
+    Stream,
+    ThroughputRule,
+    Workload,
 )
 
 __all__ = [

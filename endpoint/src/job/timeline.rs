@@ -1,0 +1,100 @@
+//! The timeline of a job: what happens to the paths while the run goes on.
+
+use serde::{Deserialize, Serialize};
+
+use super::Heading;
+
+/// What happens to the paths while a run goes on. Of what is due at the same time, events come first, then redraws, then
+/// traces, each in the order given.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timeline {
+    /// In order of time.
+    pub events: Vec<Event>,
+    /// Delays drawn anew.
+    pub redraws: Vec<Redraw>,
+    /// Rates as they were measured.
+    pub traces: Vec<Trace>,
+}
+
+impl Timeline {
+    /// Whether nothing happens.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
+    }
+
+    /// Whether the client moves between paths.
+    pub fn roams(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
+    }
+}
+
+/// Something that happens to a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// After the epoch.
+    pub at_ns: u64,
+    /// Index of the path.
+    pub path: u32,
+    /// What happens.
+    pub change: Change,
+}
+
+/// What can happen to a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Change {
+    /// Both directions lose every packet from now on; nobody is told.
+    Outage {},
+    /// Both directions are again as they were before the outage.
+    Restore {},
+    /// Packets that come from now on are delayed by this much. Where no rate keeps them in order, they may overtake.
+    Delay {
+        /// Server to client.
+        down_ns: u64,
+        /// Client to server.
+        up_ns: u64,
+    },
+    /// The token bucket of a direction has another rate.
+    Rate {
+        /// Which.
+        direction: Heading,
+        /// 0: nothing leaves.
+        rate_bit_s: u64,
+    },
+    /// The client gets its address on this path, prefers it from now on, and is told.
+    Attach {},
+    /// The client loses its address on this path, and the path every packet.
+    Detach {},
+}
+
+/// A path whose delay is drawn anew at a fixed period, from a normal distribution cut off at 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Redraw {
+    /// Index of the path.
+    pub path: u32,
+    /// First at the epoch, then after each of these.
+    pub period_ns: u64,
+    /// Of the round-trip time, half of which goes to each direction.
+    pub mean_ns: u64,
+    /// Standard deviation of the round-trip time.
+    pub deviation_ns: u64,
+    /// Seeds the draws.
+    pub seed: u64,
+}
+
+/// A direction of a path whose rate follows a trace, over and over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Index of the path.
+    pub path: u32,
+    /// Which way.
+    pub direction: Heading,
+    /// How long each of the rates holds.
+    pub step_ns: u64,
+    /// From the epoch on; 0: nothing leaves.
+    pub rates_bit_s: Vec<u64>,
+}

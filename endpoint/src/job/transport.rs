@@ -1,0 +1,143 @@
+//! The transport of a job: how bytes travel.
+
+use serde::{Deserialize, Serialize};
+
+/// How bytes travel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transport {
+    /// Which protocol.
+    pub kind: TransportKind,
+    /// Congestion control by its name in the stack.
+    pub congestion: String,
+    /// Socket buffers and flow-control windows, each side, send and receive.
+    pub buffer_bytes: u64,
+    /// First flight, in full-size packets.
+    pub initial_window_packets: u32,
+    /// Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293, 3.7.1), payload and
+    /// TCP options together; with timestamps the payload is 12 bytes less. SCTP: the largest piece of a message in one
+    /// DATA chunk (RFC 6458, 8.1.16), of which several may share a packet.
+    pub mss_bytes: Option<u32>,
+    /// Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle).
+    pub nodelay: bool,
+    /// What a later connection of the run uses of an earlier one.
+    pub resume: Resume,
+    /// What becomes of connections when the client moves to another path.
+    pub reconnect: Reconnect,
+    /// For `tcp`, `tls` and `mptcp`.
+    pub tcp: TcpOptions,
+    /// For `sctp`.
+    pub sctp: SctpOptions,
+}
+
+/// Which protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportKind {
+    /// The kernel's TCP.
+    Tcp,
+    /// TLS 1.3 (rustls) over the kernel's TCP.
+    Tls,
+    /// The kernel's SCTP.
+    Sctp,
+    /// QUIC v1 (quinn) over the kernel's UDP.
+    Quic,
+    /// The kernel's Multipath TCP (RFC 8684): one subflow a path.
+    Mptcp,
+}
+
+/// What connections of a later transfer use of those of earlier ones, never of their own.
+///
+/// Early data can be replayed: whoever has a copy of a client's first flight can send it to the server again (RFC 8446,
+/// section 8), so it is only for requests that may be answered twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Resume {
+    /// Nothing: every handshake is a full one.
+    #[serde(rename = "none")]
+    None,
+    /// TLS 1.3 session tickets (RFC 8446, 2.2), in TLS and in QUIC.
+    #[serde(rename = "1rtt")]
+    OneRtt,
+    /// Tickets with early data (RFC 8446, 2.3); for TCP, Fast Open (RFC 7413).
+    #[serde(rename = "0rtt")]
+    ZeroRtt,
+}
+
+/// What becomes of standing connections when the client's address changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reconnect {
+    /// They are given up: the client opens new ones, and every unfinished content goes on at the byte reached.
+    New,
+    /// They go on over the new address: QUIC's migration (RFC 9000, section 9), SCTP's dynamic address reconfiguration
+    /// (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).
+    Migrate,
+}
+
+/// Options of the kernel's TCP that differ between its generations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpOptions {
+    /// Selective acknowledgements (RFC 2018), duplicate ones (RFC 2883) included.
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// How losses are found.
+    pub recovery: Recovery,
+}
+
+impl TcpOptions {
+    /// The kernel's defaults.
+    #[cfg(test)]
+    pub fn today() -> Self {
+        Self { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
+    }
+}
+
+/// How TCP finds losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// RACK and tail loss probes (RFC 8985), early retransmit, F-RTO: the kernel's default.
+    Rack,
+    /// Three duplicate acknowledgements and time-outs (RFC 5681).
+    Classic,
+}
+
+/// Options of the kernel's SCTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SctpOptions {
+    /// Streams of an association, each way.
+    pub streams: u16,
+    /// Largest message the sender hands over at once.
+    pub max_message_bytes: u32,
+    /// Deliver messages as they come (RFC 9260, 6.6).
+    pub unordered: bool,
+    /// RTO.Initial (RFC 9260, 16).
+    pub rto_initial_ns: u64,
+    /// RTO.Min.
+    pub rto_min_ns: u64,
+    /// RTO.Max.
+    pub rto_max_ns: u64,
+    /// Bind an address of every path at both ends, and fail over between them.
+    pub multihomed: bool,
+}
+
+impl SctpOptions {
+    /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
+    #[cfg(test)]
+    pub fn usual() -> Self {
+        Self {
+            streams: 1,
+            max_message_bytes: 16_384,
+            unordered: false,
+            rto_initial_ns: 3_000_000_000,
+            rto_min_ns: 1_000_000_000,
+            rto_max_ns: 60_000_000_000,
+            multihomed: false,
+        }
+    }
+}

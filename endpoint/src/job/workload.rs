@@ -1,0 +1,135 @@
+//! The workload of a job: what travels.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Heading;
+
+/// What travels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Workload {
+    /// One file, as fast as it goes.
+    Bulk(Bulk),
+    /// A medium, as its player asks for it.
+    Stream(Stream),
+}
+
+/// One file, as fast as it goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {
+    /// Which way the content goes.
+    pub direction: Heading,
+    /// What is sent.
+    pub content: Content,
+    /// Hash at both ends and compare; otherwise the receiver counts and discards.
+    pub verify: bool,
+    /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection
+    /// where the transport has streams (`quic`; `sctp` with more than one).
+    pub chunks: u32,
+    /// How the connections are opened.
+    pub dial: Dial,
+    /// How often the content is sent, on new connections each time; later ones may resume.
+    pub transfers: u32,
+}
+
+/// How several connections are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dial {
+    /// Each when the one before is connected.
+    Sequential,
+    /// All at once.
+    Parallel,
+}
+
+/// Bytes to send.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Content {
+    /// Incompressible bytes made from a seed.
+    Seeded {
+        /// Same seed, same bytes.
+        seed: u64,
+        /// How many.
+        size_bytes: u64,
+    },
+    /// A file readable where the sender runs.
+    File {
+        /// Absolute.
+        path: PathBuf,
+        /// As the planner saw it; a run on a file that changed since is refused.
+        size_bytes: u64,
+    },
+}
+
+impl Content {
+    /// Number of bytes.
+    pub fn size_bytes(&self) -> u64 {
+        match self {
+            Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
+        }
+    }
+}
+
+/// A medium in segments, each in several qualities, fetched by a player that adapts.
+///
+/// The viewer watches for [`Self::watch_ns`] of play time, and may move the play position at every full second of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Of the medium's bytes.
+    pub seed: u64,
+    /// The medium's length in segments.
+    pub segments: u32,
+    /// Play time of a segment.
+    pub segment_ns: u64,
+    /// What the storage has, lowest first.
+    pub qualities: Vec<Quality>,
+    /// Which quality the player asks for.
+    pub rule: Rule,
+    /// Play time until the viewer is done.
+    pub watch_ns: u64,
+    /// Play time that must be at hand before playing starts, or goes on after a stall or a seek.
+    pub start_buffer_ns: u64,
+    /// Play time the player holds ahead at most; it asks for no segment that would not fit.
+    pub buffer_ns: u64,
+    /// Probability of a seek at each full second of play time, to a segment drawn evenly (`Job::seed`).
+    pub seek_ratio: f64,
+    /// Hash what arrives, and compare with the medium's bytes.
+    pub verify: bool,
+}
+
+/// One quality of a medium.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quality {
+    /// Such as `hd`.
+    pub name: String,
+    /// Size of each of its segments.
+    pub segment_bytes: u64,
+}
+
+/// How a player chooses the quality of the next segment. All choose the lowest after connecting and after a seek.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Rule {
+    /// By the measured link delay: the time from a request to the first byte of its answer, of the segment before.
+    /// The highest quality below the first bound, the next below the second, and so on.
+    Delay {
+        /// Ascending; one fewer than there are qualities.
+        bounds_ns: Vec<u64>,
+    },
+    /// The highest quality whose bit rate is at most the share of the harmonic mean of the last segments' throughput
+    /// (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
+    Throughput {
+        /// Share of the estimate that is used, 0 to 1.
+        safety_ratio: f64,
+        /// Segments of the mean.
+        window: u32,
+    },
+    /// By the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section III).
+    Bola {},
+}

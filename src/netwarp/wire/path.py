@@ -1,0 +1,109 @@
+"""A path of a job: what each direction does to packets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U32, U64, Ratio, Wire
+
+
+class Path(Wire):
+    """Client — router — server."""
+
+    mtu_bytes: U32
+    """Largest IP packet, headers included."""
+    attached: bool
+    """Whether the client has its address on this path from the start. Of a host that moves between
+    access points, only the first path is; the server then has one address, that of the first path,
+    reached by whichever path the client is on."""
+    down: Direction
+    """Server to client."""
+    up: Direction
+    """Client to server."""
+
+
+class Direction(Wire):
+    """What one direction of a path does to packets: one `sch_netem` on the router."""
+
+    delay_ns: U64
+    """One-way delay (mean, when there is jitter)."""
+    jitter_ns: U64
+    """Spread of the delay: half width (uniform) or standard deviation (other distributions)."""
+    jitter_correlation: Ratio
+    """Correlation of successive delays, 0 to 1."""
+    distribution: Literal["uniform", "normal", "pareto", "paretonormal"]
+    """Shape of the delay's distribution."""
+    loss: Loss
+    """How packets are lost."""
+    rate_bit_s: U64 | None
+    """Bottleneck rate of Ethernet frames (without preamble and FCS); none is unlimited."""
+    limit_packets: U32
+    """Packets netem holds at most: those in the delay line and those queued for the bottleneck."""
+    shaper_queue_bytes: U32 | None
+    """Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem:
+    a rate that changes. A packet waits there for the rate of the moment; netem would keep it to
+    the rate of when it came."""
+    reorder: Reorder
+    """Share of packets sent on at once, overtaking the delay line."""
+    duplicate_ratio: Ratio
+    """Share of packets sent twice, 0 to 1."""
+    corrupt_ratio: Ratio
+    """Share of packets with one bit flipped, 0 to 1."""
+    seed: U64
+    """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
+
+
+class NoLoss(Wire):
+    """No packet is lost."""
+
+    kind: Literal["none"]
+    """Always `none`."""
+
+
+class RandomLoss(Wire):
+    """Each packet is lost on its own, with this probability."""
+
+    kind: Literal["random"]
+    """Always `random`."""
+    ratio: Ratio
+    """Probability, 0 to 1."""
+    correlation: Ratio
+    """Correlation of successive draws, 0 to 1."""
+
+
+class GemodelLoss(Wire):
+    """Gilbert-Elliott loss, a two-state Markov chain.
+
+    Gilbert 1960, Elliott 1963; netem's `gemodel`.
+    """
+
+    kind: Literal["gemodel"]
+    """Always `gemodel`."""
+    p: Ratio
+    """Probability of going from good to bad."""
+    r: Ratio
+    """Probability of going from bad to good."""
+    loss_bad: Ratio
+    """Loss probability in the bad state (1 - h)."""
+    loss_good: Ratio
+    """Loss probability in the good state (1 - k)."""
+
+
+Loss = Annotated[NoLoss | RandomLoss | GemodelLoss, Field(discriminator="kind")]
+
+
+class Reorder(Wire):
+    """netem's `reorder`."""
+
+    ratio: Ratio
+    """Share of packets sent on at once; 0 is none."""
+    correlation: Ratio
+    """Correlation of successive draws, 0 to 1."""
+    gap: U32
+    """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""
+
+
+for _model in (Path, Direction):
+    _model.model_rebuild()

@@ -1,0 +1,133 @@
+"""The timeline of a job: what happens to the paths while the run goes on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U32, U64, Heading, Wire
+
+
+class Timeline(Wire):
+    """What happens to the paths while a run goes on.
+
+    Of what is due at the same time, events come first, then redraws, then traces, each in the order
+    given.
+    """
+
+    events: tuple[Event, ...] = Field(strict=False)
+    """In order of time."""
+    redraws: tuple[Redraw, ...] = Field(strict=False)
+    """Delays drawn anew."""
+    traces: tuple[Trace, ...] = Field(strict=False)
+    """Rates as they were measured."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens."""
+        return not (self.events or self.redraws or self.traces)
+
+    @property
+    def roams(self) -> bool:
+        """Whether the client moves between paths."""
+        return any(isinstance(event.change, Attach | Detach) for event in self.events)
+
+
+class Event(Wire):
+    """Something that happens to a path."""
+
+    at_ns: U64
+    """After the epoch."""
+    path: U32
+    """Index of the path."""
+    change: Change
+    """What happens."""
+
+
+class Outage(Wire):
+    """Both directions lose every packet from now on; nobody is told."""
+
+    kind: Literal["outage"]
+    """Always `outage`."""
+
+
+class Restore(Wire):
+    """Both directions are again as they were before the outage."""
+
+    kind: Literal["restore"]
+    """Always `restore`."""
+
+
+class Delay(Wire):
+    """Packets that come from now on are delayed by this much.
+
+    Where no rate keeps them in order, they may overtake.
+    """
+
+    kind: Literal["delay"]
+    """Always `delay`."""
+    down_ns: U64
+    """Server to client."""
+    up_ns: U64
+    """Client to server."""
+
+
+class Rate(Wire):
+    """The token bucket of a direction has another rate."""
+
+    kind: Literal["rate"]
+    """Always `rate`."""
+    direction: Heading
+    """Which."""
+    rate_bit_s: U64
+    """0: nothing leaves."""
+
+
+class Attach(Wire):
+    """The client gets its address on this path, prefers it from now on, and is told."""
+
+    kind: Literal["attach"]
+    """Always `attach`."""
+
+
+class Detach(Wire):
+    """The client loses its address on this path, and the path every packet."""
+
+    kind: Literal["detach"]
+    """Always `detach`."""
+
+
+Change = Annotated[Outage | Restore | Delay | Rate | Attach | Detach, Field(discriminator="kind")]
+
+
+class Redraw(Wire):
+    """A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0."""
+
+    path: U32
+    """Index of the path."""
+    period_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    """First at the epoch, then after each of these."""
+    mean_ns: U64
+    """Of the round-trip time, half of which goes to each direction."""
+    deviation_ns: U64
+    """Standard deviation of the round-trip time."""
+    seed: U64
+    """Seeds the draws."""
+
+
+class Trace(Wire):
+    """A direction of a path whose rate follows a trace, over and over."""
+
+    path: U32
+    """Index of the path."""
+    direction: Heading
+    """Which way."""
+    step_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    """How long each of the rates holds."""
+    rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)
+    """From the epoch on; 0: nothing leaves."""
+
+
+for _model in (Timeline, Event):
+    _model.model_rebuild()

@@ -1,0 +1,81 @@
+"""The transport of a job: how bytes travel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U32, U64, Wire
+
+TransportKind = Literal["tcp", "tls", "sctp", "quic", "mptcp"]
+Resumption = Literal["none", "1rtt", "0rtt"]
+Reconnect = Literal["new", "migrate"]
+
+
+class Transport(Wire):
+    """How bytes travel."""
+
+    kind: TransportKind
+    """Which protocol."""
+    congestion: str
+    """Congestion control by its name in the stack."""
+    buffer_bytes: U64
+    """Socket buffers and flow-control windows, each side, send and receive."""
+    initial_window_packets: U32
+    """First flight, in full-size packets."""
+    mss_bytes: U32 | None
+    """Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293,
+    3.7.1), payload and TCP options together; with timestamps the payload is 12 bytes less. SCTP:
+    the largest piece of a message in one DATA chunk (RFC 6458, 8.1.16), of which several may share
+    a packet."""
+    nodelay: bool
+    """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
+    resume: Resumption
+    """What a later connection of the run uses of an earlier one: nothing, TLS 1.3 session tickets
+    (RFC 8446, 2.2), or tickets with early data (2.3; for TCP, Fast Open, RFC 7413)."""
+    reconnect: Reconnect
+    """What becomes of standing connections when the client's address changes. `new`: they are given
+    up, and every unfinished content goes on at the byte reached over new ones. `migrate`: they go
+    on over the new address (QUIC's migration, RFC 9000, section 9; SCTP's dynamic address
+    reconfiguration, RFC 5061; MPTCP's subflows, RFC 8684, 3.2)."""
+    tcp: TcpOptions
+    """For `tcp`, `tls` and `mptcp`."""
+    sctp: SctpOptions
+    """For `sctp`."""
+
+
+class TcpOptions(Wire):
+    """Options of the kernel's TCP that differ between its generations."""
+
+    sack: bool
+    """Selective acknowledgements (RFC 2018), duplicate ones (RFC 2883) included."""
+    timestamps: bool
+    """Timestamps (RFC 7323)."""
+    window_scaling: bool
+    """Window scaling (RFC 7323)."""
+    recovery: Literal["rack", "classic"]
+    """How losses are found: RACK and tail loss probes (RFC 8985), or three duplicate
+    acknowledgements and time-outs (RFC 5681)."""
+
+
+class SctpOptions(Wire):
+    """Options of the kernel's SCTP."""
+
+    streams: Annotated[int, Field(ge=1, lt=2**16)]
+    """Streams of an association, each way."""
+    max_message_bytes: U32
+    """Largest message the sender hands over at once."""
+    unordered: bool
+    """Deliver messages as they come (RFC 9260, 6.6)."""
+    rto_initial_ns: U64
+    """RTO.Initial (RFC 9260, 16)."""
+    rto_min_ns: U64
+    """RTO.Min."""
+    rto_max_ns: U64
+    """RTO.Max."""
+    multihomed: bool
+    """Bind an address of every path at both ends, and fail over between them."""
+
+
+Transport.model_rebuild()

@@ -1,0 +1,135 @@
+"""The workload of a job: what travels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U32, U64, Heading, Ratio, Wire
+
+
+class Bulk(Wire):
+    """One file, as fast as it goes."""
+
+    kind: Literal["bulk"]
+    """Always `bulk`."""
+    direction: Heading
+    """Which way the content goes."""
+    content: Content
+    """What is sent."""
+    verify: bool
+    """Hash at both ends and compare; otherwise the receiver counts and discards."""
+    chunks: Annotated[int, Field(ge=1, lt=2**32)]
+    """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
+    one connection where the transport has streams (`quic`; `sctp` with more than one)."""
+    dial: Literal["sequential", "parallel"]
+    """How the connections are opened: each when the one before is connected, or all at once."""
+    transfers: Annotated[int, Field(ge=1, lt=2**32)]
+    """How often the content is sent, on new connections each time; later ones may resume."""
+
+
+class Stream(Wire):
+    """A medium in segments, each in several qualities, fetched by a player that adapts.
+
+    The viewer watches for `watch_ns` of play time, and may move the play position at every full
+    second of it.
+    """
+
+    kind: Literal["stream"]
+    """Always `stream`."""
+    seed: U64
+    """Of the medium's bytes."""
+    segments: Annotated[int, Field(ge=1, lt=2**32)]
+    """The medium's length in segments."""
+    segment_ns: U64
+    """Play time of a segment."""
+    qualities: tuple[Quality, ...] = Field(min_length=1, strict=False)
+    """What the storage has, lowest first."""
+    rule: Rule
+    """Which quality the player asks for."""
+    watch_ns: U64
+    """Play time until the viewer is done."""
+    start_buffer_ns: U64
+    """Play time that must be at hand before playing starts, or goes on after a stall or a seek."""
+    buffer_ns: U64
+    """Play time the player holds ahead at most; it asks for no segment that would not fit."""
+    seek_ratio: Ratio
+    """Probability of a seek at each full second of play time, to a segment drawn evenly."""
+    verify: bool
+    """Hash what arrives, and compare with the medium's bytes."""
+
+
+class Quality(Wire):
+    """One quality of a medium."""
+
+    name: str
+    """Such as `hd`."""
+    segment_bytes: U64
+    """Size of each of its segments."""
+
+
+class DelayRule(Wire):
+    """By the measured link delay: from a request to the first byte of its answer, of the segment
+    before. The highest quality below the first bound, the next below the second, and so on.
+    """
+
+    kind: Literal["delay"]
+    """Always `delay`."""
+    bounds_ns: tuple[U64, ...] = Field(strict=False)
+    """Ascending; one fewer than there are qualities."""
+
+
+class ThroughputRule(Wire):
+    """The highest quality whose bit rate is at most a share of the harmonic mean of the last
+    segments' throughput (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
+    """
+
+    kind: Literal["throughput"]
+    """Always `throughput`."""
+    safety_ratio: Ratio
+    """Share of the estimate that is used."""
+    window: U32
+    """Segments of the mean."""
+
+
+class BolaRule(Wire):
+    """By the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016,
+    section III).
+    """
+
+    kind: Literal["bola"]
+    """Always `bola`."""
+
+
+Rule = Annotated[DelayRule | ThroughputRule | BolaRule, Field(discriminator="kind")]
+Workload = Annotated[Bulk | Stream, Field(discriminator="kind")]
+
+
+class Seeded(Wire):
+    """Incompressible bytes made from a seed."""
+
+    kind: Literal["seeded"]
+    """Always `seeded`."""
+    seed: U64
+    """Same seed, same bytes."""
+    size_bytes: U64
+    """How many."""
+
+
+class FileContent(Wire):
+    """A file readable where the sender runs."""
+
+    kind: Literal["file"]
+    """Always `file`."""
+    path: str
+    """Absolute path."""
+    size_bytes: U64
+    """As the planner saw it; a run on a file that changed since is refused."""
+
+
+Content = Annotated[Seeded | FileContent, Field(discriminator="kind")]
+
+
+for _model in (Bulk, Stream):
+    _model.model_rebuild()
