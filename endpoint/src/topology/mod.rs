@@ -21,7 +21,7 @@ mod sysctls;
 use std::net::Ipv4Addr;
 
 pub use self::step::{Route, Step};
-use self::sysctls::{address_reconfiguration, fast_open, host_sysctls, shared_sysctls, sysctl, tcp_sysctls};
+use self::sysctls::{address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls};
 use crate::job::{Direction, Heading, Job, Path, TransportKind};
 use crate::netlink::qdisc::Shaper;
 
@@ -96,6 +96,7 @@ pub fn steps(job: &Job) -> Vec<Step> {
         steps.push(Step::Create(host));
         steps.extend(shared_sysctls());
         steps.extend(host_sysctls(job.transport.buffer_bytes));
+        steps.extend(joining_subflows(job));
         steps.extend(tcp_sysctls(&job.transport));
         steps.extend(fast_open(&job.transport));
         steps.extend(address_reconfiguration(&job.transport));

@@ -1,7 +1,7 @@
 //! What the kernels of hosts and routers are told: sysctls, each of a network namespace. Pure.
 
 use super::Step;
-use crate::job::{Reconnect, Recovery, Resume, Transport, TransportKind};
+use crate::job::{Job, Reconnect, Recovery, Resume, Transport, TransportKind};
 
 /// For hosts and routers.
 pub fn shared_sysctls() -> [Step; 3] {
@@ -30,6 +30,16 @@ pub fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
         // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
         Step::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
     ]
+}
+
+/// For hosts whose MPTCP connections open subflows in the middle of a transfer. The kernel has subflows' receive buffers grow
+/// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
+/// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
+pub fn joining_subflows(job: &Job) -> Option<Step> {
+    let late = job.transport.kind == TransportKind::Mptcp && job.timeline.roams();
+    let buffer_bytes = job.transport.buffer_bytes;
+    let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
+    late.then(|| sysctl("net/ipv4/tcp_rmem", &value))
 }
 
 /// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
@@ -89,7 +99,7 @@ pub fn sysctl(key: &'static str, value: &str) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Job, TcpOptions};
+    use crate::job::TcpOptions;
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).expect("the golden job is a job")
