@@ -26,6 +26,11 @@ pub enum Order {
         /// Index of the path.
         path: u32,
     },
+    /// To the client: its address on this path is gone.
+    Left {
+        /// Index of the path.
+        path: u32,
+    },
     /// To the server: no more clients will come. Report and exit.
     Finish,
 }

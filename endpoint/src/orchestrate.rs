@@ -159,13 +159,18 @@ impl Relay<'_> {
             }
             self.progress.report(elapsed_ns);
             if let Some(event) = self.timeline.advance(elapsed_ns, self.network).stage("teardown")? {
-                let moved_to = (event.change == Change::Attach {}).then_some(event.path);
+                let (change, path) = (event.change.clone(), event.path);
                 let record = Record::Event { at_ns: self.journal.elapsed_ns(), event };
                 self.journal.write(&record).stage("teardown")?;
-                if let Some(path) = moved_to {
-                    self.moved_to = Some(path);
-                    self.tell_of_move().stage("client")?;
+                match change {
+                    Change::Attach {} => {
+                        self.moved_to = Some(path);
+                        self.tell_of_move()
+                    }
+                    Change::Detach {} => self.tell_of_leave(path),
+                    _ => Ok(()),
                 }
+                .stage("client")?;
                 continue;
             }
             let until_ns = self.progress.next_ns().min(self.limit_ns);
@@ -228,6 +233,12 @@ impl Relay<'_> {
             Some(path) if self.client.is_running() => self.client.order(&Order::Moved { path }),
             _ => Ok(()),
         }
+    }
+
+    /// Tells the client of a path that it has left. One that has not begun has nothing there.
+    fn tell_of_leave(&mut self, path: u32) -> Result<()> {
+        let is_there = self.client_began && self.client.is_running();
+        if is_there { self.client.order(&Order::Left { path }) } else { Ok(()) }
     }
 
     fn role(&mut self, side: Side) -> &mut RoleProcess {

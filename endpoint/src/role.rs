@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, FromRawFd as _};
 use std::path::Path;
 use std::pin::pin;
@@ -98,6 +98,10 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
             records = &mut driven => break records?,
             order = link.next() => match order? {
                 Some(Order::Moved { path }) => hear_move(&run, &*dialer, &told, path)?,
+                Some(Order::Left { path }) => {
+                    let attempt = || format!("leaving path {path}");
+                    dialer.left(address_on(path)?.into()).with_context(attempt)?;
+                }
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),
             },
@@ -109,12 +113,16 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
 
 /// The client's address is on this path now. First the transport: whoever hears of the move may dial at once.
 fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
-    let index = u8::try_from(path).with_context(|| format!("there is no path {path}"))?;
     let told_ns = Moment::now().since(run.epoch_ns);
     run.flow.lock().expect("no holder panics").moved(told_ns, path, flow::over_ns(&run.job, path, told_ns));
-    dialer.moved(topology::client_address(index).into()).with_context(|| format!("moving to path {index}"))?;
+    dialer.moved(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;
     told.send_modify(|moves| moves.count += 1);
     Ok(())
+}
+
+fn address_on(path: u32) -> Result<Ipv4Addr> {
+    let index = u8::try_from(path).with_context(|| format!("there is no path {path}"))?;
+    Ok(topology::client_address(index))
 }
 
 /// Runs a role on one thread's event loop and tells the orchestrator how it ended.

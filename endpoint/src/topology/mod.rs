@@ -21,7 +21,9 @@ mod sysctls;
 use std::net::Ipv4Addr;
 
 pub use self::step::{Route, Step};
-use self::sysctls::{address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls};
+use self::sysctls::{
+    address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
+};
 use crate::job::{Direction, Heading, Job, Path, TransportKind};
 use crate::netlink::qdisc::Shaper;
 

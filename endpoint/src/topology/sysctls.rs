@@ -43,15 +43,12 @@ pub fn joining_subflows(job: &Job) -> Option<Step> {
 }
 
 /// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
-/// unless told otherwise, and without it nothing is authenticated here. The client's sockets have the kernel tell the peer of
-/// addresses that come and go.
+/// unless told otherwise, and without it nothing is authenticated here.
 pub fn address_reconfiguration(transport: &Transport) -> Vec<Step> {
     if transport.kind != TransportKind::Sctp || transport.reconnect != Reconnect::Migrate {
         return Vec::new();
     }
-    ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable", "net/sctp/default_auto_asconf"]
-        .map(|key| sysctl(key, "1"))
-        .to_vec()
+    ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable"].map(|key| sysctl(key, "1")).to_vec()
 }
 
 /// For hosts: Fast Open for clients (1) and servers (2).
@@ -140,6 +137,17 @@ mod tests {
         transport.reconnect = Reconnect::Migrate;
         let addip = sysctl("net/sctp/addip_enable", "1");
         assert!(address_reconfiguration(&transport).contains(&addip));
+    }
+
+    #[test]
+    fn a_subflow_that_joins_after_a_move_gets_the_whole_buffer() {
+        let text = include_str!("../../../tests/golden/job-stream-roaming.json");
+        let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        assert_eq!(joining_subflows(&job), None);
+        (job.transport.kind, job.transport.buffer_bytes) = (TransportKind::Mptcp, 4_000_000);
+        assert_eq!(joining_subflows(&job), Some(sysctl("net/ipv4/tcp_rmem", "4096 4000000 4000000")));
+        job.timeline.events.clear();
+        assert_eq!(joining_subflows(&job), None);
     }
 
     #[test]

@@ -44,6 +44,16 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
+    /// The client has this address no longer. The kernel sees it too.
+    fn left(&self, _address: IpAddr) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether the kernel can carry a client's connection over to another address yet.
+    fn can_migrate(_socket: &Socket) -> bool {
+        true
+    }
+
     /// Sets what only a client's socket needs.
     fn prepare_to_connect(&self, _socket: &Socket, _may_resume: bool) -> Result<()> {
         Ok(())
@@ -116,6 +126,10 @@ impl<P: Protocol> super::Dialer for Dialer<P> {
     fn moved(&self, address: IpAddr) -> Result<()> {
         self.protocol.moved(address)
     }
+
+    fn left(&self, address: IpAddr) -> Result<()> {
+        self.protocol.left(address)
+    }
 }
 
 /// A server of a kernel transport.
@@ -169,6 +183,7 @@ fn established<P: Protocol>(
     let streams = protocol.establish(socket.clone())?;
     let connected = Moment::now();
     let streams = streams.into_iter().map(|stream| Arc::new(Mutex::new(stream))).collect();
+    let migrates = migrates.then_some(P::can_migrate as fn(&Socket) -> bool);
     Ok(Box::new(Connection { name: P::NAME, socket, streams, given: 0, start, connected, migrates }))
 }
 
@@ -180,7 +195,8 @@ struct Connection<S> {
     given: usize,
     start: Moment,
     connected: Moment,
-    migrates: bool,
+    /// Whether it can, where the kernel carries connections over when the client moves.
+    migrates: Option<fn(&Socket) -> bool>,
 }
 
 impl<S: ByteStream> super::Connection for Connection<S> {
@@ -231,7 +247,7 @@ impl<S: ByteStream> super::Connection for Connection<S> {
     }
 
     fn migrates(&self) -> bool {
-        self.migrates
+        self.migrates.is_some_and(|can| can(&self.socket))
     }
 
     fn abandon(&self) {

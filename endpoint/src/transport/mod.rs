@@ -17,6 +17,7 @@ mod sctp_api;
 mod sctp_inbox;
 mod sctp_multihoming;
 mod sctp_order;
+mod sctp_roaming;
 pub mod socket;
 mod tcp;
 mod tcp_info;
@@ -59,6 +60,14 @@ pub trait Dialer: Send + Sync {
     /// # Errors
     /// As `bind(2)`.
     fn moved(&self, address: IpAddr) -> Result<()>;
+
+    /// The host has this address no longer.
+    ///
+    /// # Errors
+    /// A connection that stands and cannot be told.
+    fn left(&self, _address: IpAddr) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A server's end, bound and listening.

@@ -50,6 +50,10 @@ impl Protocol for Mptcp {
         socket.bind(&address.into()).context("binding a socket")
     }
 
+    fn can_migrate(socket: &Socket) -> bool {
+        mptcp_info::is_fully_established(socket)
+    }
+
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<MptcpStream>> {
         mptcp_info::check_not_fallen_back(&socket)?;
         let options = self.options.clone();

@@ -23,6 +23,13 @@ struct MptcpInfo {
     counts_and_limits: [u8; 6],
     flags: u32,
     token: u32,
+    /// Next sequence number to be written, oldest that is not acknowledged, next to be received.
+    sequence: [u64; 3],
+    local_addresses_and_checksum: [u8; 3],
+    retransmits: u32,
+    /// Retransmitted, sent, received.
+    moved_bytes: [u64; 3],
+    acknowledged_bytes: u64,
 }
 
 /// `struct mptcp_subflow_data`.
@@ -58,6 +65,13 @@ pub fn check_not_fallen_back(socket: &Socket) -> Result<()> {
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO").context(fell_back)?;
     ensure!(info.flags & MPTCP_INFO_FLAG_FALLBACK == 0, "{fell_back}");
     Ok(())
+}
+
+/// Whether the peer has acknowledged content: before that no subflow may join (RFC 8684, 3.1), and a connection that loses its
+/// only address is over.
+pub fn is_fully_established(socket: &Socket) -> bool {
+    let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
+    info.is_ok_and(|info| info.acknowledged_bytes > 0)
 }
 
 /// The subflows that stand, the oldest first.
@@ -104,6 +118,7 @@ mod tests {
     #[test]
     fn fields_lie_where_the_kernel_puts_them() {
         assert_eq!((offset_of!(MptcpInfo, flags), size_of::<SubflowData>()), (8, 16));
+        assert_eq!((offset_of!(MptcpInfo, retransmits), offset_of!(MptcpInfo, acknowledged_bytes)), (44, 72));
         assert_eq!(offset_of!(SubflowInfos, infos), 16);
     }
 

@@ -1,7 +1,7 @@
 //! `sctp`: the kernel's, one-to-one sockets (RFC 6458, section 4).
 
 use std::io::{Cursor, ErrorKind, IoSlice, Read as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use super::sctp_api::{
 use super::sctp_inbox::Inbox;
 use super::sctp_multihoming::Addresses;
 use super::sctp_order::{PLACE_BYTES, Reassembly, placed};
+use super::sctp_roaming::Roaming;
 use super::socket::{self, Socket};
 use crate::clock;
 use crate::content::Reader;
@@ -36,10 +37,12 @@ const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 
 /// SCTP with a job's options.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Sctp {
     options: Transport,
     addresses: Addresses,
+    /// Where associations go with a client that moves.
+    roaming: Option<Roaming>,
 }
 
 impl Sctp {
@@ -54,7 +57,7 @@ impl Sctp {
             "SCTP has no congestion control {:?}: the kernel's one is {CONGESTION:?}",
             options.congestion
         );
-        Ok(Self { options, addresses: Addresses::of(job) })
+        Ok(Self { options, addresses: Addresses::of(job), roaming: Roaming::of(job) })
     }
 }
 
@@ -85,7 +88,18 @@ impl Protocol for Sctp {
     }
 
     fn bind_client(&self, socket: &Socket) -> Result<()> {
-        self.addresses.bind_client(socket)
+        match &self.roaming {
+            Some(roaming) => roaming.bind(socket),
+            None => self.addresses.bind_client(socket),
+        }
+    }
+
+    fn moved(&self, address: IpAddr) -> Result<()> {
+        self.roaming.as_ref().map_or(Ok(()), |roaming| roaming.moved(address))
+    }
+
+    fn left(&self, address: IpAddr) -> Result<()> {
+        self.roaming.as_ref().map_or(Ok(()), |roaming| roaming.left(address))
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {
@@ -98,6 +112,10 @@ impl Protocol for Sctp {
             // the first stream's before any of the second's.
             let scheduler = AssociationValue { association: 0, value: ROUND_ROBIN };
             socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
+        }
+        if let Some(roaming) = &self.roaming {
+            // A server's too, which nobody tells of moves.
+            roaming.accompany(&socket)?;
         }
         let inbox = Arc::new(Inbox::new(streams));
         let stream = |number| SctpStream {

@@ -1,6 +1,7 @@
 //! The kernel's SCTP socket interface (`include/uapi/linux/sctp.h`; RFC 6458), as far as `sctp` uses it.
 
 use std::io::{self, IoSlice};
+use std::net::SocketAddrV4;
 use std::os::fd::RawFd;
 
 use libc::{c_int, c_void, msghdr};
@@ -13,6 +14,12 @@ pub const SOL_SCTP: c_int = 132;
 pub const SCTP_RTOINFO: c_int = 0;
 /// How associations are set up: [`InitMessage`].
 pub const SCTP_INITMSG: c_int = 2;
+/// Asks the peer to send to an address of this end (RFC 5061, 4.2.4): [`SetPrimary`].
+pub const SCTP_SET_PEER_PRIMARY_ADDR: c_int = 5;
+/// Adds addresses: packed, one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
+pub const SCTP_BINDX_ADD: c_int = 100;
+/// Removes addresses (`SCTP_SOCKOPT_BINDX_REM`).
+pub const SCTP_BINDX_REMOVE: c_int = 101;
 /// Nagle's algorithm off: an int.
 pub const SCTP_NODELAY: c_int = 3;
 /// Largest fragment of a message: [`AssociationValue`].
@@ -28,6 +35,9 @@ pub const SCTP_STREAM_SCHEDULER: c_int = 123;
 pub const ROUND_ROBIN: u32 = 2;
 /// Say with each message which stream it came on: an int.
 pub const SCTP_RECVRCVINFO: c_int = 32;
+
+/// Of `enum sctp_sstat_state`.
+const SCTP_ESTABLISHED: i32 = 4;
 
 /// Type of the control message that carries [`ReceiveInfo`].
 const SCTP_RCVINFO: c_int = 3;
@@ -110,6 +120,26 @@ impl SendInfo {
 /// Words of a `struct sockaddr_storage`.
 const ADDRESS_WORDS: usize = 32;
 
+/// `struct sctp_setpeerprim`, which is packed to words.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct SetPrimary {
+    association: i32,
+    address: [u32; ADDRESS_WORDS],
+}
+
+impl SetPrimary {
+    /// For a one-to-one socket, whose association it is need not be said.
+    pub fn new(address: SocketAddrV4) -> Self {
+        let family = (libc::AF_INET as libc::sa_family_t).to_ne_bytes();
+        let [high, low] = address.port().to_be_bytes();
+        let mut words = [0; ADDRESS_WORDS];
+        words[0] = u32::from_ne_bytes([family[0], family[1], high, low]);
+        words[1] = u32::from_ne_bytes(address.ip().octets());
+        Self { association: 0, address: words }
+    }
+}
+
 /// `struct sctp_paddrinfo`, which is packed to words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
@@ -149,6 +179,13 @@ pub struct AssociationStatus {
     /// Largest piece of a message that goes into one packet.
     pub fragmentation_point_bytes: u32,
     primary: PeerAddress,
+}
+
+impl AssociationStatus {
+    /// Whether it is up, and neither end has begun to end it.
+    pub fn is_established(&self) -> bool {
+        self.state == SCTP_ESTABLISHED
+    }
 }
 
 /// `struct sctp_assoc_stats`.
@@ -264,6 +301,15 @@ mod tests {
     use std::mem::offset_of;
 
     use super::*;
+
+    #[test]
+    fn a_primary_address_is_packed_as_the_kernel_reads_it() {
+        let primary = SetPrimary::new("10.1.2.3:4433".parse().expect("an address"));
+        let bytes: Vec<u8> = primary.address[..2].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert_eq!(bytes[..2], (libc::AF_INET as u16).to_ne_bytes());
+        assert_eq!(bytes[2..], [0x11, 0x51, 10, 1, 2, 3]);
+        assert_eq!(size_of::<SetPrimary>(), 132);
+    }
 
     #[test]
     fn fields_lie_where_the_kernel_puts_them() {

@@ -13,13 +13,10 @@ use std::os::fd::AsRawFd as _;
 use anyhow::{Context as _, Result, bail};
 use libc::{c_int, c_void, sockaddr_in, socklen_t};
 
-use super::sctp_api::SOL_SCTP;
+use super::sctp_api::{SCTP_BINDX_ADD, SOL_SCTP};
 use super::socket::Socket;
 use crate::job::Job;
 use crate::topology::{client_address, server_address};
-
-/// `SCTP_SOCKOPT_BINDX_ADD` of `include/uapi/linux/sctp.h`: the addresses, one after the other.
-const SCTP_SOCKOPT_BINDX_ADD: c_int = 100;
 
 /// The addresses of both ends, when each has several.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +46,7 @@ impl Addresses {
         if address.ip() != primary {
             bail!("a multihomed server listens at {primary}, the address it has on the first path, not at {address}");
         }
-        bind(socket, &self.server, address.port())
+        change_addresses(socket, SCTP_BINDX_ADD, &self.server, address.port())
     }
 
     /// Binds a client's socket to all its addresses, at any port; to nothing if it has but one.
@@ -57,18 +54,26 @@ impl Addresses {
     /// # Errors
     /// As `bind(2)`.
     pub fn bind_client(&self, socket: &Socket) -> Result<()> {
-        if self.client.is_empty() { Ok(()) } else { bind(socket, &self.client, 0) }
+        if self.client.is_empty() { Ok(()) } else { change_addresses(socket, SCTP_BINDX_ADD, &self.client, 0) }
     }
 }
 
-fn bind(socket: &Socket, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
+/// Adds addresses to a socket's or removes them, by [`SCTP_BINDX_ADD`] or
+/// [`SCTP_BINDX_REMOVE`](super::sctp_api::SCTP_BINDX_REMOVE); tells the peer, if its association has one.
+///
+/// # Errors
+/// As `sctp_bindx(3)`.
+pub fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
     let packed: Vec<sockaddr_in> = addresses.iter().map(|&address| packed(SocketAddrV4::new(address, port))).collect();
     let (start, length) = (packed.as_ptr().cast::<c_void>(), size_of_val(&packed[..]) as socklen_t);
     // SAFETY: `packed` is valid for reads of its length and outlives the call.
-    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_SCTP, SCTP_SOCKOPT_BINDX_ADD, start, length) };
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_SCTP, option, start, length) };
     if result < 0 {
-        return Err(std::io::Error::last_os_error())
-            .with_context(|| format!("binding an SCTP socket to {addresses:?}, port {port}"));
+        return Err(std::io::Error::last_os_error()).with_context(|| {
+            let change =
+                if option == SCTP_BINDX_ADD { "binding an SCTP socket to" } else { "taking from an SCTP socket" };
+            format!("{change} {addresses:?}, port {port}")
+        });
     }
     Ok(())
 }

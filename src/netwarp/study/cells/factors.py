@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from netwarp.errors import StudyError
+from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.conditions import Conditions, LimitsSection
 from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study.sections.diagnose import Display, did_you_mean, keys_of, study_error
@@ -279,6 +280,7 @@ def _conditions(
                 limit_packets(conditions, heading, index)
                 shaper_queue_bytes(conditions, heading, index)
         buffer_bytes(conditions)
+        refuse_lost_associations(conditions)
     except (ValidationError, KeyValueError) as error:
         raise study_error(error, Conditions, tables, file, shown) from None
     return conditions

@@ -1,0 +1,96 @@
+"""What an SCTP association needs of a client that moves: an address that its peer knows.
+
+RFC 5061, 5.3: a new address is told from one that the peer knows, and may be used when the peer has
+agreed. Without one, Linux's server refuses what its client sends (decision 10).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from netwarp import wire
+from netwarp.study.cells.conditions import Conditions
+from netwarp.study.cells.sizing import (
+    frame_bytes,
+    longest_delay_ns,
+    queue_packets,
+    shaper_queue_bytes,
+)
+from netwarp.study.sections.fields import KeyValueError
+from netwarp.units import NS_PER_S, format_duration
+
+NS_PER_MS = 1_000_000
+
+
+def refuse_lost_associations(conditions: Conditions) -> None:
+    """Refuse moves that leave a migrating SCTP association without an address its peer knows.
+
+    Raises:
+        KeyValueError: the first such move, with the overlap that would do.
+    """
+    if conditions.transport.kind != "sctp" or conditions.reconnect != "migrate":
+        return
+    attached_ns: dict[int, int] = {}
+    detached_ns: dict[int, int] = {}
+    for event in conditions.events:
+        other = 1 - event.path
+        if isinstance(event.change, wire.Attach):
+            attached_ns[event.path] = event.at_ns
+            # What the server still has to answer when the client leaves, then the deletion itself.
+            least_ns = 2 * exchange_ns(conditions, other)
+            if event.at_ns - detached_ns.get(event.path, -least_ns) < least_ns:
+                raise _comes_back_early(conditions, event, least_ns)
+        if isinstance(event.change, wire.Detach):
+            detached_ns[event.path] = event.at_ns
+            attached_ns.pop(event.path, None)
+            least_ns = exchange_ns(conditions, event.path)
+            if event.at_ns - attached_ns.get(other, event.at_ns) < least_ns:
+                raise _overlaps_too_little(conditions, event, least_ns)
+
+
+def exchange_ns(conditions: Conditions, index: int) -> int:
+    """Give the time of a request and its answer on a path whose queue is full, in whole ms."""
+    heading = conditions.workload.direction
+    delays_ns = sum(longest_delay_ns(conditions, each, index) for each in ("down", "up"))
+    rate_bit_s = conditions.path.all_paths[index].toward(heading).usual_rate_bit_s
+    if rate_bit_s is None:
+        waiting_ns = Fraction(0)
+    else:
+        frame = frame_bytes(conditions, heading, index)
+        queue = shaper_queue_bytes(conditions, heading, index)
+        if queue is None:
+            queue = queue_packets(conditions, heading, index) * frame
+        # Behind a full queue one way, and behind a packet the other.
+        waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
+    return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS
+
+
+def _overlaps_too_little(conditions: Conditions, event: wire.Event, least_ns: int) -> KeyValueError:
+    return KeyValueError(
+        _key(conditions, event.at_ns),
+        None,
+        "an SCTP association keeps no address that the server knows: it is told of the new one"
+        " from the old one",
+        f"let them overlap by {format_duration(least_ns)} or more (round trip and full queue),"
+        ' or choose reconnect = "new" for sctp',
+    )
+
+
+def _comes_back_early(conditions: Conditions, event: wire.Event, least_ns: int) -> KeyValueError:
+    return KeyValueError(
+        _key(conditions, event.at_ns).replace("handovers.overlap", "handovers.every"),
+        None,
+        f"the client is back on path {event.path + 1} before the server has given up its address"
+        " there",
+        f"leave {format_duration(least_ns)} or more between a handover's end and the next one,"
+        ' or choose reconnect = "new" for sctp',
+    )
+
+
+def _key(conditions: Conditions, at_ns: int) -> str:
+    """Find the key of the handover that has an event at this time."""
+    for index, entry in enumerate(conditions.path.timeline):
+        if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
+            return f"path.timeline.{index}.overlap"
+    return "path.handovers.overlap"
