@@ -78,7 +78,7 @@ def test_a_client_that_never_moves_has_one_path_and_the_same_buffers() -> None:
 def test_each_transport_reconnects_in_its_own_way() -> None:
     levels = ["tls", {"kind": "quic", "reconnect": "migrate", "label": "quic-migrate"}, "sctp"]
     sections = {
-        "path": moving(),
+        "path": moving(overlap="1s"),
         "factors": {"transport": levels},
         "transport": {"sctp": {"reconnect": "migrate"}, "tls": {"resume": "0rtt"}},
     }
