@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use libc::{CLOCK_MONOTONIC, c_int, clockid_t, epoll_event, timespec};
 
+use crate::timers;
+
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Holds [`NONE`] or the nanoseconds last read.
@@ -121,7 +123,8 @@ unsafe extern "C" fn __wrap_clock_gettime(clock: clockid_t, time: *mut timespec)
     result
 }
 
-/// `epoll_wait(2)`. Time may have passed when it returns: the held time is dropped.
+/// `epoll_wait(2)`, until this thread's next timer at most ([`crate::timers`]). Time may have passed when it returns: the
+/// held time is dropped.
 ///
 /// # Safety
 /// As for the C function: `events` must be valid for `capacity` writes.
@@ -132,11 +135,16 @@ unsafe extern "C" fn __wrap_epoll_wait(
     capacity: c_int,
     timeout_ms: c_int,
 ) -> c_int {
-    // SAFETY: the arguments are the caller's, unchanged.
+    let timeout_ms = timers::bounded_ms(timeout_ms);
+    // SAFETY: the arguments are the caller's but for the time-out, of which every value is valid.
     let result = unsafe { __real_epoll_wait(epoll, events, capacity, timeout_ms) };
     // A poll that may not wait takes no virtual time.
     if timeout_ms != 0 {
         HELD_NS.store(NONE, Relaxed);
+    }
+    // After a failure the caller looks at `errno`, which is to stay as it is; it will be back.
+    if result >= 0 {
+        timers::wake_due();
     }
     result
 }

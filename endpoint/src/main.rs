@@ -30,6 +30,7 @@ mod role;
 mod role_process;
 mod sink;
 mod timeline;
+mod timers;
 mod topology;
 mod transport;
 mod usage;

@@ -132,7 +132,7 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode 
     if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
         return complain(stage, &format!("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG): {errno}"));
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(stage, &format!("starting the event loop: {error}")),
     };

@@ -11,6 +11,7 @@ mod mptcp;
 mod mptcp_info;
 mod quic;
 mod quic_config;
+mod quic_runtime;
 mod quic_session;
 mod sctp;
 mod sctp_api;

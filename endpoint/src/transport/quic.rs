@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError, TokioRuntime};
+use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
 use socket2::{Domain, Type};
 
 use super::identity::{self, Identity, SERVER_NAME};
 use super::lost::Ended;
 use super::quic_config::{self, GIVEN_UP, NO_ERROR};
+use super::quic_runtime::EventLoop;
 use super::quic_session::Watched;
 use super::udp::Datagrams;
 use super::{Pending, Report, Sent, socket};
@@ -147,7 +148,7 @@ impl super::Listener for Listener {
 fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
     let (socket, options) = datagrams(job, address)?;
     let config = quic_config::endpoint(job, address.ip())?;
-    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(TokioRuntime));
+    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(EventLoop));
     if clock::is_virtual() {
         clock::hold();
     }

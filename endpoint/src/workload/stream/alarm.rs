@@ -58,7 +58,7 @@ mod tests {
     use crate::clock::Moment;
 
     fn in_a_runtime(test: impl AsyncFnOnce(Alarm)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
         runtime.block_on(async { test(Alarm::new().unwrap()).await });
     }
 
