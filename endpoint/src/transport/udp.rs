@@ -1,12 +1,14 @@
-//! quinn's UDP socket on tokio, with one system call less for each wake-up.
+//! quinn's UDP socket on tokio's event loop, with no system call that is known to be in vain.
 //!
 //! quinn receives until the kernel says `EAGAIN`. But a batch that came back less than full already says that the
 //! socket is empty, so the call that would only hear `EAGAIN` is left out. The event loop watches edges: a datagram
 //! that arrives in between wakes it again.
+//!
+//! A socket is also writable anew each time that the path has taken a datagram off it, and a loop that watches for this
+//! wakes once for every datagram sent. Only a sender that the kernel refused watches, until there is room.
 
-use std::future::Future;
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,14 +17,17 @@ use std::task::{Context, Poll, ready};
 use quinn::udp::{RecvMeta, Transmit, UdpSocketState};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::io::Interest;
-use tokio::net::UdpSocket;
+use tokio::io::unix::AsyncFd;
 
 /// A UDP socket for quinn.
 #[derive(Debug)]
 pub struct Datagrams {
-    socket: UdpSocket,
+    /// Watched for what arrives.
+    socket: AsyncFd<UdpSocket>,
     state: UdpSocketState,
     drained: AtomicBool,
+    /// The last datagram was refused for want of room.
+    is_full: AtomicBool,
 }
 
 impl Datagrams {
@@ -30,9 +35,10 @@ impl Datagrams {
     ///
     /// # Errors
     /// A socket that does not take the options QUIC needs.
-    pub fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
+    pub fn new(socket: UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
-        Ok(Self { state, socket: UdpSocket::from_std(socket)?, drained: AtomicBool::new(false) })
+        let socket = watch(socket, Interest::READABLE)?;
+        Ok(Self { socket, state, drained: AtomicBool::new(false), is_full: AtomicBool::new(false) })
     }
 }
 
@@ -42,7 +48,11 @@ impl AsyncUdpSocket for Datagrams {
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.socket.try_io(Interest::WRITABLE, || self.state.send((&self.socket).into(), transmit))
+        let sent = self.state.send(self.socket.get_ref().into(), transmit);
+        if sent.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+            self.is_full.store(true, Relaxed);
+        }
+        sent
     }
 
     fn poll_recv(
@@ -52,26 +62,25 @@ impl AsyncUdpSocket for Datagrams {
         metas: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.socket.poll_recv_ready(context))?;
-            let received = self.socket.try_io(Interest::READABLE, || {
+            let mut readable = ready!(self.socket.poll_read_ready(context))?;
+            let received = readable.try_io(|socket| {
                 if self.drained.swap(false, Relaxed) {
                     return Err(ErrorKind::WouldBlock.into());
                 }
-                self.state.recv((&self.socket).into(), buffers, metas)
+                self.state.recv(socket.get_ref().into(), buffers, metas)
             });
-            match received {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Ok(count) => {
+            // Else it would block: wait for the next edge.
+            if let Ok(received) = received {
+                if let Ok(count) = received {
                     self.drained.store(count < buffers.len(), Relaxed);
-                    return Poll::Ready(Ok(count));
                 }
-                Err(error) => return Poll::Ready(Err(error)),
+                return Poll::Ready(received);
             }
         }
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        self.socket.get_ref().local_addr()
     }
 
     fn max_transmit_segments(&self) -> usize {
@@ -87,19 +96,26 @@ impl AsyncUdpSocket for Datagrams {
     }
 }
 
-type Waiting = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
+fn watch(socket: UdpSocket, interest: Interest) -> io::Result<AsyncFd<UdpSocket>> {
+    // SAFETY: a UdpSocket owns its descriptor and never gives it up or changes it.
+    unsafe { AsyncFd::register_with_interest(socket, interest) }.map_err(io::Error::from)
+}
 
 /// Waits for room to send, for one task.
 struct Poller {
     socket: Arc<Datagrams>,
-    waiting: Option<Waiting>,
+    /// The socket once more, watched for room.
+    waiting: Option<AsyncFd<UdpSocket>>,
 }
 
 impl UdpPoller for Poller {
     fn poll_writable(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let socket = self.socket.clone();
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(async move { socket.socket.writable().await }));
-        let writable = ready!(waiting.as_mut().poll(context));
+        if self.socket.is_full.swap(false, Relaxed) {
+            let again = self.socket.socket.get_ref().try_clone()?;
+            self.waiting = Some(watch(again, Interest::WRITABLE)?);
+        }
+        let Some(waiting) = &self.waiting else { return Poll::Ready(Ok(())) };
+        let writable = ready!(waiting.poll_write_ready(context)).map(drop);
         self.waiting = None;
         Poll::Ready(writable)
     }
@@ -108,5 +124,63 @@ impl UdpPoller for Poller {
 impl std::fmt::Debug for Poller {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Poller").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    fn bound() -> Arc<Datagrams> {
+        Arc::new(Datagrams::new(UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap())
+    }
+
+    fn in_a_runtime(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap().block_on(test);
+    }
+
+    async fn receive(socket: &Datagrams) -> Vec<u8> {
+        let (mut buffer, mut metas) = ([0; 2000], [RecvMeta::default()]);
+        let count = poll_fn(|context| socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut metas));
+        assert_eq!(count.await.unwrap(), 1);
+        buffer[..metas[0].len].to_vec()
+    }
+
+    fn send(from: &Datagrams, to: &Datagrams, contents: &[u8]) {
+        let destination = to.local_addr().unwrap();
+        let transmit = Transmit { destination, ecn: None, contents, segment_size: None, src_ip: None };
+        from.try_send(&transmit).unwrap();
+    }
+
+    #[test]
+    fn whatever_is_there_is_received_and_whatever_comes_later() {
+        in_a_runtime(async {
+            let (from, to) = (bound(), bound());
+            send(&from, &to, b"one");
+            send(&from, &to, b"two");
+            assert_eq!(receive(&to).await, b"one");
+            assert_eq!(receive(&to).await, b"two");
+            let later = receive(&to);
+            let sending = async { send(&from, &to, b"three") };
+            assert_eq!(tokio::join!(later, sending).0, b"three");
+        });
+    }
+
+    #[test]
+    fn only_a_sender_that_was_refused_waits_for_room() {
+        in_a_runtime(async {
+            let socket = bound();
+            let mut poller = socket.clone().create_io_poller();
+            let writable = |poller: &mut Pin<Box<dyn UdpPoller>>| {
+                poller.as_mut().poll_writable(&mut Context::from_waker(std::task::Waker::noop()))
+            };
+            assert!(writable(&mut poller).is_ready());
+            socket.is_full.store(true, Relaxed);
+            assert!(writable(&mut poller).is_pending(), "only the event loop can tell");
+            poll_fn(|context| poller.as_mut().poll_writable(context)).await.unwrap();
+            assert!(writable(&mut poller).is_ready());
+        });
     }
 }
