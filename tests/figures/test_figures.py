@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -192,3 +193,19 @@ def test_a_metric_that_no_run_has_is_not_drawn() -> None:
 def test_figures_that_cannot_be_drawn_are_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(StudyError, match=message):
         study_from_mapping(support.STUDY | {"figure": [{"y": "completion_time_s", **keys}]})
+
+
+def test_a_level_at_which_the_metric_means_nothing_keeps_its_place_and_is_named() -> None:
+    runs = support.results().runs
+    without = Results(
+        tuple(replace(run, metrics={}) if run.factors["path.loss"] == "0%" else run for run in runs)
+    )
+    asked = figure("line")
+    chart = draw(asked, without, "some")
+    assert chart.spec["title"]["subtitle"].endswith("Lower is better. No value at loss 0 %.")
+    plan = layout(without, "completion_time_s", "path.loss", "transport")
+    first, last = plan.x_domain
+    assert first < 0 < 5 < last
+    assert {row["x_text"] for row in mean_rows(plan)} == {"1 %", "5 %"}
+    whole = draw(asked, support.results(), "whole").spec["title"]["subtitle"]
+    assert whole.endswith("Lower is better.")

@@ -237,7 +237,8 @@ def _x(plan: Layout) -> alt.X:
     # Ticks stand at the levels: nothing was measured between them.
     axis = alt.Axis(values=values, format=".6~g", labelOverlap="greedy", labelFlush=False)
     kind: Literal["log", "linear"] = "log" if plan.x_wants_log else "linear"
-    scale_x = alt.Scale(type=kind, zero=False, nice=False, padding=16)
+    # The whole factor, also where a metric means nothing: the gap at 0 handovers.
+    scale_x = alt.Scale(type=kind, domain=plan.x_domain, zero=False, nice=False, padding=16)
     return alt.X("x:Q", title=plan.x_title, axis=axis, scale=scale_x)
 
 

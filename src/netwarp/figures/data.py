@@ -120,6 +120,21 @@ class Layout:
         positive = bool(values) and min(values) > 0
         return positive and (wants_log(values) if self.x_log is None else self.x_log)
 
+    @property
+    def x_domain(self) -> list[float]:
+        """First and last place along a numeric axis, of cells without a value as well."""
+        places = [self._dodged(cell) for cell in self.results.cells]
+        return [min(places), max(places)]
+
+    @property
+    def x_without_value(self) -> list[str]:
+        """Levels along x at which no cell has the metric."""
+        if self.x is None:
+            return []
+        cells = self.results.cells
+        with_value = {c.factors[self.x] for c in cells if c.estimate(self.metric) is not None}
+        return [label for label in self.x_labels if label not in with_value]
+
     def _dodged(self, cell: CellResult) -> float:
         """Where a cell is drawn along x: at its level, moved aside a little for its series."""
         scale = self.x_scale

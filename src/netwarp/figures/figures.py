@@ -117,7 +117,17 @@ def _subtitle(figure: Figure, plan: Layout) -> str:
     better = "lower" if less_is_better(figure.metric) else "higher"
     # A heat map has no axis to say the unit.
     unit = f" in {plan.shown.unit}" if figure.kind == "heatmap" and plan.shown.unit else ""
-    return f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}. {better.capitalize()} is better."
+    return (
+        f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}. {better.capitalize()} is better."
+        f"{_without_value(plan)}"
+    )
+
+
+def _without_value(plan: Layout) -> str:
+    if plan.x is None or not plan.x_without_value:
+        return ""
+    levels = [condition_text({plan.x: label}) for label in plan.x_without_value]
+    return f" No value at {', '.join(levels)}."
 
 
 def _alt_text(figure: Figure, plan: Layout, title: str) -> str:
