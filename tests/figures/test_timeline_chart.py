@@ -11,38 +11,18 @@ import vl_convert
 
 from netwarp.errors import InputError, StudyError
 from netwarp.figures import draw_all
+from netwarp.figures.over_time.chart import timeline_chart
+from netwarp.figures.over_time.data import RunTimeline
+from netwarp.figures.over_time.lines import Line
+from netwarp.figures.over_time.panel import Seen
 from netwarp.figures.style import TRANSPORT_STYLES
 from netwarp.pipeline import evaluate
 from netwarp.plan import plan_study
-from netwarp.plan.treatment import equal_treatment
 from netwarp.report.run_picture import draw_run
 from netwarp.results import Results, RunResult
-from netwarp.run_directory import RunDirectory, Status, write_json
+from netwarp.run_directory import RunDirectory
 from netwarp.study import study_from_mapping
-from netwarp.wire import Job, Record, job_to_json, record_to_json
-from sessions import STREAM_JOB, golden_records
-
-TRANSPORTS = ("tcp", "quic")
-STUDY: dict[str, Any] = {
-    "title": "A player on the move",
-    "replicates": 3,
-    "workload": {"kind": "bulk", "size": "1MB"},
-    "path": {"rtt": "100ms"},
-    "factors": {"transport": list(TRANSPORTS), "path.loss": ["0%", "1%"]},
-    "figure": [{"kind": "timeline", "series": "transport", "where": {"path.loss": "1%"}}],
-}
-
-
-class Kept:
-    """Every run is the golden session, over its transport."""
-
-    def job(self, run: str) -> Job:
-        kind = TRANSPORTS[int(run[1:4]) // 2]
-        transport = STREAM_JOB.transport.model_copy(update={"kind": kind})
-        return STREAM_JOB.model_copy(update={"transport": transport, "run": run})
-
-    def records(self, run: str) -> list[Record]:
-        return golden_records()
+from recorded import STUDY, TRANSPORTS, Kept, write_directory
 
 
 def results() -> Results:
@@ -56,24 +36,6 @@ def results() -> Results:
             for each in plan_study(study)
         )
     )  # fmt: skip
-
-
-def write_directory(path: Path) -> Path:
-    """Write a run directory whose runs are all the golden session."""
-    directory = RunDirectory(path)
-    directory.runs.mkdir(parents=True)
-    study = study_from_mapping(STUDY)
-    plan = plan_study(study)
-    write_json(directory.study_json, study.raw)
-    directory.write_plan(run.to_json() for run in plan)
-    provenance = {"virtual_s": 1.0, "wall_s": 1.0, "equal_treatment": equal_treatment(study)}
-    write_json(directory.provenance_file, provenance)
-    for planned in plan:
-        partial = directory.begin(planned.run, job_to_json(Kept().job(planned.run)))
-        lines = "".join(record_to_json(each) + "\n" for each in golden_records())
-        (partial / "records.jsonl").write_text(lines)
-        directory.finish(planned.run, Status("ok", None, 0.5, 0.4, 90 << 20, 6.0))
-    return path
 
 
 def marks(spec: Any) -> list[dict[str, Any]]:
@@ -118,6 +80,24 @@ def _scales(spec: Any) -> list[dict[str, Any]]:
         return []
     own = spec.get("scales", []) if "marks" in spec else []
     return [*own, *(scale for each in spec.values() for scale in _scales(each))]
+
+
+def test_bars_beyond_the_axis_are_said_and_marked_where_they_are() -> None:
+    goodput = Line([(0.0, 90.0), (1.0, 130.0), (2.0, 180.0), (3.0, 0.0), (4.0, 0.0)])
+    rate = Line([(0.0, 100.0), (4.0, 100.0)])
+    seen = Seen("", "#123456", RunTimeline(4.0, rate_mbit_s=[rate], goodput_mbit_s=goodput))
+    spec = timeline_chart([seen], [], interactive=False).to_dict()
+    area, tips = (
+        next(each for each in marks(spec) if each["mark"]["type"] == kind)
+        for kind in ("area", "point")
+    )
+    assert area["encoding"]["y"]["scale"]["domain"] == [0, 120]
+    assert spec["datasets"][tips["data"]["name"]] == [{"t": 2.0, "mbit": 180.0}]
+    assert "triangles at the top: bars beyond the axis" in json.dumps(spec)
+    low = RunTimeline(4.0, rate_mbit_s=[rate], goodput_mbit_s=Line([(0.0, 20.0), (4.0, 0.0)]))
+    spec = timeline_chart([Seen("", "#123456", low)], [], interactive=False).to_dict()
+    assert not [each for each in marks(spec) if each["mark"]["type"] == "point"]
+    assert "dotted" not in json.dumps(spec)  # the rate is beyond the axis as well
 
 
 def test_without_kept_runs_there_is_no_timeline() -> None:

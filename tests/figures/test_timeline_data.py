@@ -22,6 +22,7 @@ from netwarp.wire import (
     Happening,
     Job,
     Outage,
+    Path,
     Rate,
     Record,
     Restore,
@@ -112,6 +113,56 @@ def test_changes_of_delay_and_rate_are_steps() -> None:
     assert [[value for _, value in line.points][-2:] for line in found.rate_mbit_s] == [
         [20.0, 20.0]
     ]
+
+
+def limited(rate_mbit_s: int | None, **changes: Any) -> Path:
+    """Give the first path of the golden session another rate towards the client."""
+    path = STREAM_JOB.paths[0]
+    rate_bit_s = None if rate_mbit_s is None else rate_mbit_s * 1_000_000
+    down = path.down.model_copy(update={"rate_bit_s": rate_bit_s})
+    return path.model_copy(update={"down": down, **changes})
+
+
+def rates(found: RunTimeline) -> list[list[tuple[float, float]]]:
+    return [[(round(t, 3), v) for t, v in line.points] for line in found.rate_mbit_s]
+
+
+def test_rates_of_the_paths_at_hand_and_up_add_up() -> None:
+    attach, detach = Attach(kind="attach"), Detach(kind="detach")
+    out, back = Outage(kind="outage"), Restore(kind="restore")
+    found = of_bulk(
+        happened(2000, 1, attach), happened(3000, 0, detach), happened(4000, 1, out),
+        happened(5000, 1, back), happened(6000, 1, detach), happened(6000.01, 0, attach),
+        roams=True, paths=(limited(100), limited(20, attached=False)),
+    )  # fmt: skip
+    assert rates(found) == [
+        [(0, 100), (2, 120), (3, 20), (4, 0), (5, 20), (6, 100), (10, 100)]
+    ]  # fmt: skip
+
+
+def test_a_rate_trace_is_followed_from_the_epoch() -> None:
+    def at(ms: float, mbit_s: int) -> Happening:
+        rate = Rate(kind="rate", direction="down", rate_bit_s=mbit_s * 1_000_000)
+        return happened(ms, 0, rate)
+
+    found = of_bulk(at(0, 3), at(500, 0), at(1000, 5), paths=(limited(None),))
+    assert rates(found) == [[(0, 3), (0.5, 0), (1, 5), (10, 5)]]
+
+
+def test_beside_an_unlimited_path_there_is_no_rate_to_show() -> None:
+    attach, detach = Attach(kind="attach"), Detach(kind="detach")
+    moves = [happened(2000, 1, attach), happened(3000, 1, detach)]
+    both = (limited(100), limited(None, attached=False))
+    assert rates(of_bulk(*moves, roams=True, paths=both)) == [
+        [(0, 100), (2, 100)], [(3, 100), (10, 100)]
+    ]  # fmt: skip
+    neither = (limited(None), limited(None, attached=False))
+    assert rates(of_bulk(*moves, roams=True, paths=neither)) == []
+
+
+def test_a_transport_that_uses_one_path_has_the_rate_of_one() -> None:
+    both = (limited(100), limited(20))
+    assert rates(of_bulk(paths=both)) == [[(0, 100), (10, 100)]]
 
 
 def test_outages_are_bands_and_one_that_never_ends_lasts_to_the_end() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from netwarp.errors import InputError, ResultError
+from netwarp.errors import InputError, ResultError, RunDirectoryError
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.report import FIGURES_FOLDER
 from netwarp.results import RunResult
@@ -33,6 +33,7 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
         Where the picture is.
 
     Raises:
+        RunDirectoryError: it is no run directory.
         InputError: there is no such run or format, or it recorded nothing over time.
         ResultError: the picture cannot be written.
     """
@@ -55,6 +56,11 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
 
 def _planned(directory: RunDirectory, run: str) -> RunResult:
     lines = {line["run"]: line for line in directory.plan_lines()}
+    if not lines:
+        raise RunDirectoryError(
+            f"{directory.path} is not a run directory (no {directory.plan_file.name} with runs in"
+            " it): name one that `netwarp run` made"
+        )
     status = directory.status(run)
     if run not in lines or status is None:
         ended = [name for name in lines if directory.status(name) is not None]

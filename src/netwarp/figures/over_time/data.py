@@ -14,9 +14,9 @@ from netwarp.figures.over_time.paths import (
     attached_stretches,
     outages,
     path_lines,
-    rate_mbit_s,
     rtt_ms,
 )
+from netwarp.figures.over_time.rates import rate_lines
 from netwarp.metrics.playback import buffer_levels, pieces, spans
 from netwarp.units import NS_PER_S
 from netwarp.wire import (
@@ -52,7 +52,8 @@ class RunTimeline:
     rtt_ms: list[Line] = field(default_factory=list)
     """Step lines: round-trip time set for each path the client is on, without queueing."""
     rate_mbit_s: list[Line] = field(default_factory=list)
-    """Step lines: bottleneck rate in the content's direction; none where it is unlimited."""
+    """Step lines: what all paths at hand could carry in the content's direction; none where one of
+    them is unlimited."""
     goodput_mbit_s: Line | None = None
     """Step line."""
     buffer_s: Line | None = None
@@ -83,7 +84,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     found = RunTimeline(
         end_s=end_ns / NS_PER_S,
         rtt_ms=path_lines(happenings, attached, lambda path: rtt_ms(job, path)),
-        rate_mbit_s=path_lines(happenings, attached, lambda path: rate_mbit_s(job, path)),
+        rate_mbit_s=rate_lines(job, happenings, _shown_paths(job), end_ns),
         goodput_mbit_s=None if goodput is None else Line(_goodput_points(goodput, end_ns)),
         outages=outages(happenings, attached, end_ns),
         handovers=[

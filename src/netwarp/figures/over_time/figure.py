@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from netwarp.estimate.levels import cell_text, condition_text, level_text, sentence_case
 from netwarp.figures.charts import Chart, titled
-from netwarp.figures.over_time.chart import Seen, timeline_chart
+from netwarp.figures.over_time.chart import timeline_chart
 from netwarp.figures.over_time.data import run_timeline
+from netwarp.figures.over_time.panel import Seen
 from netwarp.figures.style import TRANSPORT_STYLES, series_styles
 from netwarp.wire import Stream
 from netwarp.wording import number

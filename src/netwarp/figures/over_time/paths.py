@@ -1,4 +1,4 @@
-"""What happened to the paths of one run: where the client was, delays, rates, outages. Pure."""
+"""What happened to the paths of one run: where the client was, delays, outages. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.figures.over_time.lines import MOST_POINTS, Band, Line, thinned
 from netwarp.units import NS_PER_S
-from netwarp.wire import Attach, Delay, Detach, Outage, Rate, Restore
+from netwarp.wire import Attach, Delay, Detach, Outage, Restore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,18 +65,6 @@ def rtt_ms(job: Job, path: int) -> Reading:
         return (change.down_ns + change.up_ns) / 1e6 if isinstance(change, Delay) else None
 
     return start_ms, after
-
-
-def rate_mbit_s(job: Job, path: int) -> Reading:
-    """Read a path's bottleneck rate in Mbit/s, in the direction of the content."""
-    start_bit_s = getattr(job.paths[path], job.heading).rate_bit_s
-
-    def after(change: Change) -> float | None:
-        if isinstance(change, Rate) and change.direction == job.heading:
-            return change.rate_bit_s / 1e6
-        return None
-
-    return None if start_bit_s is None else start_bit_s / 1e6, after
 
 
 def path_lines(
