@@ -166,7 +166,7 @@ def test_killed_with_its_starter_nothing_is_left(backend: NativeBackend, tmp_pat
     (tmp_path / JOB_FILE).write_text(run.job_json)
     script = (
         "import sys; from pathlib import Path; from netwarp.backends.native import NativeBackend;"
-        "from netwarp.job import job_from_json;"
+        "from netwarp.wire.job import job_from_json;"
         "d = Path(sys.argv[1]); job = job_from_json((d / 'job.json').read_text(), 'job');"
         "NativeBackend().run(job, d, slot=0, on_progress=lambda s: print(s, flush=True))"
     )
