@@ -235,6 +235,20 @@ def test_a_segment_goes_on_at_the_byte_reached(handovers: dict[str, str], tmp_pa
         assert again_s <= run.metrics["handover_gap_s"] < again_s + 0.35, run.transport
 
 
+def test_a_move_during_the_first_handshake_begins_it_again(tmp_path: Path) -> None:
+    """The viewer has waited since the first try, and the metrics say so."""
+    rtt_s, move_s = 0.05, 0.02
+    path = {"rtt": "50ms", "rate": "50mbit", "handovers": {"every": "20ms", "count": 1}}
+    for run in watch(tmp_path, path, **{**ONE_QUALITY, "watch": "3s"}):
+        (client,) = (each for each in connections(run) if each.side == "client")
+        assert (client.connection, client.abandoned) == (0, False), run.transport
+        assert client.start_ns < 1e6, run.transport
+        ready_s = move_s + HANDSHAKES[run.transport] * rtt_s
+        assert run.metrics["connect_time_s"] == pytest.approx(ready_s, abs=0.003), run.transport
+        assert run.metrics["startup_delay_s"] > ready_s + rtt_s, run.transport
+        assert [each.segment for each in segments(run)] == [0, 1, 2], run.transport
+
+
 def test_quality_starts_at_the_lowest_after_a_move(tmp_path: Path) -> None:
     path = {"rtt": "50ms", "rate": "50mbit", "handovers": {"every": "2s", "count": 2}}
     for run in watch(tmp_path, path, transports=("tcp", "quic"), watch="8s", buffer="2s"):

@@ -13,6 +13,7 @@ use anyhow::{Error, Result};
 use tokio::sync::watch;
 
 use self::ledger::Ledger;
+use crate::clock::Moment;
 use crate::flow::SharedFlow;
 use crate::job::{Change, Event, Job, Workload};
 use crate::record::{Record, Side};
@@ -143,4 +144,13 @@ fn connection_record(
         settings: report.settings,
         stats: report.stats,
     }
+}
+
+/// Counts a connection from the first try at it, if moves cut that short and it was begun again: who waits for it has
+/// waited since then.
+fn tried_since(mut about: Record, run: &Run, first_try: Option<Moment>) -> Record {
+    if let (Record::Connection { start_ns, .. }, Some(first_try)) = (&mut about, first_try) {
+        *start_ns = first_try.since(run.epoch_ns);
+    }
+    about
 }

@@ -29,7 +29,8 @@ class Connection(Wire):
     """What it used of an earlier connection, as the stack says when it is over: what was asked for
     is not always got."""
     start_ns: U64
-    """Call of `connect` (client), acceptance (server)."""
+    """Call of `connect` (client): the first, where the client moved before the handshake was over
+    and began it again. Acceptance (server)."""
     connected_ns: U64
     """Ready for application data. With early data that is before the peer has answered: at once
     (`tcp`, `quic`), or when TCP is connected (`tls`)."""

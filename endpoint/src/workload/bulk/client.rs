@@ -7,11 +7,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::{Bulk, gather};
+use crate::clock::Moment;
 use crate::job::{self, Dial, Heading};
 use crate::record::{Record, Side};
 use crate::sink::{SharedSink, Sink};
 use crate::transport::{self, Connection, Dialer, Lost, Stream};
-use crate::workload::{Moves, Run, connection_record, unless_moved};
+use crate::workload::{Moves, Run, connection_record, tried_since, unless_moved};
 
 /// The client's part.
 ///
@@ -44,6 +45,8 @@ struct Share {
     /// Which of the transfer's connections.
     number: u32,
     lanes: Vec<Lane>,
+    /// When the connection was dialled at first, if moves cut that short.
+    first_try: Option<Moment>,
 }
 
 /// What one stream is to carry: chunks, one after another.
@@ -77,7 +80,11 @@ impl Client {
         while !left.is_empty() {
             // Moves until here are those that the dialler knows of already.
             self.moves.mark_unchanged();
-            let Some(connections) = self.dial(transfer, left.len()).await? else { continue };
+            let dialled = Moment::now();
+            let Some(connections) = self.dial(transfer, left.len()).await? else {
+                left.iter_mut().for_each(|share| _ = share.first_try.get_or_insert(dialled));
+                continue;
+            };
             let mut asking = JoinSet::new();
             for (share, connection) in left.drain(..).zip(connections) {
                 asking.spawn(self.bulk.clone().ask(connection, share, (transfer, self.attempt), self.moves.clone()));
@@ -100,7 +107,8 @@ impl Client {
             Chunk { number: chunk, sink: sink.shared() }
         };
         let lane = |lane| Lane { number: lane, chunks: layout.chunks_of(lane).map(chunk).collect() };
-        Share { number, lanes: (number * layout.streams..(number + 1) * layout.streams).map(lane).collect() }
+        let lanes = (number * layout.streams..(number + 1) * layout.streams).map(lane).collect();
+        Share { number, lanes, first_try: None }
     }
 
     /// Opens so many connections, in order; ready when the last is connected. They may resume what earlier transfers left,
@@ -177,8 +185,10 @@ impl Bulk {
         };
         let (transfer, attempt) = round;
         let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
-        let about =
-            |report| connection_record(&self.run, Side::Client, index, transfer, is_given_up, &*connection, report);
+        let about = |report| {
+            let about = connection_record(&self.run, Side::Client, index, transfer, is_given_up, &*connection, report);
+            tried_since(about, &self.run, share.first_try)
+        };
         let mut about = report.map(about);
         if !is_given_up && close(connection, &mut moves).await?.is_none() {
             is_given_up = true;
@@ -190,7 +200,7 @@ impl Bulk {
         carried.sort_by_key(|lane| lane.number);
         let is_left = |lane: &Lane| carried.iter().all(|carried| carried.number != lane.number);
         let lanes: Vec<Lane> = share.lanes.into_iter().filter(is_left).collect();
-        let left = (!lanes.is_empty()).then_some(Share { number: share.number, lanes });
+        let left = (!lanes.is_empty()).then_some(Share { number: share.number, lanes, first_try: None });
         let records = about.into_iter().chain(carried.into_iter().flat_map(|lane| lane.records)).collect();
         Ok(Asked { number: share.number, records, left })
     }

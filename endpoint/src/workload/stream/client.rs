@@ -40,6 +40,9 @@ pub struct Client {
     /// None while it dials.
     link: Option<Link>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
+    dialled: Moment,
+    /// When the connection being dialled was dialled at first, if moves cut that short.
+    first_try: Option<Moment>,
     /// Connections that came up.
     connections: u32,
     fetching: JoinSet<(Fetch, Result<Lane>)>,
@@ -86,6 +89,8 @@ impl Client {
             alarm: Alarm::new()?,
             link: None,
             dialing: JoinSet::new(),
+            dialled: Moment::now(),
+            first_try: None,
             connections: 0,
             fetching: JoinSet::new(),
             interrupted: None,
@@ -168,6 +173,7 @@ impl Client {
         let may_resume = self.connections > 0 || self.moves.borrow().count > 0;
         let (dialer, server) = (self.dialer.clone(), self.run.server);
         self.dialing = JoinSet::new();
+        self.dialled = Moment::now();
         self.dialing.spawn(async move { dialer.dial(server, may_resume).await });
     }
 
@@ -182,7 +188,7 @@ impl Client {
             }
         };
         let fixed = super::fixed_streams(&self.run.job.transport);
-        let mut link = Link::over(connection, self.connections, fixed).await?;
+        let mut link = Link::over(connection, self.connections, fixed, self.first_try.take()).await?;
         self.connections += 1;
         self.chooser.start_over();
         if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.ticket)) {
@@ -201,7 +207,10 @@ impl Client {
                 self.give_up(&link).await?;
                 self.dial();
             }
-            None => self.dial(),
+            None => {
+                self.first_try.get_or_insert(self.dialled);
+                self.dial();
+            }
         }
         Ok(())
     }

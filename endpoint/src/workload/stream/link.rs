@@ -6,15 +6,18 @@ use tokio::task::JoinSet;
 use super::FAREWELL;
 use super::lanes::{Lane, Lanes};
 use super::request::{Ask, Request};
+use crate::clock::Moment;
 use crate::record::{Record, Side};
 use crate::transport::Connection;
-use crate::workload::{Run, connection_record};
+use crate::workload::{Run, connection_record, tried_since};
 
 /// A connection that stands.
 pub struct Link {
     /// Of the run's connections, from 0.
     pub number: u32,
     connection: Box<dyn Connection>,
+    /// When it was dialled at first, if moves cut that short.
+    first_try: Option<Moment>,
     lanes: Lanes,
     /// Streams that are being given back.
     leaving: JoinSet<Result<()>>,
@@ -23,11 +26,19 @@ pub struct Link {
 impl Link {
     /// Over a connection just opened.
     ///
+    /// # Arguments
+    /// * `first_try` - when it was dialled at first, if moves cut that short.
+    ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn over(mut connection: Box<dyn Connection>, number: u32, fixed: Option<u32>) -> Result<Self> {
+    pub async fn over(
+        mut connection: Box<dyn Connection>,
+        number: u32,
+        fixed: Option<u32>,
+        first_try: Option<Moment>,
+    ) -> Result<Self> {
         let lanes = Lanes::open(&mut *connection, fixed).await?;
-        Ok(Self { number, connection, lanes, leaving: JoinSet::new() })
+        Ok(Self { number, connection, first_try, lanes, leaving: JoinSet::new() })
     }
 
     /// Whether a segment could be asked for right now.
@@ -76,7 +87,8 @@ impl Link {
     /// As [`Connection::report`].
     pub fn record(&self, run: &Run, abandoned: bool) -> Result<Record> {
         let report = self.connection.report()?;
-        Ok(connection_record(run, Side::Client, self.number, 0, abandoned, &*self.connection, report))
+        let about = connection_record(run, Side::Client, self.number, 0, abandoned, &*self.connection, report);
+        Ok(tried_since(about, run, self.first_try))
     }
 
     /// Says farewell on all streams, which must be idle. May be dropped and begun again.
