@@ -29,9 +29,17 @@ pub struct Flow {
 struct Handover {
     at_ns: u64,
     path: u32,
-    /// From then on, what is missing is not missing for the move.
-    over_ns: u64,
+    span: Span,
     longest: Option<Gap>,
+}
+
+/// When content may be missing for a move of the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// What was missing before was missing for another reason, such as a burst of losses.
+    pub from_ns: u64,
+    /// Nothing comes by the path before any more: a gap that begins later is another matter.
+    pub until_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,9 +62,10 @@ impl Flow {
     pub fn note(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
         let last_ns = self.last_arrival_ns.filter(|_| awaited);
         self.count(at_ns, bytes);
-        if let (Some(start_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
+        if let (Some(last_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
+            let start_ns = last_ns.max(handover.span.from_ns);
             let length_ns = at_ns.saturating_sub(start_ns);
-            let counts = start_ns <= handover.over_ns;
+            let counts = start_ns <= handover.span.until_ns;
             if counts && handover.longest.is_none_or(|longest| length_ns > longest.length_ns) {
                 handover.longest = Some(Gap { start_ns, length_ns });
             }
@@ -76,13 +85,9 @@ impl Flow {
         self.last_arrival_ns = Some(at_ns);
     }
 
-    /// The client was told of its address on this path.
-    ///
-    /// # Arguments
-    /// * `over_ns` - when nothing comes by the path before any more ([`over_ns`]): a gap that begins later is another
-    ///   matter, such as a burst of losses.
-    pub fn moved(&mut self, at_ns: u64, path: u32, over_ns: u64) {
-        self.handovers.push(Handover { at_ns, path, over_ns, longest: None });
+    /// The client was told of its address on this path; the move's span is as [`Span::of`] says.
+    pub fn moved(&mut self, at_ns: u64, path: u32, span: Span) {
+        self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
     /// What there is to tell: each handover, and the goodput if anything came.
@@ -98,8 +103,30 @@ impl Flow {
     }
 }
 
-/// When a move to a path is over: a round trip, as the job has it, after the client was told or has lost the path before.
-pub fn over_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
+impl Span {
+    /// Of the move to a path that the client was told of at this time.
+    pub fn of(job: &Job, path: u32, told_ns: u64) -> Self {
+        Self { from_ns: from_ns(job, path, told_ns), until_ns: until_ns(job, path, told_ns) }
+    }
+}
+
+/// When the client had lost every path before, or else was told of this one.
+fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
+    let mut attached: Vec<bool> = job.paths.iter().map(|path| path.attached).collect();
+    let mut lost_ns = told_ns;
+    for event in job.timeline.events.iter().take_while(|event| event.at_ns <= told_ns) {
+        match event.change {
+            Change::Attach {} => attached[event.path as usize] = true,
+            Change::Detach {} => (attached[event.path as usize], lost_ns) = (false, event.at_ns),
+            _ => {}
+        }
+    }
+    attached[path as usize] = false;
+    if attached.contains(&true) { told_ns } else { lost_ns }
+}
+
+/// A round trip, as the job has it, after the client was told or has lost the path before.
+fn until_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let elsewhere = |event: &&Event| event.path != path;
     let mut later = job.timeline.events.iter().filter(elsewhere).skip_while(|event| event.at_ns < told_ns);
     // A client that has come back there by then has moved again.
@@ -115,6 +142,10 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn span(from_ms: u64, until_ms: u64) -> Span {
+        Span { from_ns: from_ms * MS, until_ns: until_ms * MS }
+    }
+
     fn handover(at_ms: u64, path: u32, gap_ms: Option<(u64, u64)>) -> Record {
         Record::Handover {
             at_ns: at_ms * MS,
@@ -127,10 +158,10 @@ mod tests {
     #[test]
     fn a_gap_belongs_to_the_last_handover_before_its_end() {
         let mut flow = Flow::default();
-        flow.moved(5 * MS, 1, 10 * MS);
+        flow.moved(5 * MS, 1, span(5, 10));
         [10, 70].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
-        flow.moved(80 * MS, 0, 85 * MS);
-        flow.moved(90 * MS, 1, 105 * MS);
+        flow.moved(80 * MS, 0, span(65, 85));
+        flow.moved(90 * MS, 1, span(70, 105));
         // 30 ms, 5 ms, and 30 ms again: of equal ones the first counts.
         [100, 105, 135].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
         let expected = [handover(5, 1, Some((10, 60))), handover(80, 0, None), handover(90, 1, Some((70, 30)))];
@@ -140,7 +171,7 @@ mod tests {
     #[test]
     fn what_came_without_a_pause_is_no_gap() {
         let mut flow = Flow::default();
-        flow.moved(0, 1, 100 * MS);
+        flow.moved(0, 1, span(0, 100));
         flow.note(10 * MS, 1, true);
         flow.note(30 * MS, 5, false);
         flow.note(33 * MS, 1, true);
@@ -151,22 +182,32 @@ mod tests {
     fn a_gap_that_begins_when_the_move_is_over_is_another_matter() {
         let mut flow = Flow::default();
         flow.note(5 * MS, 1, true);
-        flow.moved(10 * MS, 1, 20 * MS);
+        flow.moved(10 * MS, 1, span(10, 20));
         [12, 22, 42].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
         assert_eq!(flow.records()[0], handover(10, 1, Some((12, 10))));
     }
 
     #[test]
-    fn a_move_is_over_when_the_path_before_has_run_dry() {
+    fn what_was_missing_before_the_move_does_not_count() {
+        let mut flow = Flow::default();
+        flow.note(5 * MS, 1, true);
+        flow.moved(40 * MS, 1, span(30, 50));
+        [60, 75].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
+        assert_eq!(flow.records()[0], handover(40, 1, Some((30, 30))));
+    }
+
+    #[test]
+    fn a_move_begins_when_no_path_is_left_and_is_over_when_the_one_before_has_run_dry() {
         let text = include_str!("../../tests/golden/job-stream-roaming.json");
         let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        assert_eq!(over_ns(&job, 1, 5000 * MS), 5300 * MS, "overlap of 200 ms, round trip of 100 ms");
+        assert_eq!(Span::of(&job, 1, 5000 * MS), span(5000, 5300), "overlap of 200 ms, round trip of 100 ms");
         job.timeline.events.swap(0, 1);
         job.timeline.events[0].at_ns = 5000 * MS;
-        assert_eq!(over_ns(&job, 1, 5200 * MS), 5300 * MS, "no overlap");
+        assert_eq!(Span::of(&job, 1, 5200 * MS), span(5000, 5300), "without a path for 200 ms");
         let back = Event { at_ns: 6000 * MS, path: 0, change: Change::Attach {} };
         job.timeline.events.insert(2, back);
-        assert_eq!(over_ns(&job, 1, 5200 * MS), 5300 * MS, "moved again");
+        assert_eq!(Span::of(&job, 1, 5200 * MS), span(5000, 5300), "moved again");
+        assert_eq!(Span::of(&job, 0, 6000 * MS).from_ns, 6000 * MS, "the other one is there");
     }
 
     #[test]

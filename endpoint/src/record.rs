@@ -118,9 +118,10 @@ pub enum Record {
         /// Index of the path.
         path: u32,
         /// Longest time without new content that ended between this and the next handover, or the end, and began before the move
-        /// was over: a round trip after this, or after the path before was lost.
+        /// was over: a round trip after this, or after the path before was lost. Counted from the move on: this, or when the
+        /// client had lost every other path.
         longest_gap_ns: Option<u64>,
-        /// When it began.
+        /// When it began, or the move did.
         longest_gap_at_ns: Option<u64>,
     },
     /// Content received over time, in a run with a timeline or a player.

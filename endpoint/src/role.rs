@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::check;
 use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
-use crate::flow;
+use crate::flow::Span;
 use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
@@ -114,7 +114,7 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
 /// The client's address is on this path now. First the transport: whoever hears of the move may dial at once.
 fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
-    run.flow.lock().expect("no holder panics").moved(told_ns, path, flow::over_ns(&run.job, path, told_ns));
+    run.flow.lock().expect("no holder panics").moved(told_ns, path, Span::of(&run.job, path, told_ns));
     dialer.moved(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;
     told.send_modify(|moves| moves.count += 1);
     Ok(())

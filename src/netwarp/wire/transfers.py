@@ -124,9 +124,9 @@ class Handover(Wire):
     longest_gap_ns: U64 | None
     """Longest time without new content that ended between this and the next handover, or the
     end, and began before the move was over: a round trip after this, or after the path before was
-    lost."""
+    lost. Counted from the move on: this, or when the client had lost every other path."""
     longest_gap_at_ns: U64 | None
-    """When it began."""
+    """When it began, or the move did."""
 
 
 class Goodput(Wire):
