@@ -297,7 +297,7 @@ def _flat(prefix: str, value: Any) -> list[tuple[str, str]]:
         ]
     if isinstance(value, list):
         return [(prefix, shlex.join(map(str, value)))]
-    return [(prefix.replace("_", " "), str(value))]
+    return [(prefix.replace("_", " "), "–" if value is None else str(value))]
 
 
 def _own(name: str) -> Markup:
