@@ -49,18 +49,21 @@ class Chart:
     """What it shows, in words, for readers who do not see it."""
     spec: dict[str, Any]
     """Vega-Lite, with its data."""
-    still: dict[str, Any] | None = None
+    draw_still: Callable[[], dict[str, Any]] | None = None
     """The same for pictures, where it differs: without what only shows under a pointer."""
+
+    @property
+    def still(self) -> dict[str, Any]:
+        """Vega-Lite for pictures."""
+        return self.draw_still() if self.draw_still else self.spec
 
     def svg(self) -> str:
         """Draw as SVG."""
-        return vl_convert.vegalite_to_svg(self.still or self.spec, allowed_base_urls=[])
+        return vl_convert.vegalite_to_svg(self.still, allowed_base_urls=[])
 
     def png(self) -> bytes:
         """Draw as PNG."""
-        return vl_convert.vegalite_to_png(
-            self.still or self.spec, scale=PNG_SCALE, allowed_base_urls=[]
-        )
+        return vl_convert.vegalite_to_png(self.still, scale=PNG_SCALE, allowed_base_urls=[])
 
 
 def line(plan: Layout) -> alt.TopLevelMixin:

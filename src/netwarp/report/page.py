@@ -7,6 +7,7 @@ import json
 import math
 import shlex
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -311,6 +312,7 @@ def _json(value: Any) -> Markup:
     return Markup(text)  # noqa: S704 - nothing in it can end the script
 
 
+@cache
 def _bundle() -> Markup:
     """Give Vega, Vega-Lite and Vega-Embed as one script that nothing in it ends early."""
     text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

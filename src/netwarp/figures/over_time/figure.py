@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from netwarp.estimate.levels import cell_text, condition_text, level_text, sentence_case
 from netwarp.figures.charts import Chart, titled
@@ -99,9 +100,13 @@ def _chart(
     key = _key([run.timeline for run in runs])
     subtitle = [line for text in (f"{names}.", key) for line in wrap(text, SUBTITLE_LETTERS)]
     alt = f"Panels over time: {title}. {names}. {key} {_told(runs)}"
-    picture = titled(timeline_chart(runs, qualities, interactive=False), title, subtitle, alt)
-    spec = titled(timeline_chart(runs, qualities, interactive=True), title, subtitle, alt)
-    return Chart(name, title, alt.strip(), spec, picture)
+
+    def drawn(*, interactive: bool) -> dict[str, Any]:
+        chart = timeline_chart(runs, qualities, interactive=interactive)
+        return titled(chart, title, subtitle, alt)
+
+    spec = drawn(interactive=True)
+    return Chart(name, title, alt.strip(), spec, partial(drawn, interactive=False))
 
 
 def _key(timelines: Sequence[RunTimeline]) -> str:

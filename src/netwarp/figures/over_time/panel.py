@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import altair as alt
 
@@ -52,7 +52,14 @@ class Row:
 
 def rows_of(rows: list[dict[str, Any]]) -> alt.Chart:
     """Make a chart of rows that travel with it."""
-    return alt.Chart(alt.InlineData(values=[_rounded(row) for row in rows]))
+    return alt.Chart(_Rows(values=[_rounded(row) for row in rows]))
+
+
+class _Rows(alt.InlineData):
+    """Rows that nobody changes: Altair copies a layer, data and all, whenever it adds something."""
+
+    def __deepcopy__(self, memo: object = None) -> Self:
+        return self
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:
