@@ -78,7 +78,9 @@ class TransportOptions(Section):
     `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
     whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice. A
     transfer resumes what earlier transfers left, never a connection of its own; a reconnection
-    after a handover resumes what the connections before it left."""
+    after a handover resumes what the connections before it left. Where packets are lost, quinn 0.11
+    now and then waits for ever when early data fills its first window (about 10 kB); such a run
+    fails at its limit of virtual time, with that as the reason."""
     reconnect: Reconnect | None = None
     """What becomes of connections when the client moves to another path (`[path.handovers]`).
     `new`: they are given up, and every unfinished content goes on at the byte reached over new
