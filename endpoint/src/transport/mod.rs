@@ -24,6 +24,7 @@ mod tcp;
 mod tcp_info;
 mod tickets;
 mod tls;
+mod tls_records;
 mod udp;
 
 use std::future::Future;

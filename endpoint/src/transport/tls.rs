@@ -8,7 +8,7 @@
 //! nothing in it is fresh (RFC 8446, section 8). It is for requests that may be answered twice. This server answers
 //! each ticket once.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -19,9 +19,10 @@ use rustls::{ClientConfig, ClientConnection, Connection as Session, HandshakeKin
 use super::Report;
 use super::identity::{self, Identity, SERVER_NAME};
 use super::kernel::{ByteStream, Protocol};
-use super::lost::{self, Ended};
+use super::lost::Ended;
 use super::socket::{SEND_BLOCK_BYTES, Socket};
 use super::tcp::{self, Tcp};
+use super::tls_records::Records;
 use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::sink::Sink;
@@ -330,65 +331,6 @@ fn flush(session: &mut Session, records: &mut Records) -> Result<()> {
         session.write_tls(records).context("sending TLS records")?;
     }
     Ok(())
-}
-
-/// Records on the wire: type, version and length in five bytes, then the body (RFC 8446, section 5.1).
-const HEADER_BYTES: usize = 5;
-
-/// Receives whole records, header and body in one call each; sends many records in one call.
-struct Records {
-    socket: Arc<Socket>,
-    record: Vec<u8>,
-    consumed: usize,
-}
-
-impl Records {
-    fn new(socket: Arc<Socket>) -> Self {
-        Self { socket, record: Vec::new(), consumed: 0 }
-    }
-
-    fn is_consumed(&self) -> bool {
-        self.consumed == self.record.len()
-    }
-
-    fn receive(&mut self) -> Result<()> {
-        self.consumed = 0;
-        self.record.resize(HEADER_BYTES, 0);
-        if !self.socket.receive_exact_or_end(&mut self.record)? {
-            self.record.clear();
-            return Ok(());
-        }
-        let length = u16::from_be_bytes([self.record[3], self.record[4]]);
-        self.record.resize(HEADER_BYTES + usize::from(length), 0);
-        self.socket.receive_exact(&mut self.record[HEADER_BYTES..])
-    }
-}
-
-impl Read for Records {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.is_consumed() {
-            self.receive().map_err(|error| io::Error::new(lost::kind(&error), format!("{error:#}")))?;
-        }
-        let rest = &self.record[self.consumed..];
-        let length = rest.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&rest[..length]);
-        self.consumed += length;
-        Ok(length)
-    }
-}
-
-impl Write for Records {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.socket.send_vectored(&[IoSlice::new(buffer)])
-    }
-
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.socket.send_vectored(parts)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
