@@ -259,9 +259,20 @@ def test_quality_starts_at_the_lowest_after_a_move(tmp_path: Path) -> None:
         assert {each.connection for each in found} == {0, 1, 2}
 
 
-def test_a_migrating_quic_connection_carries_the_whole_session(tmp_path: Path) -> None:
-    quic = ({"kind": "quic", "reconnect": "migrate", "label": "quic"},)
-    (run,) = watch(tmp_path, roaming(overlap="100ms"), transports=quic, **ONE_QUALITY)
+@pytest.mark.parametrize(
+    ("kind", "handovers"),
+    [
+        ("quic", {"overlap": "100ms"}),
+        ("mptcp", {"overlap": "100ms"}),
+        # All that waits in the queue passes before the server gives the old address up.
+        ("sctp", {"overlap": "2s", "every": "6s", "count": 2}),
+    ],
+)
+def test_a_connection_that_migrates_carries_the_whole_session(
+    kind: str, handovers: dict[str, Any], tmp_path: Path
+) -> None:
+    migrating = ({"kind": kind, "reconnect": "migrate", "label": kind},)
+    (run,) = watch(tmp_path, roaming(**handovers), transports=migrating, **ONE_QUALITY)
     assert [each.connection for each in connections(run)] == [0, 0]
     assert not any(each.abandoned for each in connections(run))
     assert run.metrics["reconnections"] == 0
