@@ -112,6 +112,15 @@ def test_transports_keep_their_colours_whichever_are_shown() -> None:
         }
 
 
+def test_the_legend_says_what_levels_are_of() -> None:
+    """Transports have names of their own; 5 % of what must be said."""
+    named = {"transport": {None}, "path.loss": {"Packet loss"}}
+    for series, titles in named.items():
+        spec = draw(figure("bar", x="path.rtt", series=series), support.results(), "one").spec
+        encoded = [part for part in everything(spec) if part.get("field") == "series"]
+        assert {part["title"] for part in encoded if "scale" in part and "title" in part} == titles
+
+
 def test_no_two_transports_look_alike() -> None:
     styles = TRANSPORT_STYLES.values()
     assert len({style.colour for style in styles}) == len(styles)

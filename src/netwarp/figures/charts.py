@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import altair as alt
 import vl_convert
 
-from netwarp.estimate.levels import level_text
+from netwarp.estimate.levels import factor_title, level_text
 from netwarp.figures.data import (
     Layout,
     Row,
@@ -308,7 +308,12 @@ def _colour(plan: Layout, legend: Any = alt.Undefined) -> dict[str, Any]:
     scale = alt.Scale(domain=domain, range=[style.colour for style in styles])
     if plan.series == plan.x:
         legend = None  # the axis names them
-    return {"color": alt.Color("series:N", scale=scale, legend=legend)}
+    return {"color": alt.Color("series:N", scale=scale, legend=legend, title=_legend_title(plan))}
+
+
+def _legend_title(plan: Layout) -> str | None:
+    """Say what the series are; transports have names of their own."""
+    return None if plan.series in (None, "transport") else factor_title(plan.series)
 
 
 def _shape(plan: Layout, legend: Any = alt.Undefined) -> dict[str, Any]:
@@ -317,7 +322,7 @@ def _shape(plan: Layout, legend: Any = alt.Undefined) -> dict[str, Any]:
     styles = series_styles(plan.series, plan.series_labels)
     domain = series_texts(plan.series, plan.series_labels)
     scale = alt.Scale(domain=domain, range=[style.shape for style in styles])
-    return {"shape": alt.Shape("series:N", scale=scale, legend=legend)}
+    return {"shape": alt.Shape("series:N", scale=scale, legend=legend, title=_legend_title(plan))}
 
 
 def _dash(plan: Layout, legend: Any = alt.Undefined) -> dict[str, Any]:
@@ -326,7 +331,11 @@ def _dash(plan: Layout, legend: Any = alt.Undefined) -> dict[str, Any]:
     styles = series_styles(plan.series, plan.series_labels)
     domain = series_texts(plan.series, plan.series_labels)
     scale = alt.Scale(domain=domain, range=[list(style.dash) or [1, 0] for style in styles])
-    return {"strokeDash": alt.StrokeDash("series:N", scale=scale, legend=legend)}
+    return {
+        "strokeDash": alt.StrokeDash(
+            "series:N", scale=scale, legend=legend, title=_legend_title(plan)
+        )
+    }
 
 
 def _offset(plan: Layout) -> dict[str, Any]:

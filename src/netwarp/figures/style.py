@@ -91,7 +91,8 @@ def config() -> dict[str, Any]:
         "axisX": {"grid": False, "domain": True, "ticks": True},
         "legend": {
             "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 12.5,
-            "labelColor": INK, "symbolSize": 110, "symbolOpacity": 1, "columnPadding": 18,
+            "labelColor": INK, "titleFontSize": 12, "titleFontWeight": 600, "titleColor": INK,
+            "symbolSize": 110, "symbolOpacity": 1, "columnPadding": 18,
             "labelLimit": 260, "offset": 8,
         },
         "header": {
