@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.outcome import failure_reason
-from netwarp.backends.watch import Bounds, Ending, tree_cpu_s, watch
+from netwarp.backends.watch import Bounds, Ending, ending_with_us, tree_cpu_s, watch
 
 
 def start(code: str) -> subprocess.Popen[bytes]:
@@ -71,6 +71,16 @@ def test_cpu_time_of_what_was_left_behind_counts(tmp_path: Path) -> None:
     )
     ending = watch(process, tmp_path / "console.log", Bounds(), lambda _: None)
     assert ending.cpu_s >= 0.28
+
+
+def test_what_lost_its_starter_before_it_could_tell_does_not_start(tmp_path: Path) -> None:
+    """Another parent than the one that built the command is what it then has."""
+    told = tmp_path / "told"
+    command = ending_with_us(["env"])
+    ours = subprocess.run(command, capture_output=True, text=True, check=True, env={"A": "1"})
+    assert ours.stdout == "A=1\n", "nothing says where it was started"
+    subprocess.run(["sh", "-c", '"$@" > "$0"; true', told, *command], check=True)
+    assert told.read_text() == ""
 
 
 def test_cpu_time_of_children_counts() -> None:

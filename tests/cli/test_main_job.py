@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -133,6 +134,10 @@ def test_stopped_in_the_middle_it_loses_no_run_and_leaves_no_process(
     assert len(kept) >= 3
     for pid in pids:
         assert has_ended(pid), "a guest outlived netwarp"
+    # One that was begun since dies as well, and what a guest forked with it.
+    for pid in guests_in(out):
+        with contextlib.suppress(ProcessLookupError):
+            assert has_ended(os.pidfd_open(pid)), "a guest outlived netwarp"
     assert guests_in(out) == []
     if how is not signal.SIGKILL:
         assert process.returncode == 130

@@ -14,7 +14,7 @@ from typing import Any
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.outcome import status_of
-from netwarp.backends.watch import Bounds, kill_group, watch
+from netwarp.backends.watch import Bounds, ending_with_us, kill_group, watch
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, Clock, Status
 from netwarp.wire import Direction, Job, TransportKind
@@ -123,10 +123,9 @@ class NativeBackend:
         }
 
     def _start(self, directory: Path) -> subprocess.Popen[bytes]:
-        # setpriv: the endpoint dies with us, even of kill -9; its roles do the same with it, and
-        # namespaces go with the last process in them.
+        # Its roles die with the endpoint, and namespaces go with the last process in them.
         return subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", self.endpoint, "native", "."],
+            ending_with_us([self.endpoint, "native", "."]),
             cwd=directory,
             env={"PATH": "/usr/bin:/bin"},
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Watches one process, a guest or a native endpoint: its console, its clock, its CPU time.
+"""One process, a guest or a native endpoint: its end with ours, its console, clock and CPU time.
 
 Knows nothing of jobs.
 """
@@ -14,7 +14,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -200,3 +200,15 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a process that leads its own session, with all that it forked."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def ending_with_us(command: Sequence[str | Path]) -> list[str | Path]:
+    """Have a process die with the thread that starts it, even of kill -9.
+
+    The kernel tells it from the moment it asked (`prctl(2)`, PR_SET_PDEATHSIG). Who died before has
+    left it to another parent by then, which the shell sees. PWD, which it sets, would tell a
+    guest's memory layout where the run directory is.
+    """
+    asked = ["setpriv", "--pdeathsig", "KILL"]
+    still_ours = '[ "$PPID" = "$0" ] && unset PWD OLDPWD && exec "$@"'
+    return [*asked, "sh", "-c", still_ours, str(os.getpid()), *command]
