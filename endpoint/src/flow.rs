@@ -1,6 +1,7 @@
 //! When content came, over a whole run: goodput, and how long a client that moves went without. Pure.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::job::{Change, Event, Job, Path};
 use crate::record::Record;
@@ -83,6 +84,11 @@ impl Flow {
         }
         self.bytes[step] += bytes;
         self.last_arrival_ns = Some(at_ns);
+    }
+
+    /// The width of what is counted together.
+    pub fn step(&self) -> Duration {
+        Duration::from_nanos(self.step_ns)
     }
 
     /// The client was told of its address on this path; the move's span is as [`Span::of`] says.

@@ -72,8 +72,8 @@ pub enum Record {
         last_byte_ns: u64,
         /// Hex SHA-256 of the content as this end saw it, if asked for.
         sha256: Option<String>,
-        /// Receiver, in a run with a timeline: longest time between two arrivals of new content. Of two ticks (20 ms) or less, TCP's
-        /// and MPTCP's may go unseen.
+        /// Receiver, in a run with outages, moves or rate traces: longest time between two arrivals of new content. Of two ticks
+        /// (20 ms) or less, TCP's and MPTCP's may go unseen.
         longest_gap_ns: Option<u64>,
         /// When it began: the last arrival before it.
         longest_gap_at_ns: Option<u64>,

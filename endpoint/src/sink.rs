@@ -1,6 +1,7 @@
 //! What becomes of content at the receiver.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use ring::digest::Context as Hasher;
@@ -31,7 +32,7 @@ pub struct Received {
     pub first_byte: Moment,
     /// Last byte at hand.
     pub last_byte: Moment,
-    /// Longest time between two arrivals, if the sink watched them.
+    /// Longest time between two arrivals, if the sink looked for it.
     pub longest_gap: Option<Gap>,
     /// Hex SHA-256, if asked for.
     pub sha256: Option<String>,
@@ -68,6 +69,12 @@ impl Sink {
     /// Whether bytes are to be taken as they come, rather than many at once.
     pub fn watches_arrivals(&self) -> bool {
         self.arrivals.is_some()
+    }
+
+    /// How finely arrivals are to be told apart; none where gaps matter: as finely as can be.
+    pub fn resolution(&self) -> Option<Duration> {
+        let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.flow.for_gaps)?;
+        Some(watched.flow.flow.lock().expect("no holder panics").step() / 2)
     }
 
     /// Bytes that have come.
@@ -157,6 +164,8 @@ pub struct WatchedFlow {
     pub flow: SharedFlow,
     /// In nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
+    /// Whether times without content are looked for; else it is the goodput over time that is wanted.
+    pub for_gaps: bool,
 }
 
 /// A time without new content.
@@ -179,9 +188,9 @@ struct Arrivals {
 impl Arrivals {
     /// Of gaps of equal length the first counts.
     fn note(&mut self, now: Moment, bytes: u64, awaited: bool) {
-        let WatchedFlow { flow, epoch_ns } = &self.flow;
+        let WatchedFlow { flow, epoch_ns, for_gaps } = &self.flow;
         flow.lock().expect("no holder panics").note(now.since(*epoch_ns), bytes, awaited);
-        if let Some(start) = self.last.replace(now).filter(|_| awaited) {
+        if let Some(start) = self.last.replace(now).filter(|_| awaited && *for_gaps) {
             let length_ns = now.since(start.since(0));
             if self.longest.is_none_or(|longest| length_ns > longest.length_ns) {
                 self.longest = Some(Gap { start, length_ns });
@@ -198,7 +207,7 @@ mod tests {
     use crate::record::Record;
 
     fn flow() -> WatchedFlow {
-        WatchedFlow { flow: SharedFlow::default(), epoch_ns: 0 }
+        WatchedFlow { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true }
     }
 
     #[test]
@@ -221,7 +230,18 @@ mod tests {
             sink.received().unwrap().longest_gap
         };
         assert!(gap(Some(flow())).is_some());
+        assert_eq!(gap(Some(WatchedFlow { for_gaps: false, ..flow() })), None);
         assert_eq!(gap(None), None);
+    }
+
+    #[test]
+    fn arrivals_without_gaps_are_told_apart_as_finely_as_the_goodput() {
+        let (exact, rough) = (flow(), WatchedFlow { for_gaps: false, ..flow() });
+        let resolution = |flow: &WatchedFlow| Sink::new(1, false).watching_arrivals(Some(flow.clone())).resolution();
+        assert_eq!(resolution(&exact), None);
+        assert_eq!(resolution(&rough), Some(Duration::from_millis(5)));
+        rough.flow.lock().unwrap().note(25_000_000_000, 1, true);
+        assert_eq!(resolution(&rough), Some(Duration::from_millis(10)), "2000 steps are not enough");
     }
 
     #[test]

@@ -11,7 +11,7 @@ from guest.lab import ALL, Measured, carry_out, race
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
-from netwarp.wire import Happening, Transfer
+from netwarp.wire import Goodput, Happening, Transfer
 
 # 5 MB at 10 Mbit/s take 4 s: both events fall into the transfer.
 OUTAGE_S, RESTORE_S = 1.5, 6.5
@@ -90,6 +90,18 @@ def test_a_gap_is_told_only_where_there_is_a_timeline(tmp_path: Path) -> None:
     (run,) = race(tmp_path, {"rtt": "10ms"}, transports=["tcp"], size="100kB")
     assert received(run).longest_gap_ns is None
     assert received(run).longest_gap_at_ns is None
+
+
+def test_gaps_are_not_told_where_nothing_interrupts(tmp_path: Path) -> None:
+    """Content is then looked at only as often as the record of goodput needs."""
+    redraw = {"period": "1s", "mean": "50ms", "deviation": "10ms"}
+    for run in race(tmp_path, {"rate": "1mbit", "loss": "5%", "redraw": redraw}, size="4MB"):
+        assert received(run).longest_gap_ns is None, run.transport
+        (goodput,) = (each for each in run.records if isinstance(each, Goodput))
+        assert sum(goodput.bytes) == 4_000_000, run.transport
+        end_s = len(goodput.bytes) * goodput.step_ns / 1e9
+        last_s = received(run).last_byte_ns / 1e9
+        assert last_s <= end_s < last_s + goodput.step_ns / 1e9 + 1e-6, run.transport
 
 
 @pytest.mark.parametrize("transport", ALL)

@@ -27,6 +27,12 @@ impl Timeline {
     pub fn roams(&self) -> bool {
         self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
     }
+
+    /// Whether nothing may come for a while: the client moves, a path is out, or a trace has next to no rate.
+    pub fn interrupts(&self) -> bool {
+        let is_out = self.events.iter().any(|event| event.change == Change::Outage {});
+        is_out || self.roams() || !self.traces.is_empty()
+    }
 }
 
 /// Something that happens to a path.

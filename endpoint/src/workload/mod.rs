@@ -67,8 +67,10 @@ impl Run {
 
     /// Where sinks note what comes, in a run whose records tell of it.
     pub fn watched_flow(&self) -> Option<WatchedFlow> {
-        let is_told = !self.job.timeline.is_empty() || matches!(self.job.workload, Workload::Stream(_));
-        is_told.then(|| WatchedFlow { flow: self.flow.clone(), epoch_ns: self.epoch_ns })
+        let is_played = matches!(self.job.workload, Workload::Stream(_));
+        let is_told = is_played || !self.job.timeline.is_empty();
+        let for_gaps = is_played || self.job.timeline.interrupts();
+        is_told.then(|| WatchedFlow { flow: self.flow.clone(), epoch_ns: self.epoch_ns, for_gaps })
     }
 }
 

@@ -38,7 +38,7 @@ def _run_metrics() -> Iterator[Metric]:
     bits = "Content bits over the completion time; of a stream, whole segments over the session"
     yield Metric("goodput_bit_s", "bit/s", "higher", f"{bits}.")
     yield Metric("retransmitted_packets", "packets", "lower", "As the sender's stack counts them.")
-    gap = "Longest time without new content at the receiver, in a run with a timeline"
+    gap = "Longest time without new content at the receiver, in a run with outages, moves or traces"
     yield Metric("longest_gap_s", "s", "lower", f"{gap}: after an outage, the fail-over.")
 
 

@@ -106,8 +106,8 @@ class Transfer(Wire):
     sha256: str | None
     """Hex SHA-256 of the content as this end saw it, if asked for."""
     longest_gap_ns: U64 | None
-    """Receiver, in a run with a timeline: longest time between two arrivals of new content. Of two
-    ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
+    """Receiver, in a run with outages, moves or rate traces: longest time between two arrivals of
+    new content. Of two ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
     longest_gap_at_ns: U64 | None
     """When it began: the last arrival before it."""
 
