@@ -99,7 +99,7 @@ def measure(lines: list[Line], repeats: int) -> dict[str, list[Status]]:
             print(
                 f"\r\x1b[K{repeat + 1}/{repeats} {line.name}", end="", file=sys.stderr, flush=True
             )
-            measured[line.name].append(carry_out(backend, planned(line)))
+            measured[line.name].append(run_study(backend, planned(line)))
     print("\r\x1b[K", end="", file=sys.stderr)
     return measured
 
@@ -117,7 +117,7 @@ def planned(line: Line) -> PlannedRun:
     return plan_study(study_from_mapping(study))[0]
 
 
-def carry_out(backend: VirtualBackend, run: PlannedRun) -> Status:
+def run_study(backend: VirtualBackend, run: PlannedRun) -> Status:
     """Run one job in a directory of its own; a failed run ends the bench."""
     with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as directory:
         path = Path(directory)

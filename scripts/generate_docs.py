@@ -74,7 +74,7 @@ sides; `format` changes with the meaning of any of them.
 JOB_MODELS: tuple[type[BaseModel], ...] = (
     wire.Job,
     wire.Path,
-    wire.Direction,
+    wire.Impairments,
     wire.NoLoss,
     wire.RandomLoss,
     wire.GemodelLoss,
@@ -119,7 +119,7 @@ RECORD_MODELS: tuple[type[BaseModel], ...] = (
     wire.Goodput,
     wire.Calibration,
     wire.Probe,
-    wire.Happening,
+    wire.TimelineEvent,
     wire.Usage,
     wire.End,
     wire.Failure,
@@ -149,8 +149,8 @@ def documents() -> dict[str, str]:
 
 def _study_format() -> Iterator[str]:
     yield from ("# The study file", "", GENERATED, "", STUDY_INTRO)
-    for heading, model in STUDY_TABLES.items():
-        yield from (f"## {heading}", "")
+    for direction, model in STUDY_TABLES.items():
+        yield from (f"## {direction}", "")
         if model is not StudyFile:
             yield from (_prose(model), "")
         yield from _table(("key", "value", "default", "meaning"), _study_rows(model))

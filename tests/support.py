@@ -220,10 +220,10 @@ def _connection(golden: Connection, job: Job, values: dict[str, float | None]) -
     }
 
 
-def _calibration(heading: str, end_ns: int, values: dict[str, float | None]) -> dict[str, int]:
-    packets = int(values[f"path_packets_{heading}"] or 0)
-    dropped = int(values[f"path_dropped_{heading}"] or 0)
-    offered_bytes = int(values[f"wire_bytes_{heading}"] or 0)
+def _calibration(direction: str, end_ns: int, values: dict[str, float | None]) -> dict[str, int]:
+    packets = int(values[f"path_packets_{direction}"] or 0)
+    dropped = int(values[f"path_dropped_{direction}"] or 0)
+    offered_bytes = int(values[f"wire_bytes_{direction}"] or 0)
     return {
         "interval_ns": end_ns,
         "offered_packets": packets,

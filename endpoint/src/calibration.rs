@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::clock::Moment;
-use crate::job::{Direction, Heading, Job};
+use crate::job::{Direction, Impairments, Job};
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::record::Record;
@@ -20,10 +20,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Counts both directions of every path.
 pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<Record>> {
     let mut records = Vec::new();
-    for (path, description) in (0..=u8::MAX).zip(&job.paths) {
-        for (heading, direction) in [(Heading::Down, &description.down), (Heading::Up, &description.up)] {
-            let (count, interval_ns) = balanced(network, path, heading, direction, epoch_ns)?;
-            records.push(count.record(path, heading, direction, interval_ns));
+    for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
+        for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
+            let (count, interval_ns) = balanced(network, path, direction, impairments, epoch_ns)?;
+            records.push(count.record(path, direction, impairments, interval_ns));
         }
     }
     Ok(records)
@@ -32,19 +32,19 @@ pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<Re
 fn balanced(
     network: &mut Network,
     path: u8,
-    heading: Heading,
-    direction: &Direction,
+    direction: Direction,
+    impairments: &Impairments,
     epoch_ns: u64,
 ) -> Result<(Count, u64)> {
     for _ in 0..READINGS {
-        let count = Count::read(network, path, heading)?;
-        if count.is_balanced(direction) {
+        let count = Count::read(network, path, direction)?;
+        if count.is_balanced(impairments) {
             return Ok((count, Moment::now().since(epoch_ns)));
         }
         sleep(PAUSE);
     }
-    let count = Count::read(network, path, heading)?;
-    bail!("the packets of path {path}, {heading:?}, do not add up: {count:?}")
+    let count = Count::read(network, path, direction)?;
+    bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
 }
 
 /// Counters of one direction.
@@ -58,13 +58,13 @@ struct Count {
 }
 
 impl Count {
-    fn read(network: &mut Network, path: u8, heading: Heading) -> Result<Self> {
-        let (sender, receiver): (Device, Device) = match heading {
-            Heading::Down => (server_device(path), client_device(path)),
-            Heading::Up => (client_device(path), server_device(path)),
+    fn read(network: &mut Network, path: u8, direction: Direction) -> Result<Self> {
+        let (sender, receiver): (Device, Device) = match direction {
+            Direction::Down => (server_device(path), client_device(path)),
+            Direction::Up => (client_device(path), server_device(path)),
         };
         let offered = network.link_counters(sender)?;
-        let netem = network.netem_counters(bottleneck(path, heading))?;
+        let netem = network.netem_counters(bottleneck(path, direction))?;
         let delivered = network.link_counters(receiver)?;
         Ok(Self {
             offered_packets: offered.sent_packets,
@@ -77,16 +77,16 @@ impl Count {
 
     /// Every packet offered was delivered, was dropped, or waits. netem does not say how many duplicates it made of
     /// which some were dropped again, so that with duplication there may only be more.
-    fn is_balanced(&self, direction: &Direction) -> bool {
+    fn is_balanced(&self, impairments: &Impairments) -> bool {
         let accounted = self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets;
-        if direction.duplicate_ratio > 0.0 {
+        if impairments.duplicate_ratio > 0.0 {
             accounted >= self.offered_packets
         } else {
             accounted == self.offered_packets
         }
     }
 
-    fn record(&self, path: u8, direction: Heading, description: &Direction, interval_ns: u64) -> Record {
+    fn record(&self, path: u8, direction: Direction, impairments: &Impairments, interval_ns: u64) -> Record {
         Record::Calibration {
             path: path.into(),
             direction,
@@ -97,7 +97,7 @@ impl Count {
             delivered_bytes: self.delivered_bytes,
             dropped_packets: self.netem.dropped_packets,
             // A lost packet whose duplicate survives counts as lost in netem's statistics, but not as dropped.
-            lost_packets: self.netem.lost_packets.filter(|_| description.duplicate_ratio == 0.0),
+            lost_packets: self.netem.lost_packets.filter(|_| impairments.duplicate_ratio == 0.0),
             left_packets: self.netem.queued_packets,
         }
     }
@@ -107,10 +107,10 @@ impl Count {
 mod tests {
     use super::*;
 
-    fn direction(duplicate_ratio: f64) -> Direction {
+    fn impairments(duplicate_ratio: f64) -> Impairments {
         let job: Job =
             serde_json::from_str(include_str!("../../tests/golden/job-bulk-quic.json")).expect("the golden job");
-        Direction { duplicate_ratio, ..job.paths[0].down.clone() }
+        Impairments { duplicate_ratio, ..job.paths[0].down.clone() }
     }
 
     fn count(delivered_packets: u64) -> Count {
@@ -120,20 +120,20 @@ mod tests {
 
     #[test]
     fn packets_must_add_up() {
-        assert!(count(93).is_balanced(&direction(0.0)));
-        assert!(!count(92).is_balanced(&direction(0.0)));
-        assert!(!count(94).is_balanced(&direction(0.0)));
+        assert!(count(93).is_balanced(&impairments(0.0)));
+        assert!(!count(92).is_balanced(&impairments(0.0)));
+        assert!(!count(94).is_balanced(&impairments(0.0)));
     }
 
     #[test]
     fn duplicates_may_only_add() {
-        assert!(count(94).is_balanced(&direction(0.01)));
-        assert!(!count(92).is_balanced(&direction(0.01)));
+        assert!(count(94).is_balanced(&impairments(0.01)));
+        assert!(!count(92).is_balanced(&impairments(0.01)));
     }
 
     #[test]
     fn losses_are_told_apart_from_overflow_unless_duplicated() {
-        let lost = |duplicate_ratio| match count(93).record(0, Heading::Down, &direction(duplicate_ratio), 1) {
+        let lost = |duplicate_ratio| match count(93).record(0, Direction::Down, &impairments(duplicate_ratio), 1) {
             Record::Calibration { lost_packets, dropped_packets, .. } => (lost_packets, dropped_packets),
             other => panic!("{other:?}"),
         };

@@ -37,11 +37,11 @@ fn live(run_directory: &Path) -> Result<()> {
     mount_all(run_directory)?;
     await_fine_timers()?;
     let mut journal = Journal::open(Path::new(RUN_DIRECTORY))?;
-    let outcome = carry_out(&mut journal);
+    let outcome = run_job(&mut journal);
     journal.end(outcome.err())
 }
 
-fn carry_out(journal: &mut Journal) -> Result<(), Failure> {
+fn run_job(journal: &mut Journal) -> Result<(), Failure> {
     let job_file = Path::new(RUN_DIRECTORY).join("job.json");
     let job = check::load(&job_file).stage("setup")?;
     raise_limits(&job).stage("setup")?;

@@ -3,15 +3,15 @@
 //! In a guest it is PID 1 (`guest`), on the host's own kernel a program like any other (`native`). Either starts itself
 //! again as both roles (`server`, `client`).
 
-mod abilities;
+mod arrival_log;
 mod calibration;
+mod capabilities;
 mod capture;
 mod check;
 mod clock;
 mod content;
 mod control;
 mod distribution;
-mod flow;
 #[cfg(test)]
 mod golden;
 mod guest;
@@ -69,7 +69,7 @@ enum Command {
         run_dir: PathBuf,
     },
     /// Say what this host's kernel can do for a native run.
-    Abilities {
+    Capabilities {
         /// As one JSON object.
         #[arg(long)]
         json: bool,
@@ -105,7 +105,7 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Guest { run_dir, .. } => guest::run(&run_dir),
         Command::Native { run_dir } => native::run(&run_dir),
-        Command::Abilities { json } => abilities::report(json),
+        Command::Capabilities { json } => capabilities::report(json),
         Command::Server(Role { job, address }) => role::server(&job, address),
         Command::Client(Role { job, address }) => role::client(&job, address),
         Command::Check { job } => check_job(&job),

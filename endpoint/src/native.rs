@@ -25,15 +25,15 @@ fn live(run_directory: &Path) -> Result<Option<Failure>> {
     let run_directory = std::path::absolute(run_directory)
         .with_context(|| format!("find the run directory {}", run_directory.display()))?;
     let mut journal = Journal::open(&run_directory)?;
-    let failure = carry_out(&run_directory, &mut journal).err();
+    let failure = run_job(&run_directory, &mut journal).err();
     journal.end(failure.clone())?;
     Ok(failure)
 }
 
-fn carry_out(run_directory: &Path, journal: &mut Journal) -> Result<(), Failure> {
+fn run_job(run_directory: &Path, journal: &mut Journal) -> Result<(), Failure> {
     let job_file = run_directory.join("job.json");
     let job = check::load(&job_file).stage("setup")?;
-    userns::seclude().stage("setup")?;
+    userns::enter_private_netns().stage("setup")?;
     orchestrate::run(&job, &job_file, ClockKind::Real, journal)
 }
 

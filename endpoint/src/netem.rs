@@ -3,7 +3,7 @@
 //! Structures, numbers and meanings are those of `include/uapi/linux/pkt_sched.h` and `net/sched/sch_netem.c`.
 
 use crate::distribution;
-use crate::job::{Direction, Loss};
+use crate::job::{Impairments, Loss};
 use crate::netlink::message::Attributes;
 
 const TCA_NETEM_CORR: u16 = 1;
@@ -21,29 +21,29 @@ const NETEM_LOSS_GE: u16 = 2;
 /// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
 /// A rate that a token bucket keeps is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
-pub fn options(direction: &Direction) -> Attributes {
-    let mut options =
-        delays(Attributes::after(&words(&basics(direction))), direction).put_u64(TCA_NETEM_PRNG_SEED, direction.seed);
-    let loss_correlation = match direction.loss {
+pub fn options(impairments: &Impairments) -> Attributes {
+    let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
+        .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
+    let loss_correlation = match impairments.loss {
         Loss::Random { correlation, .. } => correlation,
         Loss::None {} | Loss::Gemodel { .. } => 0.0,
     };
-    if direction.jitter_correlation > 0.0 || loss_correlation > 0.0 {
+    if impairments.jitter_correlation > 0.0 || loss_correlation > 0.0 {
         // struct tc_netem_corr: delay, loss, duplication.
-        let correlations = [share(direction.jitter_correlation), share(loss_correlation), 0];
+        let correlations = [share(impairments.jitter_correlation), share(loss_correlation), 0];
         options = options.put(TCA_NETEM_CORR, &words(&correlations));
     }
-    if let Some(table) = distribution::table(direction.distribution).filter(|_| direction.jitter_ns > 0) {
+    if let Some(table) = distribution::table(impairments.distribution).filter(|_| impairments.jitter_ns > 0) {
         let bytes: Vec<u8> = table.iter().flat_map(|entry| entry.to_ne_bytes()).collect();
         options = options.put(TCA_NETEM_DELAY_DIST, &bytes);
     }
-    options = reordering(options, direction);
-    if direction.corrupt_ratio > 0.0 {
-        options = options.put(TCA_NETEM_CORRUPT, &words(&[share(direction.corrupt_ratio), 0]));
+    options = reordering(options, impairments);
+    if impairments.corrupt_ratio > 0.0 {
+        options = options.put(TCA_NETEM_CORRUPT, &words(&[share(impairments.corrupt_ratio), 0]));
     }
-    options = losses(options, direction);
-    match direction.rate_bit_s {
-        Some(rate_bit_s) if direction.shaper_queue_bytes.is_none() => put_rate(options, rate_bit_s / 8),
+    options = losses(options, impairments);
+    match impairments.rate_bit_s {
+        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() => put_rate(options, rate_bit_s / 8),
         _ => options,
     }
 }
@@ -53,9 +53,9 @@ pub fn options(direction: &Direction) -> Attributes {
 /// For `RTM_NEWQDISC` on a discipline that exists: the kernel keeps the queue, the counters and what no attribute names
 /// (`netem_change`), here the random number generator, the rate, the distribution, and the state of correlated draws.
 /// Nothing may be duplicated, since netem would lose one of the two only.
-pub fn outage(direction: &Direction) -> Attributes {
-    let [latency, limit, ..] = basics(direction);
-    delays(Attributes::after(&words(&[latency, limit, u32::MAX, 0, 0, 0])), direction)
+pub fn outage(impairments: &Impairments) -> Attributes {
+    let [latency, limit, ..] = basics(impairments);
+    delays(Attributes::after(&words(&[latency, limit, u32::MAX, 0, 0, 0])), impairments)
 }
 
 /// The options that end an [`outage`].
@@ -63,36 +63,36 @@ pub fn outage(direction: &Direction) -> Attributes {
 /// The generator is not seeded again: it goes on from where it is, one draw further for each packet lost in the outage.
 /// `netem_change` starts two things afresh whatever it is told: Gilbert–Elliott's chain in its good state, and the
 /// count to the next candidate for reordering.
-pub fn restore(direction: &Direction) -> Attributes {
-    let options = delays(Attributes::after(&words(&basics(direction))), direction);
-    losses(reordering(options, direction), direction)
+pub fn restore(impairments: &Impairments) -> Attributes {
+    let options = delays(Attributes::after(&words(&basics(impairments))), impairments);
+    losses(reordering(options, impairments), impairments)
 }
 
 /// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times travel as 64-bit attributes.
-fn basics(direction: &Direction) -> [u32; 6] {
-    let loss = match direction.loss {
+fn basics(impairments: &Impairments) -> [u32; 6] {
+    let loss = match impairments.loss {
         Loss::Random { ratio, .. } => share(ratio),
         Loss::None {} | Loss::Gemodel { .. } => 0,
     };
-    let gap = if direction.reorder.ratio > 0.0 { direction.reorder.gap.max(1) } else { 0 };
-    [0, direction.limit_packets, loss, gap, share(direction.duplicate_ratio), 0]
+    let gap = if impairments.reorder.ratio > 0.0 { impairments.reorder.gap.max(1) } else { 0 };
+    [0, impairments.limit_packets, loss, gap, share(impairments.duplicate_ratio), 0]
 }
 
-fn delays(options: Attributes, direction: &Direction) -> Attributes {
-    options.put_u64(TCA_NETEM_LATENCY64, direction.delay_ns).put_u64(TCA_NETEM_JITTER64, direction.jitter_ns)
+fn delays(options: Attributes, impairments: &Impairments) -> Attributes {
+    options.put_u64(TCA_NETEM_LATENCY64, impairments.delay_ns).put_u64(TCA_NETEM_JITTER64, impairments.jitter_ns)
 }
 
-fn reordering(options: Attributes, direction: &Direction) -> Attributes {
-    if direction.reorder.ratio == 0.0 {
+fn reordering(options: Attributes, impairments: &Impairments) -> Attributes {
+    if impairments.reorder.ratio == 0.0 {
         return options;
     }
-    let reorder = [share(direction.reorder.ratio), share(direction.reorder.correlation)];
+    let reorder = [share(impairments.reorder.ratio), share(impairments.reorder.correlation)];
     options.put(TCA_NETEM_REORDER, &words(&reorder))
 }
 
 /// Losses that `struct tc_netem_qopt` has no room for.
-fn losses(options: Attributes, direction: &Direction) -> Attributes {
-    let Loss::Gemodel { p, r, loss_bad, loss_good } = direction.loss else { return options };
+fn losses(options: Attributes, impairments: &Impairments) -> Attributes {
+    let Loss::Gemodel { p, r, loss_bad, loss_good } = impairments.loss else { return options };
     // struct tc_netem_gemodel: p, r, h, 1-k.
     let model = words(&[share(p), share(r), share(1.0 - loss_bad), share(loss_good)]);
     options.nest(TCA_NETEM_LOSS, Attributes::new().put(NETEM_LOSS_GE, &model))
@@ -120,8 +120,8 @@ mod tests {
     use crate::job::{Distribution, Job, Reorder};
     use crate::netlink::message::attribute;
 
-    fn plain() -> Direction {
-        Direction {
+    fn plain() -> Impairments {
+        Impairments {
             delay_ns: 50_000_000,
             jitter_ns: 0,
             jitter_correlation: 0.0,
@@ -170,24 +170,24 @@ mod tests {
     fn an_outage_and_its_end_name_nothing_that_would_start_afresh() {
         let text = include_str!("../../tests/golden/job-bulk-tcp-impaired.json");
         let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let direction = &job.paths[0].down;
-        for built in [outage(direction), restore(direction)] {
+        let impairments = &job.paths[0].down;
+        for built in [outage(impairments), restore(impairments)] {
             for kept in [TCA_NETEM_PRNG_SEED, TCA_NETEM_DELAY_DIST, TCA_NETEM_CORR, TCA_NETEM_RATE] {
                 assert_eq!(attribute(&built.bytes()[24..], kept), None);
             }
         }
         let (limit, loss, duplicate) = (100_000, u32::MAX, 0);
-        assert_eq!(outage(direction).bytes()[..24], words(&[0, limit, loss, 0, duplicate, 0]));
-        assert_eq!(restore(direction).bytes()[..24], options(direction).bytes()[..24]);
+        assert_eq!(outage(impairments).bytes()[..24], words(&[0, limit, loss, 0, duplicate, 0]));
+        assert_eq!(restore(impairments).bytes()[..24], options(impairments).bytes()[..24]);
         for given in [TCA_NETEM_LOSS, TCA_NETEM_REORDER, TCA_NETEM_LATENCY64, TCA_NETEM_JITTER64] {
             let read = |built: &Attributes| attribute(&built.bytes()[24..], given).map(<[u8]>::to_vec);
-            assert_eq!(read(&restore(direction)), read(&options(direction)), "attribute {given}");
+            assert_eq!(read(&restore(impairments)), read(&options(impairments)), "attribute {given}");
         }
     }
 
     #[test]
     fn rates_beyond_32_bits_travel_in_64() {
-        let fast = Direction { rate_bit_s: Some(100_000_000_000), ..plain() };
+        let fast = Impairments { rate_bit_s: Some(100_000_000_000), ..plain() };
         let built = options(&fast);
         let attributes = &built.bytes()[24..];
         assert_eq!(attribute(attributes, TCA_NETEM_RATE), Some(&words(&[u32::MAX, 0, 0, 0])[..]));
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_a_token_bucket_keeps_is_not_netems() {
-        let shaped = Direction { shaper_queue_bytes: Some(1), ..plain() };
+        let shaped = Impairments { shaper_queue_bytes: Some(1), ..plain() };
         assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
     }
 

@@ -167,9 +167,9 @@ impl Network {
                     mptcp::remove_endpoint(&mut self.made(*host)?.generic, *endpoint)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
-                Step::ShapedNetem { device, direction, shaper } => {
+                Step::ShapedNetem { device, impairments, shaper } => {
                     self.impaired.insert(*device);
-                    let options = netem::options(direction);
+                    let options = netem::options(impairments);
                     let requests = qdisc::add_shaped_netem(device.index, &options, shaper);
                     self.made(device.namespace)?.pending.extend(requests);
                     if !self.wakers.contains_key(&device.namespace) {
@@ -177,9 +177,9 @@ impl Network {
                         self.wakers.insert(device.namespace, waker);
                     }
                 }
-                Step::Netem { device, direction } => {
+                Step::Netem { device, impairments } => {
                     self.impaired.insert(*device);
-                    let request = qdisc::add_netem(device.index, &netem::options(direction));
+                    let request = qdisc::add_netem(device.index, &netem::options(impairments));
                     self.queue(device.namespace, request)?;
                 }
             }

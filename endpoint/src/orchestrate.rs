@@ -25,7 +25,7 @@ use crate::timeline::Timeline;
 use crate::topology::{self, Namespace, Step};
 use crate::verify::{self, Expected};
 use crate::workload::layout::Layout;
-use crate::workload::stream::proof;
+use crate::workload::stream::verify as stream_verify;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -52,11 +52,11 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         client_began: false,
         moved_to: None,
         finished: Vec::new(),
-        travelled: Vec::new(),
+        delivered: Vec::new(),
         journal,
     };
     relay.run()?;
-    let travelled = relay.travelled;
+    let delivered = relay.delivered;
     let paths: Vec<_> = relay.timeline.paths().cloned().collect();
     for record in calibration::measure(&mut network, job, epoch_ns).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
@@ -67,17 +67,17 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
     for record in probe::probe(&mut network, job, &paths, clock).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
-    match difference(job, &travelled).stage("verify")? {
+    match difference(job, &delivered).stage("verify")? {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
     }
 }
 
-/// How what travelled differs from what was to travel; none if in nothing.
-fn difference(job: &Job, travelled: &[Record]) -> Result<Option<String>> {
+/// How what delivered differs from what was to travel; none if in nothing.
+fn difference(job: &Job, delivered: &[Record]) -> Result<Option<String>> {
     match &job.workload {
-        Workload::Bulk(bulk) => Ok(verify::difference(travelled, &expected(job, bulk)?)),
-        Workload::Stream(stream) => proof::difference(travelled, stream),
+        Workload::Bulk(bulk) => Ok(verify::difference(delivered, &expected(job, bulk)?)),
+        Workload::Stream(stream) => stream_verify::difference(delivered, stream),
     }
 }
 
@@ -141,7 +141,7 @@ struct Relay<'a> {
     /// Roles that said they did all they were asked.
     finished: Vec<Side>,
     /// What is to be verified.
-    travelled: Vec<Record>,
+    delivered: Vec<Record>,
     journal: &'a mut Journal,
 }
 
@@ -165,9 +165,9 @@ impl Relay<'_> {
                 match change {
                     Change::Attach {} => {
                         self.moved_to = Some(path);
-                        self.tell_of_move()
+                        self.notify_client_moved()
                     }
-                    Change::Detach {} => self.tell_of_leave(path),
+                    Change::Detach {} => self.notify_detached(path),
                     _ => Ok(()),
                 }
                 .stage("client")?;
@@ -205,12 +205,12 @@ impl Relay<'_> {
                 let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate };
                 self.client.order(&begin).stage("client")?;
                 self.client_began = true;
-                self.tell_of_move().stage("client")
+                self.notify_client_moved().stage("client")
             }
             Event::Said(Message::Write { line }) => {
                 self.journal.write(&line).stage("teardown")?;
                 if matches!(line, Record::Transfer { .. } | Record::Segment { .. }) {
-                    self.travelled.push(line);
+                    self.delivered.push(line);
                 }
                 Ok(())
             }
@@ -228,7 +228,7 @@ impl Relay<'_> {
     }
 
     /// Tells the client of its newest path, unless it knows or has not begun yet.
-    fn tell_of_move(&mut self) -> Result<()> {
+    fn notify_client_moved(&mut self) -> Result<()> {
         match self.moved_to.take_if(|_| self.client_began) {
             Some(path) if self.client.is_running() => self.client.order(&Order::Moved { path }),
             _ => Ok(()),
@@ -236,7 +236,7 @@ impl Relay<'_> {
     }
 
     /// Tells the client of a path that it has left. One that has not begun has nothing there.
-    fn tell_of_leave(&mut self, path: u32) -> Result<()> {
+    fn notify_detached(&mut self, path: u32) -> Result<()> {
         let is_there = self.client_began && self.client.is_running();
         if is_there { self.client.order(&Order::Left { path }) } else { Ok(()) }
     }

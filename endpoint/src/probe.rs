@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::clock::Moment;
-use crate::job::{Direction, Heading, Job, Path};
+use crate::job::{Direction, Impairments, Job, Path};
 use crate::network::Network;
 use crate::record::{ClockKind, Record};
 use crate::topology::{Namespace, bottleneck, client_address, server_address};
@@ -38,7 +38,7 @@ const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for (index, path) in (0..=u8::MAX).zip(paths) {
-        let server = server_address(if job.timeline.roams() { 0 } else { index });
+        let server = server_address(if job.timeline.has_handovers() { 0 } else { index });
         records.push(probe_path(network, index, path, server, clock)?.record(index));
     }
     Ok(records)
@@ -46,7 +46,7 @@ pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind)
 
 fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, clock: ClockKind) -> Result<Fastest> {
     let mut fastest = Fastest::default();
-    let is_open = |direction: &Direction| direction.rate_bit_s != Some(0);
+    let is_open = |impairments: &Impairments| impairments.rate_bit_s != Some(0);
     if path.attached && is_open(&path.down) && is_open(&path.up) && falls_idle(network, index, clock)? {
         let client = network.udp_socket(Namespace::Client, client_address(index))?;
         let server = network.udp_socket(Namespace::Server, server)?;
@@ -72,8 +72,8 @@ fn falls_idle(network: &mut Network, index: u8, clock: ClockKind) -> Result<bool
     let start = Moment::now();
     loop {
         let mut queued_packets = 0;
-        for heading in [Heading::Down, Heading::Up] {
-            queued_packets += network.netem_counters(bottleneck(index, heading))?.queued_packets;
+        for direction in [Direction::Down, Direction::Up] {
+            queued_packets += network.netem_counters(bottleneck(index, direction))?.queued_packets;
         }
         if queued_packets == 0 {
             return Ok(true);
@@ -115,9 +115,9 @@ fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
 }
 
 /// Longest that a probe can take.
-fn patience(direction: &Direction) -> Duration {
-    let serialisation_ns = direction.rate_bit_s.map_or(0, |rate| WIRE_BYTES * 8 * 1_000_000_000 / rate);
-    let delay_ns = direction.delay_ns.saturating_add(JITTERS * direction.jitter_ns);
+fn patience(impairments: &Impairments) -> Duration {
+    let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| WIRE_BYTES * 8 * 1_000_000_000 / rate);
+    let delay_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Event, Heading, Resume, TransportKind};
+use crate::job::{Direction, Event, Resume, TransportKind};
 
 /// One line of `records.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub enum Record {
         /// Which part of the content, from 0.
         chunk: u32,
         /// Which way the content went.
-        direction: Heading,
+        direction: Direction,
         /// Content bytes sent or received.
         bytes: u64,
         /// Sender: bytes of the chunk before these, which connections that were given up had carried.
@@ -82,7 +82,7 @@ pub enum Record {
     Segment {
         /// Counted in the order of requests, from 0.
         request: u32,
-        /// Place in the medium, from 0.
+        /// Place in the media, from 0.
         segment: u32,
         /// Index of the quality.
         quality: u32,
@@ -136,7 +136,7 @@ pub enum Record {
         /// Index of the path.
         path: u32,
         /// Which way.
-        direction: Heading,
+        direction: Direction,
         /// Counted from the epoch to here.
         interval_ns: u64,
         /// Wire packets the sender's link carried to the router.

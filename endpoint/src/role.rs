@@ -19,10 +19,10 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::arrival_log::Span;
 use crate::check;
 use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
-use crate::flow::Span;
 use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
@@ -81,7 +81,7 @@ async fn serve_one(
     };
     match connection {
         Ok(connection) => workload::serve(&run, connection, finished).await,
-        Err(error) => run.forgive(error, None).map(|()| Vec::new()),
+        Err(error) => run.ignore_if_abandoned(error, None).map(|()| Vec::new()),
     }
 }
 
@@ -97,7 +97,7 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
             biased;
             records = &mut driven => break records?,
             order = link.next() => match order? {
-                Some(Order::Moved { path }) => hear_move(&run, &*dialer, &told, path)?,
+                Some(Order::Moved { path }) => on_client_moved(&run, &*dialer, &told, path)?,
                 Some(Order::Left { path }) => {
                     let attempt = || format!("leaving path {path}");
                     dialer.left(address_on(path)?.into()).with_context(attempt)?;
@@ -112,7 +112,7 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
 }
 
 /// The client's address is on this path now. First the transport: whoever hears of the move may dial at once.
-fn hear_move(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
+fn on_client_moved(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
     run.flow.lock().expect("no holder panics").moved(told_ns, path, Span::of(&run.job, path, told_ns));
     dialer.moved(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;

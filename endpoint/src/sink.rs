@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use ring::digest::Context as Hasher;
 
+use crate::arrival_log::SharedFlow;
 use crate::clock::Moment;
 use crate::content::{hex_digest, new_hasher};
-use crate::flow::SharedFlow;
 
 const TOO_MUCH: &str = "the peer sent more content than it was asked for";
 
@@ -48,7 +48,7 @@ impl Sink {
 
     /// Looks for the longest time without new content, and notes what comes in the run's flow too, if there is one: then
     /// bytes are to be taken as they come.
-    pub fn watching_arrivals(mut self, flow: Option<WatchedFlow>) -> Self {
+    pub fn watching_arrivals(mut self, flow: Option<WatchedArrivals>) -> Self {
         self.arrivals = flow.map(|flow| Arrivals { flow, last: None, longest: None });
         self
     }
@@ -159,7 +159,7 @@ impl Sink {
 
 /// A run's flow, and what its times are counted from.
 #[derive(Debug, Clone)]
-pub struct WatchedFlow {
+pub struct WatchedArrivals {
     /// Shared by all sinks of the run.
     pub flow: SharedFlow,
     /// In nanoseconds of `CLOCK_MONOTONIC`.
@@ -180,7 +180,7 @@ pub struct Gap {
 /// When content came.
 #[derive(Debug)]
 struct Arrivals {
-    flow: WatchedFlow,
+    flow: WatchedArrivals,
     last: Option<Moment>,
     longest: Option<Gap>,
 }
@@ -188,7 +188,7 @@ struct Arrivals {
 impl Arrivals {
     /// Of gaps of equal length the first counts.
     fn note(&mut self, now: Moment, bytes: u64, awaited: bool) {
-        let WatchedFlow { flow, epoch_ns, for_gaps } = &self.flow;
+        let WatchedArrivals { flow, epoch_ns, for_gaps } = &self.flow;
         flow.lock().expect("no holder panics").note(now.since(*epoch_ns), bytes, awaited);
         if let Some(start) = self.last.replace(now).filter(|_| awaited && *for_gaps) {
             let length_ns = now.since(start.since(0));
@@ -206,8 +206,8 @@ mod tests {
     use crate::job::Content;
     use crate::record::Record;
 
-    fn flow() -> WatchedFlow {
-        WatchedFlow { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true }
+    fn flow() -> WatchedArrivals {
+        WatchedArrivals { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true }
     }
 
     #[test]
@@ -230,14 +230,15 @@ mod tests {
             sink.received().unwrap().longest_gap
         };
         assert!(gap(Some(flow())).is_some());
-        assert_eq!(gap(Some(WatchedFlow { for_gaps: false, ..flow() })), None);
+        assert_eq!(gap(Some(WatchedArrivals { for_gaps: false, ..flow() })), None);
         assert_eq!(gap(None), None);
     }
 
     #[test]
     fn arrivals_without_gaps_are_told_apart_as_finely_as_the_goodput() {
-        let (exact, rough) = (flow(), WatchedFlow { for_gaps: false, ..flow() });
-        let resolution = |flow: &WatchedFlow| Sink::new(1, false).watching_arrivals(Some(flow.clone())).resolution();
+        let (exact, rough) = (flow(), WatchedArrivals { for_gaps: false, ..flow() });
+        let resolution =
+            |flow: &WatchedArrivals| Sink::new(1, false).watching_arrivals(Some(flow.clone())).resolution();
         assert_eq!(resolution(&exact), None);
         assert_eq!(resolution(&rough), Some(Duration::from_millis(5)));
         rough.flow.lock().unwrap().note(25_000_000_000, 1, true);

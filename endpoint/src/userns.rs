@@ -23,12 +23,13 @@ pub enum Privilege {
 ///
 /// # Errors
 /// The host forbids it; the message says which of its settings, and the command that mends it.
-pub fn seclude() -> Result<Privilege> {
+pub fn enter_private_netns() -> Result<Privilege> {
     if NetNs::create().is_ok() {
         return Ok(Privilege::Own);
     }
-    become_root_of_a_new_namespace()
-        .map_err(|(attempt, errno)| anyhow!("cannot {attempt}: {}; {}", errno.desc(), Knobs::read().remedy(errno)))?;
+    become_root_of_a_new_namespace().map_err(|(attempt, errno)| {
+        anyhow!("cannot {attempt}: {}; {}", errno.desc(), NamespaceSysctls::read().remedy(errno))
+    })?;
     Ok(Privilege::UserNamespace)
 }
 
@@ -51,7 +52,7 @@ fn become_root_of_a_new_namespace() -> Result<(), (&'static str, Errno)> {
 
 /// Settings of the host that forbid namespaces; none where a kernel does not have one.
 #[derive(Debug, Clone, Copy, Default)]
-struct Knobs {
+struct NamespaceSysctls {
     /// Debian's `kernel.unprivileged_userns_clone`.
     unprivileged_clone: Option<u64>,
     /// Ubuntu's `kernel.apparmor_restrict_unprivileged_userns` (since 23.10).
@@ -60,7 +61,7 @@ struct Knobs {
     network_namespaces_at_most: Option<u64>,
 }
 
-impl Knobs {
+impl NamespaceSysctls {
     fn read() -> Self {
         let read = |key: &str| fs::read_to_string(format!("/proc/sys/{key}")).ok()?.trim().parse().ok();
         Self {
@@ -107,22 +108,34 @@ mod tests {
 
     #[test]
     fn each_obstacle_is_named_with_the_command_that_removes_it() {
-        let knobs = Knobs::default();
+        let sysctls = NamespaceSysctls::default();
         let cases = [
-            (Knobs { unprivileged_clone: Some(0), ..knobs }, Errno::EPERM, "kernel.unprivileged_userns_clone=1"),
             (
-                Knobs { unprivileged_clone: Some(1), apparmor_restricts: Some(1), ..knobs },
+                NamespaceSysctls { unprivileged_clone: Some(0), ..sysctls },
+                Errno::EPERM,
+                "kernel.unprivileged_userns_clone=1",
+            ),
+            (
+                NamespaceSysctls { unprivileged_clone: Some(1), apparmor_restricts: Some(1), ..sysctls },
                 Errno::EPERM,
                 "kernel.apparmor_restrict_unprivileged_userns=0",
             ),
-            (Knobs { user_namespaces_at_most: Some(0), ..knobs }, Errno::ENOSPC, "user.max_user_namespaces=15000"),
-            (Knobs { network_namespaces_at_most: Some(0), ..knobs }, Errno::ENOSPC, "user.max_net_namespaces=15000"),
-            (Knobs { user_namespaces_at_most: Some(9), ..knobs }, Errno::ENOSPC, "is used up"),
-            (Knobs { apparmor_restricts: Some(0), ..knobs }, Errno::EPERM, "seccomp=unconfined"),
-            (knobs, Errno::EINVAL, "CONFIG_USER_NS"),
+            (
+                NamespaceSysctls { user_namespaces_at_most: Some(0), ..sysctls },
+                Errno::ENOSPC,
+                "user.max_user_namespaces=15000",
+            ),
+            (
+                NamespaceSysctls { network_namespaces_at_most: Some(0), ..sysctls },
+                Errno::ENOSPC,
+                "user.max_net_namespaces=15000",
+            ),
+            (NamespaceSysctls { user_namespaces_at_most: Some(9), ..sysctls }, Errno::ENOSPC, "is used up"),
+            (NamespaceSysctls { apparmor_restricts: Some(0), ..sysctls }, Errno::EPERM, "seccomp=unconfined"),
+            (sysctls, Errno::EINVAL, "CONFIG_USER_NS"),
         ];
-        for (knobs, errno, remedy) in cases {
-            let told = knobs.remedy(errno);
+        for (sysctls, errno, remedy) in cases {
+            let told = sysctls.remedy(errno);
             assert!(told.contains(remedy), "{errno}: {told}");
             assert!(told.contains("virtual backend"), "{told}");
         }

@@ -101,7 +101,7 @@ fn name(side: Side) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Heading;
+    use crate::job::Direction;
 
     fn record(side: Side, (transfer, chunk): (u32, u32), bytes: u64, sha256: &str) -> Record {
         Record::Transfer {
@@ -110,7 +110,7 @@ mod tests {
             stream: 0,
             transfer,
             chunk,
-            direction: Heading::Down,
+            direction: Direction::Down,
             bytes,
             resumed_at_bytes: 0,
             first_byte_ns: 1,

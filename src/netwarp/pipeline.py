@@ -13,11 +13,11 @@ from typing import Any
 
 from rich.console import Console
 
-from netwarp.answer.summary import summarise
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.machine.speed import stored_speed
 from netwarp.metrics import metrics_from_records
+from netwarp.output.summary import summarise
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.report import write_report
 from netwarp.results import RESULTS_FILE, Results, from_plan, write_results
@@ -44,7 +44,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Finished:
+class StudyRun:
     """What came of a study."""
 
     directory: RunDirectory
@@ -52,7 +52,7 @@ class Finished:
     summary: dict[str, Any]
 
 
-def carry_out(study: Study, request: Request, console: Console) -> Finished:
+def run_study(study: Study, request: Request, console: Console) -> StudyRun:
     """Plan a study, run what has not run yet, and evaluate it.
 
     Raises:
@@ -74,14 +74,14 @@ def carry_out(study: Study, request: Request, console: Console) -> Finished:
             return evaluate(directory)
 
 
-def evaluate(directory: RunDirectory) -> Finished:
+def evaluate(directory: RunDirectory) -> StudyRun:
     """Make results, figures, summary and report from what a run directory holds."""
     results = collect(directory)
     write_results(results, directory.path / RESULTS_FILE)
     summary = summarise(directory.path)
     write_json(directory.path / SUMMARY_FILE, summary)
     write_report(directory.path)
-    return Finished(directory, results, summary)
+    return StudyRun(directory, results, summary)
 
 
 def collect(directory: RunDirectory) -> Results:

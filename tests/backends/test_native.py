@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import support
-from netwarp.backends.native import Abilities, NativeBackend, lack
+from netwarp.backends.native import HostCapabilities, NativeBackend, lack
 from netwarp.errors import BackendError
 from netwarp.estimate.stats import estimate
 from netwarp.machine.speed import Speed, speed_file, stored_speed
@@ -24,13 +24,13 @@ from netwarp.study import study_from_mapping
 from netwarp.wire import Job
 from netwarp.wording import median_text, quantity
 
-ABLE = Abilities(
+ABLE = HostCapabilities(
     kernel="6.12.0",
     rootless=False,
-    lacks_path=None,
-    lacks_netem=None,
-    lacks_sctp=None,
-    lacks_mptcp=None,
+    missing_path=None,
+    missing_netem=None,
+    missing_sctp=None,
+    missing_mptcp=None,
     congestion=("reno", "cubic"),
     socket_buffer_bytes=1 << 30,
 )
@@ -68,7 +68,7 @@ def test_a_host_that_can_do_everything_refuses_nothing(transport: str) -> None:
     ],
 )
 def test_impairment_without_netem_is_refused_by_name(path: dict[str, Any], named: str) -> None:
-    host = replace(ABLE, lacks_netem="the host's kernel has no netem: `modprobe sch_netem`")
+    host = replace(ABLE, missing_netem="the host's kernel has no netem: `modprobe sch_netem`")
     assert lack(host, job()) is None
     reason = lack(host, job(**path))
     assert reason is not None
@@ -77,13 +77,13 @@ def test_impairment_without_netem_is_refused_by_name(path: dict[str, Any], named
 
 
 def test_a_missing_sctp_is_refused_for_sctp_alone() -> None:
-    host = replace(ABLE, lacks_sctp="no SCTP: `modprobe sctp`")
+    host = replace(ABLE, missing_sctp="no SCTP: `modprobe sctp`")
     assert lack(host, job("sctp")) == "no SCTP: `modprobe sctp`"
     assert lack(host, job("tcp")) is None
 
 
 def test_what_changes_a_path_needs_netem_too() -> None:
-    host = replace(ABLE, lacks_netem="there is no netem: `modprobe sch_netem`")
+    host = replace(ABLE, missing_netem="there is no netem: `modprobe sch_netem`")
     still = {"path": {"mtu": 1400}}
     assert lack(host, support.job_of("tcp", **still)) is None
     moves = {"path": {"handovers": {"every": "5s", "count": 1}}}
@@ -114,7 +114,7 @@ def test_smaller_socket_buffers_than_tcps_are_refused_where_sockets_have_them() 
 
 
 def test_no_namespaces_no_runs(tmp_path: Path) -> None:
-    host = replace(ABLE, lacks_path="user.max_user_namespaces is 0: `sysctl -w …`")
+    host = replace(ABLE, missing_path="user.max_user_namespaces is 0: `sysctl -w …`")
     with pytest.raises(BackendError, match=r"user\.max_user_namespaces is 0"):
         backend(tmp_path, host).check()
 
@@ -131,12 +131,12 @@ def test_the_endpoints_answer_becomes_abilities() -> None:
     answer = {
         "kernel": "6.12.0",
         "rootless": True,
-        "lacks": {"path": None, "netem": "n", "sctp": "s", "mptcp": None},
+        "missing": {"path": None, "netem": "n", "sctp": "s", "mptcp": None},
         "congestion": ["cubic"],
         "socket_buffer_bytes": 5,
     }
-    expected = Abilities("6.12.0", True, None, "n", "s", None, ("cubic",), 5)
-    assert Abilities.from_json(answer) == expected
+    expected = HostCapabilities("6.12.0", True, None, "n", "s", None, ("cubic",), 5)
+    assert HostCapabilities.from_json(answer) == expected
 
 
 def test_a_speed_belongs_to_one_endpoint_on_one_cpu(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def report_text(directory: Path) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", body).split())
 
 
-def backend(tmp_path: Path, abilities: Abilities) -> NativeBackend:
+def backend(tmp_path: Path, capabilities: HostCapabilities) -> NativeBackend:
     endpoint = tmp_path / "netwarp-endpoint"
     endpoint.touch(mode=0o755)
-    return NativeBackend(environ={"NETWARP_ENDPOINT": str(endpoint)}, abilities=abilities)
+    return NativeBackend(environ={"NETWARP_ENDPOINT": str(endpoint)}, capabilities=capabilities)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Netwarp
-from netwarp.answer.export import EXPORTS
+from netwarp.output.export import EXPORTS
 
 STUDY = """# Is this a study?
 title = "small"

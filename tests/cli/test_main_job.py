@@ -47,7 +47,7 @@ def stamps(out: Path) -> dict[str, int]:
 
 
 @pytest.fixture
-def race(netwarp: Netwarp) -> dict[str, Any]:
+def compare_contenders(netwarp: Netwarp) -> dict[str, Any]:
     answer = netwarp(*RACE, "--json")
     assert answer.returncode == 0, answer.stderr
     summary: dict[str, Any] = json.loads(answer.stdout)

@@ -19,7 +19,6 @@ from netwarp.wire import (
     End,
     Event,
     Goodput,
-    Happening,
     Job,
     Outage,
     Path,
@@ -27,6 +26,7 @@ from netwarp.wire import (
     Record,
     Restore,
     Stream,
+    TimelineEvent,
     Transfer,
     job_from_json,
     read_records,
@@ -53,24 +53,24 @@ def stream_of(job: Job) -> Stream:
     return job.workload
 
 
-def happened(at_ms: float, path: int, change: Change) -> Happening:
+def happened(at_ms: float, path: int, change: Change) -> TimelineEvent:
     at_ns = round(at_ms * MS)
-    return Happening(
+    return TimelineEvent(
         record="event", at_ns=at_ns + 256, event=Event(at_ns=at_ns, path=path, change=change)
     )
 
 
-def of_bulk(*happenings: Happening, roams: bool = False, **changes: Any) -> RunTimeline:
+def of_bulk(*happenings: TimelineEvent, has_handovers: bool = False, **changes: Any) -> RunTimeline:
     """Give a bulk run of 10 s these events; its path has 100 ms."""
     job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
-    if roams:
+    if has_handovers:
         events = tuple(each.event for each in happenings)
         paths = STREAM_JOB.paths
         timeline = job.timeline.model_copy(update={"events": events})
         job = job.model_copy(update={"paths": paths, "timeline": timeline})
     records: list[Record] = []
     for each in read_records(GOLDEN / "records-bulk-quic.jsonl"):
-        if isinstance(each, Happening):
+        if isinstance(each, TimelineEvent):
             continue
         moved = isinstance(each, Transfer)
         records.append(each.model_copy(update={"last_byte_ns": 10 * S}) if moved else each)
@@ -133,7 +133,7 @@ def test_rates_of_the_paths_at_hand_and_up_add_up() -> None:
     found = of_bulk(
         happened(2000, 1, attach), happened(3000, 0, detach), happened(4000, 1, out),
         happened(5000, 1, back), happened(6000, 1, detach), happened(6000.01, 0, attach),
-        roams=True, paths=(limited(100), limited(20, attached=False)),
+        has_handovers=True, paths=(limited(100), limited(20, attached=False)),
     )  # fmt: skip
     assert rates(found) == [
         [(0, 100), (2, 120), (3, 20), (4, 0), (5, 20), (6, 100), (10, 100)]
@@ -141,7 +141,7 @@ def test_rates_of_the_paths_at_hand_and_up_add_up() -> None:
 
 
 def test_a_rate_trace_is_followed_from_the_epoch() -> None:
-    def at(ms: float, mbit_s: int) -> Happening:
+    def at(ms: float, mbit_s: int) -> TimelineEvent:
         rate = Rate(kind="rate", direction="down", rate_bit_s=mbit_s * 1_000_000)
         return happened(ms, 0, rate)
 
@@ -153,11 +153,11 @@ def test_beside_an_unlimited_path_there_is_no_rate_to_show() -> None:
     attach, detach = Attach(kind="attach"), Detach(kind="detach")
     moves = [happened(2000, 1, attach), happened(3000, 1, detach)]
     both = (limited(100), limited(None, attached=False))
-    assert rates(of_bulk(*moves, roams=True, paths=both)) == [
+    assert rates(of_bulk(*moves, has_handovers=True, paths=both)) == [
         [(0, 100), (2, 100)], [(3, 100), (10, 100)]
     ]  # fmt: skip
     neither = (limited(None), limited(None, attached=False))
-    assert rates(of_bulk(*moves, roams=True, paths=neither)) == []
+    assert rates(of_bulk(*moves, has_handovers=True, paths=neither)) == []
 
 
 def test_a_transport_that_uses_one_path_has_the_rate_of_one() -> None:
@@ -175,12 +175,12 @@ def test_outages_are_bands_and_one_that_never_ends_lasts_to_the_end() -> None:
 def test_a_client_between_two_paths_is_on_none() -> None:
     attach, detach = Attach(kind="attach"), Detach(kind="detach")
     gap = [happened(2000, 0, detach), happened(2500, 1, attach)]
-    found = of_bulk(*gap, roams=True)
+    found = of_bulk(*gap, has_handovers=True)
     assert [(round(b.start_s, 3), round(b.end_s, 3), b.label) for b in found.outages] == [
         (2.0, 2.5, "no path")
     ]
     at_once = [happened(2000, 0, detach), happened(2000.01, 1, attach)]
-    assert of_bulk(*at_once, roams=True).outages == []
+    assert of_bulk(*at_once, has_handovers=True).outages == []
 
 
 def test_connections_dialled_anew_are_marked_when_they_are_ready() -> None:

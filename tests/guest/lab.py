@@ -56,7 +56,7 @@ class Measured:
         return found
 
 
-def race(
+def run_study_cells(
     place: Path,
     path: dict[str, Any],
     *,
@@ -78,13 +78,13 @@ def race(
             **({"capture": "pcap"} if capture else {}),
         }
     )
-    measured = carry_out(plan_study(study), place)
+    measured = run_study(plan_study(study), place)
     for run in measured:
         assert run.status.outcome == "ok", f"{run.planned.run}: {run.status.reason}"
     return measured
 
 
-def carry_out(plan: Sequence[PlannedRun], place: Path, jobs: int | None = None) -> list[Measured]:
+def run_study(plan: Sequence[PlannedRun], place: Path, jobs: int | None = None) -> list[Measured]:
     """Carry out runs, however they end."""
     backend = VirtualBackend()
 

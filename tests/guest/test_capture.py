@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from guest.lab import ALL, Measured, race
+from guest.lab import ALL, Measured, run_study_cells
 from guest.tshark import CAPTURE_FILE, INTERFACES, fields
 from netwarp.backends.virtual import EPOCH_NS
 from netwarp.run_directory import RECORDS_FILE
@@ -20,7 +20,7 @@ DELIVERED = {"down": "client-side-out", "up": "server-side-out"}
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
-    return race(tmp_path_factory.mktemp("captured"), LOSSY, capture=True)
+    return run_study_cells(tmp_path_factory.mktemp("captured"), LOSSY, capture=True)
 
 
 def test_tshark_counts_what_the_kernel_counted(captured: list[Measured]) -> None:
@@ -69,7 +69,7 @@ def test_times_are_the_guests_and_show_the_delay(captured: list[Measured]) -> No
 
 
 def test_a_capture_changes_no_record(captured: list[Measured], tmp_path: Path) -> None:
-    plain = race(tmp_path, LOSSY)
+    plain = run_study_cells(tmp_path, LOSSY)
     assert [run.transport for run in plain] == list(ALL)
     for with_capture, without in zip(captured, plain, strict=True):
         assert not (without.path / CAPTURE_FILE).exists()
@@ -80,7 +80,9 @@ def test_a_capture_changes_no_record(captured: list[Measured], tmp_path: Path) -
 def test_sctp_bundles_small_messages(tmp_path: Path) -> None:
     """Chunks of 256 bytes share packets up to the MTU: at most five in 1500 bytes."""
     sctp = {"kind": "sctp", "max_message": "256B", "label": "bundling"}
-    (run,) = race(tmp_path, {"rtt": "20ms"}, transports=[sctp], size="512kB", capture=True)
+    (run,) = run_study_cells(
+        tmp_path, {"rtt": "20ms"}, transports=[sctp], size="512kB", capture=True
+    )
     data = "sctp.chunk_type == 0 && frame.interface_name == server-side-in"
     rows = fields(run.path, "sctp.data_tsn_raw", "frame.len", only=data)
     chunks = [len(tsns.split(",")) for tsns, _ in rows]
@@ -93,4 +95,4 @@ def test_sctp_bundles_small_messages(tmp_path: Path) -> None:
 
 def test_a_capture_that_memory_cannot_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="capture a smaller workload"):
-        race(tmp_path, {"rtt": "20ms"}, transports=["tcp"], size="1GB", capture=True)
+        run_study_cells(tmp_path, {"rtt": "20ms"}, transports=["tcp"], size="1GB", capture=True)

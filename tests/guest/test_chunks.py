@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from guest.lab import ALL, Measured, race
+from guest.lab import ALL, Measured, run_study_cells
 from netwarp.wire import Connection, Side, Transfer
 
 RTT_S = 0.1
@@ -43,7 +43,7 @@ def test_chunks_merge_into_the_original_for_all_transports(direction: str, tmp_p
     size = len(original) // CHUNKS
     cuts = [*(chunk * size for chunk in range(CHUNKS)), len(original)]
     hashes = [hashlib.sha256(original[start:end]).hexdigest() for start, end in pairwise(cuts)]
-    runs = race(
+    runs = run_study_cells(
         tmp_path / "runs",
         {**LINE, "loss_up": "2%", "loss_down": "2%"},
         size=None,
@@ -69,7 +69,7 @@ def test_chunks_merge_into_the_original_for_all_transports(direction: str, tmp_p
 def test_no_byte_is_lost_at_close_under_loss_both_ways(
     chunks: int, direction: str, tmp_path: Path
 ) -> None:
-    runs = race(
+    runs = run_study_cells(
         tmp_path,
         {**LINE, "loss_up": "5%", "loss_down": "5%"},
         replicates=8,
@@ -90,7 +90,7 @@ def test_no_byte_is_lost_at_close_under_loss_both_ways(
 
 def test_sequential_dialling_adds_up_and_parallel_dialling_does_not(tmp_path: Path) -> None:
     for dial in ("sequential", "parallel"):
-        for run in race(tmp_path / dial, LINE, size="50kB", chunks=CHUNKS, dial=dial):
+        for run in run_study_cells(tmp_path / dial, LINE, size="50kB", chunks=CHUNKS, dial=dial):
             times_s = connect_times_s(run)
             round_trips = HANDSHAKES[run.transport]
             if run.transport == "quic":
@@ -111,7 +111,7 @@ def test_sequential_dialling_adds_up_and_parallel_dialling_does_not(tmp_path: Pa
 
 
 def test_transfers_repeat_over_new_connections(tmp_path: Path) -> None:
-    for run in race(tmp_path, LINE, size="50kB", chunks=2, transfers=3):
+    for run in run_study_cells(tmp_path, LINE, size="50kB", chunks=2, transfers=3):
         found = transfers(run, "client")
         places = [(each.transfer, each.chunk) for each in found]
         assert places == [(transfer, chunk) for transfer in range(3) for chunk in range(2)]
@@ -137,7 +137,7 @@ def test_chunks_share_an_association_over_its_streams(
 ) -> None:
     """Chunk i is on stream i modulo the streams, whatever is lost and comes out of order."""
     sctp = {"kind": "sctp", "unordered": unordered}
-    runs = race(
+    runs = run_study_cells(
         tmp_path,
         {**LINE, "loss": "3%", "loss_up": "3%"},
         transports=[{**sctp, "streams": number, "label": f"{number}"} for number in (2, 5, 9)],
@@ -155,7 +155,7 @@ def test_chunks_share_an_association_over_its_streams(
 def test_streams_of_an_association_are_not_held_up_by_each_other(tmp_path: Path) -> None:
     """All chunks arrive together, where one stream has them one after another."""
     sctp = {"kind": "sctp", "streams": CHUNKS, "label": "sctp"}
-    (run,) = race(tmp_path, LINE, transports=[sctp], size="5MB")
+    (run,) = run_study_cells(tmp_path, LINE, transports=[sctp], size="5MB")
     found = transfers(run, "client")
     assert len(found) == CHUNKS
     # Each chunk takes nearly all of the time: they share the association's window.

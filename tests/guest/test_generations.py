@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from guest.lab import Measured, race
+from guest.lab import Measured, run_study_cells
 from guest.tshark import fields
 
 OLD = {"kind": "tcp", "preset": "tcp-2008", "label": "tcp-2008"}
@@ -23,7 +23,7 @@ def option_kinds(run: Measured, only: str) -> set[str]:
 def generations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measured]:
     place = tmp_path_factory.mktemp("generations")
     path = {"rtt": "40ms", "loss": "3%", "rate": "20mbit"}
-    old, today = race(place, path, transports=[OLD, "tcp"], capture=True)
+    old, today = run_study_cells(place, path, transports=[OLD, "tcp"], capture=True)
     return {"old": old, "today": today}
 
 
@@ -46,7 +46,9 @@ def test_only_todays_acknowledgements_are_selective(generations: dict[str, Measu
 def test_the_first_flight_is_the_initial_window(tmp_path: Path, packets: int) -> None:
     """Small windows of RFC 2581 and RFC 3390 hold as the route's attribute: data before any ACK."""
     old = {**OLD, "initial_window": packets}
-    (run,) = race(tmp_path, {"rtt": "200ms"}, transports=[old], size="100kB", capture=True)
+    (run,) = run_study_cells(
+        tmp_path, {"rtt": "200ms"}, transports=[old], size="100kB", capture=True
+    )
     data = "tcp.len > 0 && frame.interface_name == server-side-in"
     times_s = [float(time) for (time,) in fields(run.path, "frame.time_relative", only=data)]
     first_flight = [time for time in times_s if time < times_s[0] + 0.1]
@@ -58,7 +60,7 @@ def test_the_tcp_of_2008_is_slower_under_loss(tmp_path: Path) -> None:
     SACK tells which of several packets of a window are missing, and a tail loss probe the last.
     """
     path = {"rtt": "1ms", "loss": "3%", "rate": "100mbit"}
-    runs = race(tmp_path, path, transports=[OLD, "tcp"], replicates=6, size="5MB")
+    runs = run_study_cells(tmp_path, path, transports=[OLD, "tcp"], replicates=6, size="5MB")
     times_s: dict[int, dict[str, float]] = {}
     for run in runs:
         times_s.setdefault(run.planned.replicate, {})[run.transport] = run.metrics[
@@ -74,7 +76,7 @@ def test_without_window_scaling_the_window_is_64_kilobytes(tmp_path: Path) -> No
     """At most 65 535 bytes are under way in a round trip (RFC 9293, 3.1), and nearly that many."""
     unscaled = {"kind": "tcp", "window_scaling": False, "label": "unscaled"}
     path = {"rtt": "100ms", "rate": "100mbit", "queue": "10bdp"}
-    (run,) = race(tmp_path, path, transports=[unscaled], size="5MB")
+    (run,) = run_study_cells(tmp_path, path, transports=[unscaled], size="5MB")
     throughput_bit_s = 5e6 * 8 / run.metrics["completion_time_s"]
     bound_bit_s = 65_535 * 8 / 0.1
     assert 0.85 * bound_bit_s < throughput_bit_s <= bound_bit_s
@@ -84,7 +86,9 @@ def test_mss_counts_tcp_options(tmp_path: Path) -> None:
     """MSS 256 with timestamps is 244 bytes of payload (RFC 9293, 3.7.1); without, all 256."""
     plain = {"kind": "tcp", "mss": 256, "timestamps": False, "label": "plain"}
     stamped = {"kind": "tcp", "mss": 256, "label": "stamped"}
-    runs = race(tmp_path, {"rtt": "20ms"}, transports=[plain, stamped], size="100kB", capture=True)
+    runs = run_study_cells(
+        tmp_path, {"rtt": "20ms"}, transports=[plain, stamped], size="100kB", capture=True
+    )
     for run, payload_bytes in zip(runs, (256, 244), strict=True):
         assert run.connection("server").settings.mss_bytes == payload_bytes
         lengths = {int(length) for (length,) in fields(run.path, "tcp.len", only="tcp.len > 0")}
@@ -96,7 +100,7 @@ def test_content_is_whole_over_messages_that_overtake(tmp_path: Path, direction:
     """Unordered delivery under loss, and the hash still agrees."""
     unordered = {"kind": "sctp", "unordered": True, "max_message": "1kB", "label": "unordered"}
     path = {"rtt": "20ms", "loss": "5%"}
-    (run,) = race(
+    (run,) = run_study_cells(
         tmp_path, path, transports=[unordered], size="300kB", direction=direction, capture=True
     )
     assert run.metrics["completion_time_s"] > 0

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from guest.lab import ALL, Measured, carry_out, race
+from guest.lab import ALL, Measured, run_study, run_study_cells
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
-from netwarp.wire import Goodput, Happening, Transfer
+from netwarp.wire import Goodput, TimelineEvent, Transfer
 
 # 5 MB at 10 Mbit/s take 4 s: both events fall into the transfer.
 OUTAGE_S, RESTORE_S = 1.5, 6.5
@@ -27,7 +27,7 @@ PATH: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
-    return race(tmp_path_factory.mktemp("interrupted"), PATH, size="5MB")
+    return run_study_cells(tmp_path_factory.mktemp("interrupted"), PATH, size="5MB")
 
 
 def received(run: Measured) -> Transfer:
@@ -37,8 +37,8 @@ def received(run: Measured) -> Transfer:
     return transfer
 
 
-def events(run: Measured) -> list[Happening]:
-    return [record for record in run.records if isinstance(record, Happening)]
+def events(run: Measured) -> list[TimelineEvent]:
+    return [record for record in run.records if isinstance(record, TimelineEvent)]
 
 
 def test_events_happen_at_the_time_asked_for(interrupted: list[Measured]) -> None:
@@ -78,7 +78,9 @@ def test_what_a_restored_path_does_is_what_it_did_before(tmp_path: Path) -> None
     """Rate, delay and loss come back: a path that is out from the start is late, and no other."""
     path = {"rtt": "40ms", "rate": "20mbit", "loss": "2%"}
     timeline = [{"at": "1ns", "change": "outage"}, {"at": "500ms", "change": "restore"}]
-    (run,) = race(tmp_path, {**path, "timeline": timeline}, transports=["quic"], size="20MB")
+    (run,) = run_study_cells(
+        tmp_path, {**path, "timeline": timeline}, transports=["quic"], size="20MB"
+    )
     assert run.metrics["path_min_rtt_s"] == pytest.approx(0.04, abs=1e-3)
     counted = run.calibration("down")
     if counted.lost_packets is not None:
@@ -87,7 +89,7 @@ def test_what_a_restored_path_does_is_what_it_did_before(tmp_path: Path) -> None
 
 
 def test_a_gap_is_told_only_where_there_is_a_timeline(tmp_path: Path) -> None:
-    (run,) = race(tmp_path, {"rtt": "10ms"}, transports=["tcp"], size="100kB")
+    (run,) = run_study_cells(tmp_path, {"rtt": "10ms"}, transports=["tcp"], size="100kB")
     assert received(run).longest_gap_ns is None
     assert received(run).longest_gap_at_ns is None
 
@@ -95,7 +97,9 @@ def test_a_gap_is_told_only_where_there_is_a_timeline(tmp_path: Path) -> None:
 def test_gaps_are_not_told_where_nothing_interrupts(tmp_path: Path) -> None:
     """Content is then looked at only as often as the record of goodput needs."""
     redraw = {"period": "1s", "mean": "50ms", "deviation": "10ms"}
-    for run in race(tmp_path, {"rate": "1mbit", "loss": "5%", "redraw": redraw}, size="4MB"):
+    for run in run_study_cells(
+        tmp_path, {"rate": "1mbit", "loss": "5%", "redraw": redraw}, size="4MB"
+    ):
         assert received(run).longest_gap_ns is None, run.transport
         (goodput,) = (each for each in run.records if isinstance(each, Goodput))
         assert sum(goodput.bytes) == 4_000_000, run.transport
@@ -113,7 +117,7 @@ def test_an_outage_without_end_is_a_failed_run(tmp_path: Path, transport: str) -
         "workload": {"kind": "bulk", "size": "5MB"},
         "factors": {"transport": [transport]},
     }
-    (run,) = carry_out(plan_study(study_from_mapping(study)), tmp_path)
+    (run,) = run_study(plan_study(study_from_mapping(study)), tmp_path)
     assert run.status.outcome == "failed"
     assert run.status.reason is not None
     # QUIC gives up after an idle time-out alone (RFC 9000, 10.1), here the limit of the job.
@@ -124,7 +128,7 @@ def test_an_outage_without_end_is_a_failed_run(tmp_path: Path, transport: str) -
 def test_outages_are_repeatable(tmp_path: Path) -> None:
     path = {**PATH, "jitter": "2ms", "loss": "1%"}
     for place in ("one", "other"):
-        race(tmp_path / place, path, size="1MB")
+        run_study_cells(tmp_path / place, path, size="1MB")
     for run in ("c000-r00", "c001-r00", "c002-r00", "c003-r00"):
         one, other = (tmp_path / place / run / RECORDS_FILE for place in ("one", "other"))
         assert one.read_bytes() == other.read_bytes()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from guest.lab import Measured, race
+from guest.lab import Measured, run_study_cells
 from netwarp.run_directory import RECORDS_FILE
-from netwarp.wire import Calibration, Happening, Probe, Transfer
+from netwarp.wire import Calibration, Probe, TimelineEvent, Transfer
 
 PATH: dict[str, Any] = {"rtt": "50ms", "rate": "20mbit", "queue": "4bdp"}
 SIZE_BYTES = 10_000_000
@@ -28,7 +28,7 @@ def two_paths(cut_at: str | None = None, **second: str) -> dict[str, Any]:
 
 
 def run_one(place: Path, path: dict[str, Any], transport: Any, **options: Any) -> Measured:
-    (run,) = race(place, path, transports=[transport], **{"size": "10MB", **options})
+    (run,) = run_study_cells(place, path, transports=[transport], **{"size": "10MB", **options})
     return run
 
 
@@ -43,7 +43,7 @@ def delivered_bytes(run: Measured, path: int, direction: str = "down") -> int:
 
 def fail_over_s(run: Measured) -> float:
     """From the outage until content comes again."""
-    (outage,) = (record for record in run.records if isinstance(record, Happening))
+    (outage,) = (record for record in run.records if isinstance(record, TimelineEvent))
     (transfer,) = (
         record
         for record in run.records
@@ -134,6 +134,6 @@ def test_no_data_goes_to_an_address_before_it_is_verified(tmp_path: Path) -> Non
 def test_several_paths_are_repeatable(tmp_path: Path, transport: Any) -> None:
     path = {**two_paths("300ms"), "jitter": "2ms", "loss": "1%"}
     for place in ("one", "other"):
-        race(tmp_path / place, path, transports=[transport], size="1MB")
+        run_study_cells(tmp_path / place, path, transports=[transport], size="1MB")
     one, other = (tmp_path / place / "c000-r00" / RECORDS_FILE for place in ("one", "other"))
     assert one.read_bytes() == other.read_bytes()

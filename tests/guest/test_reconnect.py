@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from guest.lab import ALL, Measured, carry_out
+from guest.lab import ALL, Measured, run_study
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
@@ -43,7 +43,7 @@ def carried(
         "workload": {"kind": "bulk", "size": f"{SIZE_BYTES}B", **workload},
         "factors": {"transport": list(transports)},
     }
-    return carry_out(plan_study(study_from_mapping(study)), place)
+    return run_study(plan_study(study_from_mapping(study)), place)
 
 
 def moved(place: Path, moves: list[dict[str, Any]], *arguments: Any, **more: Any) -> list[Measured]:

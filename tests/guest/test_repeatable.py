@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from guest.lab import carry_out
+from guest.lab import run_study
 from netwarp.backends.guest_files import find_endpoint, find_kernel
 from netwarp.backends.virtual import guest_command, guest_environment
 from netwarp.plan import PlannedRun, plan_study
@@ -37,7 +37,7 @@ def records(place: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     place = tmp_path_factory.mktemp("first")
-    for run in carry_out(plan(), place, jobs=1):
+    for run in run_study(plan(), place, jobs=1):
         assert run.status.outcome == "ok", run.status.reason
     found = records(place)
     assert len(found) == 8
@@ -48,7 +48,7 @@ def test_twice_is_the_same_in_another_place_and_in_parallel(
     first: dict[str, bytes], tmp_path: Path
 ) -> None:
     place = tmp_path / "a much longer path" / "than the first one had, with spaces"
-    carry_out(plan(), place, jobs=2)
+    run_study(plan(), place, jobs=2)
     assert records(place) == first
 
 
@@ -57,7 +57,7 @@ def test_the_environment_makes_no_difference(
 ) -> None:
     for number in range(200):
         monkeypatch.setenv(f"SOMETHING_{number}", "x" * number)
-    carry_out(plan(), tmp_path, jobs=2)
+    run_study(plan(), tmp_path, jobs=2)
     assert records(tmp_path) == first
 
 
@@ -68,7 +68,7 @@ def test_replicates_differ(first: dict[str, bytes]) -> None:
 
 
 def test_another_seed_is_another_result(first: dict[str, bytes], tmp_path: Path) -> None:
-    carry_out(plan(seed=2), tmp_path)
+    run_study(plan(seed=2), tmp_path)
     found = records(tmp_path)
     assert found.keys() == first.keys()
     assert all(found[run] != first[run] for run in first)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from guest.lab import Measured, race
+from guest.lab import Measured, run_study_cells
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.wire import Connection, Transfer
 
@@ -20,7 +20,7 @@ def resuming(
 ) -> Measured:
     level = {"kind": kind, "resume": resume, "label": kind}
     asked = {"size": "50kB", "transfers": 3, **workload}
-    (run,) = race(place, path, transports=[level], **asked)
+    (run,) = run_study_cells(place, path, transports=[level], **asked)
     return run
 
 
@@ -98,7 +98,7 @@ def test_all_connections_of_a_later_transfer_resume_and_none_of_the_first(
 
 
 def test_without_resumption_nothing_is_saved(tmp_path: Path) -> None:
-    for run in race(tmp_path, LINE, size="50kB", transfers=2):
+    for run in run_study_cells(tmp_path, LINE, size="50kB", transfers=2):
         first, later = (
             (connect_time_s(run, transfer), first_byte_s(run, transfer)) for transfer in (0, 1)
         )
@@ -117,7 +117,7 @@ def test_early_data_survives_loss_both_ways(kind: str, direction: str, tmp_path:
     """
     path = {**LINE, "loss_up": "5%", "loss_down": "5%"}
     level = {"kind": kind, "resume": "0rtt", "label": kind}
-    runs = race(
+    runs = run_study_cells(
         tmp_path,
         path,
         transports=[level],

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from guest.lab import Measured, carry_out
+from guest.lab import Measured, run_study
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
 from netwarp.wire import Connection, Goodput, Play, PlayEnd, Player, Seek, Segment, Stall
@@ -42,7 +42,7 @@ def plan(path: dict[str, Any], transports: tuple[Any, ...] = TRANSPORTS, **workl
 
 def watch(place: Path, *arguments: Any, **workload: Any) -> list[Measured]:
     """Carry out a study of a player; every run must succeed."""
-    return succeeded(carry_out(plan(*arguments, **workload), place))
+    return succeeded(run_study(plan(*arguments, **workload), place))
 
 
 def succeeded(measured: list[Measured]) -> list[Measured]:

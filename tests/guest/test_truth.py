@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from guest.closed_form import lossless_completion_s, pftk_goodput_bit_s
-from guest.lab import ALL, Measured, race
+from guest.lab import ALL, Measured, run_study_cells
 
 ETHERNET_BYTES = 14
 
@@ -16,13 +16,13 @@ ETHERNET_BYTES = 14
 @pytest.fixture(scope="module")
 def lossless(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
     path = {"rtt": "100ms", "rate": "50mbit", "queue": "30bdp"}
-    return race(tmp_path_factory.mktemp("lossless"), path, size="20MB")
+    return run_study_cells(tmp_path_factory.mktemp("lossless"), path, size="20MB")
 
 
 @pytest.fixture(scope="module")
 def lossy_both_ways(tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
     path = {"rtt": "20ms", "loss_down": "3%", "loss_up": "2%"}
-    return race(tmp_path_factory.mktemp("lossy"), path, size="5MB", replicates=2)
+    return run_study_cells(tmp_path_factory.mktemp("lossy"), path, size="5MB", replicates=2)
 
 
 def test_connection_times_are_whole_round_trips(lossless: list[Measured]) -> None:
@@ -97,7 +97,9 @@ def test_all_transports_meet_the_same_path(lossy_both_ways: list[Measured]) -> N
 
 def test_content_arrives_whole_in_both_directions(tmp_path: Path) -> None:
     for direction in ("down", "up"):
-        for run in race(tmp_path / direction, {"rtt": "20ms", "loss": "5%"}, direction=direction):
+        for run in run_study_cells(
+            tmp_path / direction, {"rtt": "20ms", "loss": "5%"}, direction=direction
+        ):
             assert run.metrics["completion_time_s"] > 0
             hashes = {record.sha256 for record in run.records if record.record == "transfer"}
             assert len(hashes) == 1
@@ -107,7 +109,7 @@ def test_content_arrives_whole_in_both_directions(tmp_path: Path) -> None:
 def test_a_real_file_is_sent(tmp_path: Path) -> None:
     file = tmp_path / "content.bin"
     file.write_bytes(b"netwarp" * 12345)
-    for run in race(tmp_path / "runs", {"rtt": "10ms"}, size=None, file=str(file)):
+    for run in run_study_cells(tmp_path / "runs", {"rtt": "10ms"}, size=None, file=str(file)):
         sent = [record for record in run.records if record.record == "transfer"]
         assert {record.bytes for record in sent} == {7 * 12345}, run.transport
 
@@ -116,7 +118,9 @@ def test_lossy_throughput_is_in_line_with_pftk(tmp_path: Path) -> None:
     """Padhye et al. 1998, for the algorithm the formula describes: Reno."""
     path = {"rtt": "100ms", "loss": "2%"}
     transports = [{"kind": "tcp", "congestion": "reno", "label": "reno"}]
-    runs = race(tmp_path, path, transports=transports, replicates=6, size="10MB", verify=False)
+    runs = run_study_cells(
+        tmp_path, path, transports=transports, replicates=6, size="10MB", verify=False
+    )
     mean_s = sum(run.metrics["completion_time_s"] for run in runs) / len(runs)
     expected = pftk_goodput_bit_s(loss=0.02, rtt_s=0.1, mss_bytes=1448)
     assert 10e6 * 8 / mean_s == pytest.approx(expected, rel=0.35)
@@ -124,7 +128,7 @@ def test_lossy_throughput_is_in_line_with_pftk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transport", ALL)
 def test_asked_for_one_way_delays_are_one_way(tmp_path: Path, transport: str) -> None:
-    (run,) = race(
+    (run,) = run_study_cells(
         tmp_path, {"delay_down": "70ms", "delay_up": "30ms"}, transports=[transport], size="1kB"
     )
     (probe,) = (record for record in run.records if record.record == "probe")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from netwarp.backends.guest_files import find_endpoint
-from netwarp.backends.native import Abilities, NativeBackend, ask_abilities
+from netwarp.backends.native import HostCapabilities, NativeBackend, probe_host
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE
@@ -32,8 +32,8 @@ AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"
 @pytest.fixture(scope="module")
 def backend() -> NativeBackend:
     backend = NativeBackend()
-    if backend.abilities.lacks_path is not None:
-        pytest.skip(f"this host allows no namespaces: {backend.abilities.lacks_path}")
+    if backend.capabilities.missing_path is not None:
+        pytest.skip(f"this host allows no namespaces: {backend.capabilities.missing_path}")
     return backend
 
 
@@ -48,7 +48,7 @@ def nobodys(tmp_path: Path) -> Iterator[Path]:
     place.chmod(0o755)
     try:
         answer = subprocess.run(
-            [*AS_NOBODY, place / "endpoint", "abilities", "--json"],
+            [*AS_NOBODY, place / "endpoint", "capabilities", "--json"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         lack = json.loads(answer.stdout)["lacks"]["path"]
@@ -71,7 +71,7 @@ def planned(transport: str, size_bytes: int = SIZE_BYTES, **path: Any) -> Planne
     return plan_study(study_from_mapping(study))[0]
 
 
-def carry_out(backend: NativeBackend, run: PlannedRun, directory: Path) -> list[Record]:
+def run_study(backend: NativeBackend, run: PlannedRun, directory: Path) -> list[Record]:
     (directory / JOB_FILE).write_text(run.job_json)
     status = backend.run(run.job, directory, slot=0, on_progress=lambda _: None)
     assert status.outcome == "ok", status.reason
@@ -103,7 +103,7 @@ def test_content_arrives_whole_and_cpu_time_is_counted(
 ) -> None:
     run = planned(transport)
     assert backend.refuse(run.job) is None
-    expect_a_whole_transfer(run, carry_out(backend, run, tmp_path))
+    expect_a_whole_transfer(run, run_study(backend, run, tmp_path))
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -119,7 +119,7 @@ def test_nobody_needs_to_be_root(transport: str, nobodys: Path) -> None:
 def test_packets_on_the_cable_are_single_and_all_counted(
     backend: NativeBackend, tmp_path: Path
 ) -> None:
-    records = carry_out(backend, planned("tcp"), tmp_path)
+    records = run_study(backend, planned("tcp"), tmp_path)
     counted = [record for record in records if isinstance(record, Calibration)]
     assert {record.direction for record in counted} == {"down", "up"}
     for record in counted:
@@ -132,9 +132,9 @@ def test_what_the_host_cannot_do_is_refused_and_what_it_can_is_done(
 ) -> None:
     run = planned("tcp", rtt="10ms")
     reason = backend.refuse(run.job)
-    if backend.abilities.lacks_netem is None:
+    if backend.capabilities.missing_netem is None:
         assert reason is None
-        metrics = metrics_from_records(run.job, carry_out(backend, run, tmp_path))
+        metrics = metrics_from_records(run.job, run_study(backend, run, tmp_path))
         assert metrics["path_min_rtt_s"] >= 0.010
     else:
         assert reason is not None
@@ -205,10 +205,10 @@ def is_alive(pid: int) -> bool:
 def test_abilities_are_found_by_anybody(nobodys: Path) -> None:
     endpoint = nobodys / "endpoint"
     answer = subprocess.run(
-        [*AS_NOBODY, endpoint, "abilities", "--json"], capture_output=True, text=True, check=True
+        [*AS_NOBODY, endpoint, "capabilities", "--json"], capture_output=True, text=True, check=True
     )
-    found = Abilities.from_json(json.loads(answer.stdout))
+    found = HostCapabilities.from_json(json.loads(answer.stdout))
     assert found.rootless
-    mine = ask_abilities(endpoint)
+    mine = probe_host(endpoint)
     assert not mine.rootless
-    assert (found.kernel, found.lacks_sctp) == (mine.kernel, mine.lacks_sctp)
+    assert (found.kernel, found.missing_sctp) == (mine.kernel, mine.missing_sctp)

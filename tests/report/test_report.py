@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import support
-from netwarp.answer.summary import summarise
+from netwarp.output.summary import summarise
 from netwarp.report import write_report
 from netwarp.report.calibration import _loss_check, calibration
 from netwarp.report.trust import power_hint, settings_used
-from netwarp.results.race import race
+from netwarp.results.comparisons import compare_contenders
 from netwarp.results.rundata import load
 from netwarp.wire import GemodelLoss, NoLoss, RandomLoss
 
@@ -182,7 +182,9 @@ def test_runs_that_were_not_kept_are_not_made_up(directory: Path, tmp_path: Path
 
 
 def test_the_power_hint_names_a_number(directory: Path) -> None:
-    assert re.search(r"\d+ replicates would find", power_hint(race(load(directory).results)))
+    assert re.search(
+        r"\d+ replicates would find", power_hint(compare_contenders(load(directory).results))
+    )
 
 
 def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:

@@ -89,7 +89,7 @@ def planned(transports: tuple[str, ...] = ("tcp", "quic"), replicates: int = 2) 
     return plan_study(study_from_mapping(study))
 
 
-def carry_out(
+def run_study(
     tmp_path: Path, backend: FakeBackend | ReplayBackend, plan: list[PlannedRun], jobs: int = 1
 ) -> tuple[dict[str, Status], Silent]:
     directory = RunDirectory(tmp_path)
@@ -101,7 +101,7 @@ def carry_out(
 
 def test_all_runs_are_carried_out_in_the_order_of_the_plan(tmp_path: Path) -> None:
     backend = FakeBackend()
-    statuses, _ = carry_out(tmp_path, backend, planned())
+    statuses, _ = run_study(tmp_path, backend, planned())
     assert backend.ran == ["c000-r00", "c001-r00", "c000-r01", "c001-r01"]
     assert set(statuses) == set(backend.ran)
     assert (tmp_path / "runs/c001-r01" / RECORDS_FILE).read_text() == '{"run": "c001-r01"}\n'
@@ -109,24 +109,24 @@ def test_all_runs_are_carried_out_in_the_order_of_the_plan(tmp_path: Path) -> No
 
 def test_parallel_runs_are_each_carried_out_once(tmp_path: Path) -> None:
     backend = FakeBackend()
-    carry_out(tmp_path, backend, planned(replicates=20), jobs=4)
+    run_study(tmp_path, backend, planned(replicates=20), jobs=4)
     assert sorted(backend.ran) == sorted(run.run for run in planned(replicates=20))
 
 
 def test_what_is_finished_is_not_done_again(tmp_path: Path) -> None:
-    carry_out(tmp_path, FakeBackend(), planned(replicates=1))
+    run_study(tmp_path, FakeBackend(), planned(replicates=1))
     again = FakeBackend()
-    _, observer = carry_out(tmp_path, again, planned(replicates=2))
+    _, observer = run_study(tmp_path, again, planned(replicates=2))
     assert again.ran == ["c000-r01", "c001-r01"]
     assert observer.resumed == ["c000-r00", "c001-r00"]
 
 
 def test_a_failed_run_does_not_stop_the_others_and_is_tried_again(tmp_path: Path) -> None:
-    statuses, _ = carry_out(tmp_path, FakeBackend(fails=("c001-r00",)), planned())
+    statuses, _ = run_study(tmp_path, FakeBackend(fails=("c001-r00",)), planned())
     assert statuses["c001-r00"].reason == "told to"
     assert statuses["c001-r01"].outcome == "ok"
     again = FakeBackend()
-    statuses, _ = carry_out(tmp_path, again, planned())
+    statuses, _ = run_study(tmp_path, again, planned())
     assert again.ran == ["c001-r00"]
     assert statuses["c001-r00"].outcome == "ok"
 
@@ -134,12 +134,12 @@ def test_a_failed_run_does_not_stop_the_others_and_is_tried_again(tmp_path: Path
 def test_an_interruption_keeps_what_was_finished(tmp_path: Path) -> None:
     backend = FakeBackend(interrupts="c000-r01")
     with pytest.raises(Interrupted) as caught:
-        carry_out(tmp_path, backend, planned())
+        run_study(tmp_path, backend, planned())
     assert (caught.value.finished, caught.value.planned) == (2, 4)
     assert backend.stopped.is_set()
     assert sorted(path.name for path in (tmp_path / "runs").glob("c*")) == ["c000-r00", "c001-r00"]
     again = FakeBackend()
-    carry_out(tmp_path, again, planned())
+    run_study(tmp_path, again, planned())
     assert again.ran == ["c000-r01", "c001-r01"]
     assert not list((tmp_path / "runs").glob(".*")), "what the interrupted run left is removed"
 
@@ -147,7 +147,7 @@ def test_an_interruption_keeps_what_was_finished(tmp_path: Path) -> None:
 def test_a_refused_job_stops_the_study_before_anything_runs(tmp_path: Path) -> None:
     backend = FakeBackend()
     with pytest.raises(BackendError, match="it is sctp"):
-        carry_out(tmp_path, backend, planned(("tcp", "sctp")))
+        run_study(tmp_path, backend, planned(("tcp", "sctp")))
     assert backend.ran == []
 
 
@@ -162,16 +162,16 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
 
 
 def test_runs_of_another_study_are_not_mixed_in(tmp_path: Path) -> None:
-    carry_out(tmp_path, FakeBackend(), planned())
+    run_study(tmp_path, FakeBackend(), planned())
     refuse_another_study(planned(replicates=3), RunDirectory(tmp_path))
     with pytest.raises(RunDirectoryError, match="another study"):
         refuse_another_study(planned(("tls", "quic")), RunDirectory(tmp_path))
 
 
 def test_a_recorded_study_is_replayed(tmp_path: Path) -> None:
-    carry_out(tmp_path / "recorded", FakeBackend(), planned())
+    run_study(tmp_path / "recorded", FakeBackend(), planned())
     replay = ReplayBackend(tmp_path / "recorded")
-    statuses, _ = carry_out(tmp_path / "again", replay, planned())
+    statuses, _ = run_study(tmp_path / "again", replay, planned())
     assert statuses["c001-r01"] == OK
     for run in planned():
         for name in (RECORDS_FILE, "job.json"):
@@ -180,15 +180,15 @@ def test_a_recorded_study_is_replayed(tmp_path: Path) -> None:
 
 
 def test_what_was_not_recorded_is_refused(tmp_path: Path) -> None:
-    carry_out(tmp_path / "recorded", FakeBackend(), planned())
+    run_study(tmp_path / "recorded", FakeBackend(), planned())
     with pytest.raises(BackendError, match="no run of the same job"):
-        carry_out(tmp_path / "again", ReplayBackend(tmp_path / "recorded"), planned(("tls",)))
+        run_study(tmp_path / "again", ReplayBackend(tmp_path / "recorded"), planned(("tls",)))
     with pytest.raises(BackendError, match="not a run directory"):
         ReplayBackend(tmp_path / "nothing").check()
 
 
 def test_fewer_replicates_keep_what_was_measured_before(tmp_path: Path) -> None:
-    carry_out(tmp_path, FakeBackend(), planned(replicates=3))
+    run_study(tmp_path, FakeBackend(), planned(replicates=3))
     directory = RunDirectory(tmp_path)
     fewer = [run.to_json() for run in planned(replicates=1)]
     names = [line["run"] for line in measured_before(directory, fewer)]
@@ -201,7 +201,7 @@ def test_a_full_disk_is_refused_before_anything_runs(
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10 << 20))
     backend = FakeBackend()
     with pytest.raises(RunDirectoryError, match="10 MiB left"):
-        carry_out(tmp_path, backend, planned())
+        run_study(tmp_path, backend, planned())
     assert backend.ran == []
 
 
@@ -217,4 +217,4 @@ def test_a_disk_that_gives_out_keeps_what_was_finished(
 
     monkeypatch.setattr(RunDirectory, "finish", give_out)
     with pytest.raises(NetwarpError, match="No space left on device; 2 of 4 are kept"):
-        carry_out(tmp_path, FakeBackend(), planned())
+        run_study(tmp_path, FakeBackend(), planned())

@@ -12,7 +12,7 @@ from rich.console import Console
 import support
 from netwarp.claims import ClaimVerdict
 from netwarp.errors import BackendError, InputError, StudyError
-from netwarp.pipeline import Finished, evaluate
+from netwarp.pipeline import StudyRun, evaluate
 from netwarp.run_directory import RunDirectory
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.reproduce import Reproduction, reproduce_document, to_json
@@ -65,14 +65,14 @@ def write_source(place: Path) -> Path:
 def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
     """Do the test source again; results are those of the shared example."""
 
-    def carry_out(study: Study, directory: Path) -> Finished:
+    def run_study(study: Study, directory: Path) -> StudyRun:
         if directory.name == refuse:
             raise BackendError("no <namespaces> here")
         directory.parent.mkdir(parents=True, exist_ok=True)
         return evaluate(RunDirectory(support.write_run_directory(directory)))
 
     source = load_source(write_source(tmp_path))
-    return reproduce_document(source, carry_out, out=tmp_path / "out", quick=True)
+    return reproduce_document(source, run_study, out=tmp_path / "out", quick=True)
 
 
 def test_the_shipped_sources_are_found() -> None:

@@ -76,7 +76,7 @@ def test_a_medium_has_the_seed_of_its_replicate() -> None:
 def test_a_player_may_resume_after_a_handover() -> None:
     path = {"rtt": "10ms", "handovers": {"every": "5s", "count": 1}}
     job = job_of("tls", path=path, workload={"kind": "stream"}, transport={"resume": "1rtt"})
-    assert (job.transport.resume, job.heading) == ("1rtt", "down")
+    assert (job.transport.resume, job.direction) == ("1rtt", "down")
 
 
 @pytest.mark.parametrize(

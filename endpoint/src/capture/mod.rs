@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 
 use self::pcapng::{Packet, Way};
 use self::ring::{Heard, Ring};
-use crate::job::{Heading, Job, Workload};
+use crate::job::{Direction, Job, Workload};
 use crate::network::Network;
 use crate::topology::{Namespace, bottleneck};
 
@@ -159,17 +159,17 @@ struct Point {
 /// The four points of a router: both devices, both ways.
 fn points(path: u8, several: bool) -> [Point; 4] {
     let prefix = if several { format!("path{path}-") } else { String::new() };
-    let point = |towards: Heading, outgoing, name, description| Point {
+    let point = |towards: Direction, outgoing, name, description| Point {
         index: bottleneck(path, towards).index,
         outgoing,
         name: format!("{prefix}{name}"),
         description,
     };
     [
-        point(Heading::Down, false, "client-side-in", "up, offered: what the client sent, before netem"),
-        point(Heading::Down, true, "client-side-out", "down, delivered: what reaches the client, after netem"),
-        point(Heading::Up, false, "server-side-in", "down, offered: what the server sent, before netem"),
-        point(Heading::Up, true, "server-side-out", "up, delivered: what reaches the server, after netem"),
+        point(Direction::Down, false, "client-side-in", "up, offered: what the client sent, before netem"),
+        point(Direction::Down, true, "client-side-out", "down, delivered: what reaches the client, after netem"),
+        point(Direction::Up, false, "server-side-in", "down, offered: what the server sent, before netem"),
+        point(Direction::Up, true, "server-side-out", "up, delivered: what reaches the server, after netem"),
     ]
 }
 
@@ -198,6 +198,6 @@ mod tests {
     #[test]
     fn what_leaves_towards_the_client_leaves_by_the_bottleneck_of_the_way_down() {
         let [_, out, ..] = points(0, false);
-        assert_eq!((out.index, out.outgoing), (bottleneck(0, Heading::Down).index, true));
+        assert_eq!((out.index, out.outgoing), (bottleneck(0, Direction::Down).index, true));
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Problems;
-use crate::job::{Change, Event, Heading, Job, Reconnect, Trace, TransportKind};
+use crate::job::{Change, Direction, Event, Job, Reconnect, Trace, TransportKind};
 
 /// What events have made of a path.
 #[derive(Debug, Clone, Copy)]
@@ -35,10 +35,10 @@ impl fmt::Display for State {
 impl Problems {
     /// A client that moves is on the first path at first; one that does not is on all.
     pub(super) fn check_roaming(&mut self, job: &Job) {
-        let roams = job.timeline.roams();
+        let has_handovers = job.timeline.has_handovers();
         for (index, path) in job.paths.iter().enumerate() {
-            self.require(path.attached == (index == 0 || !roams), &format!("paths[{index}].attached"), || {
-                if roams {
+            self.require(path.attached == (index == 0 || !has_handovers), &format!("paths[{index}].attached"), || {
+                if has_handovers {
                     format!(
                         "is {}, but a client that moves is on the first path at first, and on no other",
                         path.attached
@@ -48,7 +48,7 @@ impl Problems {
                 }
             });
         }
-        self.require(!(roams && job.transport.sctp.multihomed), "transport.sctp.multihomed", || {
+        self.require(!(has_handovers && job.transport.sctp.multihomed), "transport.sctp.multihomed", || {
             "is true, but the server of a client that moves has one address".to_owned()
         });
         self.check_sctp_overlap(job);
@@ -113,15 +113,15 @@ impl Problems {
     }
 
     /// A rate changes only where a token bucket keeps it.
-    fn check_shaped(&mut self, job: &Job, at: &str, path: u32, direction: Heading) {
+    fn check_shaped(&mut self, job: &Job, at: &str, path: u32, direction: Direction) {
         let Some(description) = job.paths.get(path as usize) else {
             return self.require(false, &format!("{at}.path"), || {
                 format!("is {path}, but there are only {}", job.paths.len())
             });
         };
         let (key, direction) = match direction {
-            Heading::Down => ("down", &description.down),
-            Heading::Up => ("up", &description.up),
+            Direction::Down => ("down", &description.down),
+            Direction::Up => ("up", &description.up),
         };
         self.require(direction.shaper_queue_bytes.is_some(), at, || {
             format!("changes the rate of paths[{path}].{key}, which has no shaper_queue_bytes")
@@ -223,12 +223,13 @@ mod tests {
 
     #[test]
     fn a_rate_changes_only_where_a_token_bucket_keeps_it() {
-        let trace = |rates: &[u64]| Trace { path: 0, direction: Heading::Up, step_ns: 1, rates_bit_s: rates.to_vec() };
+        let trace =
+            |rates: &[u64]| Trace { path: 0, direction: Direction::Up, step_ns: 1, rates_bit_s: rates.to_vec() };
         let mut job = golden_job();
         job.timeline.traces = vec![trace(&[8])];
-        job.timeline.events = vec![event(1, 0, Change::Rate { direction: Heading::Up, rate_bit_s: 0 })];
-        let lacks = "changes the rate of paths[0].up, which has no shaper_queue_bytes";
-        assert_eq!(problems(&job), [format!("timeline[0]: {lacks}"), format!("timeline.traces[0]: {lacks}")]);
+        job.timeline.events = vec![event(1, 0, Change::Rate { direction: Direction::Up, rate_bit_s: 0 })];
+        let missing = "changes the rate of paths[0].up, which has no shaper_queue_bytes";
+        assert_eq!(problems(&job), [format!("timeline[0]: {missing}"), format!("timeline.traces[0]: {missing}")]);
         job.paths[0].up.shaper_queue_bytes = Some(10_000);
         assert_eq!(problems(&job), Vec::<String>::new());
         job.timeline.traces = vec![trace(&[]), trace(&[8])];

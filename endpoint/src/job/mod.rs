@@ -45,14 +45,14 @@ pub struct Job {
 impl Job {
     /// Whether content may go on over another connection where one was given up.
     pub fn resumes(&self) -> bool {
-        self.timeline.roams() && self.transport.reconnect == Reconnect::New
+        self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New
     }
 }
 
 /// A direction of travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Heading {
+pub enum Direction {
     /// Server to client.
     Down,
     /// Client to server.

@@ -12,15 +12,15 @@ pub struct Path {
     /// the first path is; the server then has one address, that of the first path, reached by whichever path the client is on.
     pub attached: bool,
     /// Server to client.
-    pub down: Direction,
+    pub down: Impairments,
     /// Client to server.
-    pub up: Direction,
+    pub up: Impairments,
 }
 
 /// What one direction of a path does to packets: the parameters of one `sch_netem` instance on the router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Direction {
+pub struct Impairments {
     /// One-way delay (mean, when there is jitter).
     pub delay_ns: u64,
     /// Spread of the delay: half width (uniform) or standard deviation (other distributions).
@@ -48,7 +48,7 @@ pub struct Direction {
     pub seed: u64,
 }
 
-impl Direction {
+impl Impairments {
     /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
     pub fn impairs(&self) -> bool {
         self.delay_ns > 0

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Heading;
+use super::Direction;
 
 /// What happens to the paths while a run goes on. Of what is due at the same time, events come first, then redraws, then
 /// traces, each in the order given.
@@ -24,14 +24,14 @@ impl Timeline {
     }
 
     /// Whether the client moves between paths.
-    pub fn roams(&self) -> bool {
+    pub fn has_handovers(&self) -> bool {
         self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
     }
 
     /// Whether nothing may come for a while: the client moves, a path is out, or a trace has next to no rate.
     pub fn interrupts(&self) -> bool {
         let is_out = self.events.iter().any(|event| event.change == Change::Outage {});
-        is_out || self.roams() || !self.traces.is_empty()
+        is_out || self.has_handovers() || !self.traces.is_empty()
     }
 }
 
@@ -65,7 +65,7 @@ pub enum Change {
     /// The token bucket of a direction has another rate.
     Rate {
         /// Which.
-        direction: Heading,
+        direction: Direction,
         /// 0: nothing leaves.
         rate_bit_s: u64,
     },
@@ -98,7 +98,7 @@ pub struct Trace {
     /// Index of the path.
     pub path: u32,
     /// Which way.
-    pub direction: Heading,
+    pub direction: Direction,
     /// How long each of the rates holds.
     pub step_ns: u64,
     /// From the epoch on; 0: nothing leaves.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Heading;
+use super::Direction;
 
 /// What travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ use super::Heading;
 pub enum Workload {
     /// One file, as fast as it goes.
     Bulk(Bulk),
-    /// A medium, as its player asks for it.
+    /// A media, as its player asks for it.
     Stream(Stream),
 }
 
@@ -21,7 +21,7 @@ pub enum Workload {
 #[serde(deny_unknown_fields)]
 pub struct Bulk {
     /// Which way the content goes.
-    pub direction: Heading,
+    pub direction: Direction,
     /// What is sent.
     pub content: Content,
     /// Hash at both ends and compare; otherwise the receiver counts and discards.
@@ -102,7 +102,7 @@ pub struct Stream {
     pub verify: bool,
 }
 
-/// One quality of a medium.
+/// One quality of a media.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {

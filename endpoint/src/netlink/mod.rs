@@ -47,7 +47,7 @@ pub enum NetlinkError {
     Incomplete {
         /// What was attempted.
         attempt: String,
-        /// What the reply lacks.
+        /// What the reply missing.
         missing: &'static str,
     },
 }

@@ -11,12 +11,12 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use self::schedule::Schedule;
-use crate::job::{Change, Event, Heading, Job, Path};
+use crate::job::{Change, Direction, Event, Job, Path};
 use crate::netem;
 use crate::netlink::message::Attributes;
 use crate::netlink::qdisc::Shaper;
 use crate::network::Network;
-use crate::topology::{self, Device, Namespace, bottleneck, roaming};
+use crate::topology::{self, Device, Namespace, bottleneck, handover};
 
 /// The events still to come.
 ///
@@ -45,7 +45,7 @@ impl<'a> Timeline<'a> {
     /// Carries out the next event if it is due, and gives it.
     pub fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
         let Some(event) = self.schedule.take(elapsed_ns) else { return Ok(None) };
-        self.carry_out(&event, network).with_context(|| format!("carry out {event:?}"))?;
+        self.apply(&event, network).with_context(|| format!("apply {event:?}"))?;
         self.arm()?;
         Ok(Some(event))
     }
@@ -55,7 +55,7 @@ impl<'a> Timeline<'a> {
         self.conditions.iter().map(|condition| &condition.path)
     }
 
-    fn carry_out(&mut self, event: &Event, network: &mut Network) -> Result<()> {
+    fn apply(&mut self, event: &Event, network: &mut Network) -> Result<()> {
         let index = u8::try_from(event.path).context("there are fewer paths")?;
         let condition = self.conditions.get_mut(usize::from(index)).context("there is no such path")?;
         condition.take(&event.change);
@@ -64,12 +64,12 @@ impl<'a> Timeline<'a> {
                 let shaper = condition.shaper(direction).context("the direction has no token bucket")?;
                 return network.change_shaper(bottleneck(index, direction), &shaper);
             }
-            Change::Detach {} => network.change(&roaming::detach(index, self.job))?,
+            Change::Detach {} => network.change(&handover::detach(index, self.job))?,
             _ => {}
         }
         network.change_netems(Namespace::Router(index), &condition.netems(index))?;
         if let Change::Attach {} = event.change {
-            network.change(&roaming::attach(index, self.job))?;
+            network.change(&handover::attach(index, self.job))?;
         }
         Ok(())
     }
@@ -116,24 +116,24 @@ impl Condition {
             Change::Delay { down_ns, up_ns } => (self.path.down.delay_ns, self.path.up.delay_ns) = (down_ns, up_ns),
             Change::Attach {} => (self.path.attached, self.is_left) = (true, false),
             Change::Detach {} => (self.path.attached, self.is_left) = (false, true),
-            Change::Rate { direction: Heading::Down, rate_bit_s } => self.path.down.rate_bit_s = Some(rate_bit_s),
-            Change::Rate { direction: Heading::Up, rate_bit_s } => self.path.up.rate_bit_s = Some(rate_bit_s),
+            Change::Rate { direction: Direction::Down, rate_bit_s } => self.path.down.rate_bit_s = Some(rate_bit_s),
+            Change::Rate { direction: Direction::Up, rate_bit_s } => self.path.up.rate_bit_s = Some(rate_bit_s),
         }
     }
 
-    fn shaper(&self, heading: Heading) -> Option<Shaper> {
-        let direction = match heading {
-            Heading::Down => &self.path.down,
-            Heading::Up => &self.path.up,
+    fn shaper(&self, direction: Direction) -> Option<Shaper> {
+        let impairments = match direction {
+            Direction::Down => &self.path.down,
+            Direction::Up => &self.path.up,
         };
-        topology::shaper(direction, self.path.mtu_bytes)
+        topology::shaper(impairments, self.path.mtu_bytes)
     }
 
     /// The options of both netems.
     fn netems(&self, index: u8) -> [(Device, Attributes); 2] {
         let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
-        [(Heading::Down, &self.path.down), (Heading::Up, &self.path.up)]
-            .map(|(heading, direction)| (bottleneck(index, heading), options(direction)))
+        [(Direction::Down, &self.path.down), (Direction::Up, &self.path.up)]
+            .map(|(direction, impairments)| (bottleneck(index, direction), options(impairments)))
     }
 }
 

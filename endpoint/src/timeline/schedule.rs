@@ -93,7 +93,7 @@ fn next_step(trace: &Trace, step: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Heading;
+    use crate::job::Direction;
 
     const MS: u64 = 1_000_000;
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn trace(rates_bit_s: &[u64]) -> Trace {
-        Trace { path: 1, direction: Heading::Down, step_ns: 50 * MS, rates_bit_s: rates_bit_s.to_vec() }
+        Trace { path: 1, direction: Direction::Down, step_ns: 50 * MS, rates_bit_s: rates_bit_s.to_vec() }
     }
 
     fn first(count: usize, timeline: &job::Timeline) -> Vec<Event> {
@@ -156,7 +156,7 @@ mod tests {
         let told: Vec<(u64, u64)> = first(7, &timeline)
             .into_iter()
             .map(|event| match event.change {
-                Change::Rate { direction: Heading::Down, rate_bit_s } => (event.at_ns / MS, rate_bit_s),
+                Change::Rate { direction: Direction::Down, rate_bit_s } => (event.at_ns / MS, rate_bit_s),
                 other => panic!("{other:?}"),
             })
             .collect();

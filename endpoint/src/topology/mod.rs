@@ -9,12 +9,12 @@
 //! address on one path to the server's on another travels by the destination's path, its answer by the other: reachable,
 //! and used by neither MPTCP nor SCTP here.
 //!
-//! A client that moves between paths is another matter: [`roaming`].
+//! A client that moves between paths is another matter: [`handover`].
 //!
 //! Impairment sits on the router's two egress devices, never on a host: a sender's stack must not see it (TCP small
 //! queues would), and what a host sends is single packets by then.
 
-pub mod roaming;
+pub mod handover;
 mod step;
 mod sysctls;
 
@@ -24,7 +24,7 @@ pub use self::step::{Route, Step};
 use self::sysctls::{
     address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
-use crate::job::{Direction, Heading, Job, Path, TransportKind};
+use crate::job::{Direction, Impairments, Job, Path, TransportKind};
 use crate::netlink::qdisc::Shaper;
 
 const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -63,10 +63,10 @@ pub fn server_device(path: u8) -> Device {
 }
 
 /// The router's device whose egress is this direction's bottleneck.
-pub fn bottleneck(path: u8, heading: Heading) -> Device {
-    let index = match heading {
-        Heading::Down => 10,
-        Heading::Up => 11,
+pub fn bottleneck(path: u8, direction: Direction) -> Device {
+    let index = match direction {
+        Direction::Down => 10,
+        Direction::Up => 11,
     };
     Device { namespace: Namespace::Router(path), index }
 }
@@ -114,8 +114,8 @@ pub fn steps(job: &Job) -> Vec<Step> {
     for (path, description) in numbered(&job.paths) {
         let [near, far] = cables(path);
         steps.extend([&near, &far].map(|cable| cable.veth(path, description.mtu_bytes)));
-        if job.timeline.roams() {
-            steps.extend(roaming::configure_hosts(path, job));
+        if job.timeline.has_handovers() {
+            steps.extend(handover::configure_hosts(path, job));
         } else {
             let window = job.transport.initial_window_packets;
             steps.extend(near.configure_host(far.network, window));
@@ -123,8 +123,8 @@ pub fn steps(job: &Job) -> Vec<Step> {
         }
         steps.extend(near.configure_router(&description.down, description.mtu_bytes));
         steps.extend(far.configure_router(&description.up, description.mtu_bytes));
-        if job.timeline.roams() {
-            steps.extend(roaming::route_to_server(path));
+        if job.timeline.has_handovers() {
+            steps.extend(handover::route_to_server(path));
         }
     }
     steps
@@ -132,15 +132,15 @@ pub fn steps(job: &Job) -> Vec<Step> {
 
 /// The same without netem where it would do nothing: packets of a real clock should not pay for it.
 pub fn without_idle_netem(mut steps: Vec<Step>) -> Vec<Step> {
-    steps.retain(|step| !matches!(step, Step::Netem { direction, .. } if !direction.impairs()));
+    steps.retain(|step| !matches!(step, Step::Netem { impairments, .. } if !impairments.impairs()));
     steps
 }
 
 /// The token bucket of a direction that has one. Its rate is unlimited where the job has none: a trace gives one at the
 /// epoch, an event later.
-pub fn shaper(direction: &Direction, mtu_bytes: u32) -> Option<Shaper> {
-    direction.shaper_queue_bytes.map(|queue_bytes| Shaper {
-        rate_bit_s: direction.rate_bit_s.unwrap_or(UNLIMITED_BIT_S),
+pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
+    impairments.shaper_queue_bytes.map(|queue_bytes| Shaper {
+        rate_bit_s: impairments.rate_bit_s.unwrap_or(UNLIMITED_BIT_S),
         frame_bytes: mtu_bytes + ETHERNET_HEADER_BYTES,
         queue_bytes,
     })
@@ -149,8 +149,8 @@ pub fn shaper(direction: &Direction, mtu_bytes: u32) -> Option<Shaper> {
 /// The client's and the server's on a path.
 fn cables(path: u8) -> [Cable; 2] {
     [
-        Cable { host: client_device(path), router: bottleneck(path, Heading::Down), network: network(path, 1) },
-        Cable { host: server_device(path), router: bottleneck(path, Heading::Up), network: network(path, 2) },
+        Cable { host: client_device(path), router: bottleneck(path, Direction::Down), network: network(path, 1) },
+        Cable { host: server_device(path), router: bottleneck(path, Direction::Up), network: network(path, 2) },
     ]
 }
 
@@ -199,11 +199,11 @@ impl Cable {
         Route::new(self.host, far, self.router_address())
     }
 
-    fn configure_router(&self, direction: &Direction, mtu_bytes: u32) -> Vec<Step> {
-        let (device, direction) = (self.router, direction.clone());
-        let impairment = match shaper(&direction, mtu_bytes) {
-            Some(shaper) => Step::ShapedNetem { device, direction, shaper },
-            None => Step::Netem { device, direction },
+    fn configure_router(&self, impairments: &Impairments, mtu_bytes: u32) -> Vec<Step> {
+        let (device, impairments) = (self.router, impairments.clone());
+        let impairment = match shaper(&impairments, mtu_bytes) {
+            Some(shaper) => Step::ShapedNetem { device, impairments, shaper },
+            None => Step::Netem { device, impairments },
         };
         vec![
             Step::Offloads { device, software_segmentation: false },
@@ -220,9 +220,9 @@ impl Cable {
 /// moves, the server has but one address.
 fn mptcp_of_host(host: Namespace, job: &Job) -> [Step; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
-    let announces = host == Namespace::Server && !job.timeline.roams();
+    let announces = host == Namespace::Server && !job.timeline.has_handovers();
     let announced = if announces { others().map(server_address).collect() } else { Vec::new() };
-    let more = if job.timeline.roams() { roaming::SUBFLOWS } else { others().map(|_| 1).sum() };
+    let more = if job.timeline.has_handovers() { handover::SUBFLOWS } else { others().map(|_| 1).sum() };
     [
         // The kernel's default, but a native host's distribution may differ.
         sysctl("net/mptcp/enabled", "1"),
@@ -257,17 +257,17 @@ mod tests {
     #[test]
     fn impairment_is_on_the_router_and_each_direction_where_it_leaves() {
         let job = golden_job();
-        let netems: Vec<(Device, Direction)> = steps(&job)
+        let netems: Vec<(Device, Impairments)> = steps(&job)
             .into_iter()
             .filter_map(|step| match step {
-                Step::Netem { device, direction } => Some((device, direction)),
+                Step::Netem { device, impairments } => Some((device, impairments)),
                 _ => None,
             })
             .collect();
         let path = &job.paths[0];
         assert_eq!(
             netems,
-            [(bottleneck(0, Heading::Down), path.down.clone()), (bottleneck(0, Heading::Up), path.up.clone())]
+            [(bottleneck(0, Direction::Down), path.down.clone()), (bottleneck(0, Direction::Up), path.up.clone())]
         );
     }
 
@@ -276,7 +276,7 @@ mod tests {
         let mut job = golden_job();
         let whole = steps(&job);
         assert_eq!(without_idle_netem(whole.clone()), whole);
-        let idle = Direction {
+        let idle = Impairments {
             delay_ns: 0,
             jitter_ns: 0,
             loss: Loss::None {},
@@ -290,7 +290,8 @@ mod tests {
         let left: Vec<Step> = without_idle_netem(steps(&job));
         assert_eq!(left.len(), whole.len() - 1);
         assert!(
-            left.iter().any(|step| matches!(step, Step::Netem { device, .. } if *device == bottleneck(0, Heading::Up)))
+            left.iter()
+                .any(|step| matches!(step, Step::Netem { device, .. } if *device == bottleneck(0, Direction::Up)))
         );
     }
 

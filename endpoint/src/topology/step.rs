@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::{Device, Namespace};
-use crate::job::Direction;
+use crate::job::Impairments;
 use crate::netlink::mptcp::Endpoint;
 use crate::netlink::qdisc::Shaper;
 
@@ -75,7 +75,7 @@ pub enum Step {
         /// Which device.
         device: Device,
         /// How.
-        direction: Direction,
+        impairments: Impairments,
         /// The bucket, as it is at first.
         shaper: Shaper,
     },
@@ -88,7 +88,7 @@ pub enum Step {
         /// Which device.
         device: Device,
         /// How.
-        direction: Direction,
+        impairments: Impairments,
     },
 }
 

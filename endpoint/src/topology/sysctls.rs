@@ -36,7 +36,7 @@ pub fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
 /// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
 /// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
 pub fn joining_subflows(job: &Job) -> Option<Step> {
-    let late = job.transport.kind == TransportKind::Mptcp && job.timeline.roams();
+    let late = job.transport.kind == TransportKind::Mptcp && job.timeline.has_handovers();
     let buffer_bytes = job.transport.buffer_bytes;
     let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
     late.then(|| sysctl("net/ipv4/tcp_rmem", &value))

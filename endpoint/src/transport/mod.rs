@@ -3,29 +3,17 @@
 //! Workloads are written against these traits alone. A transport is one file and its lines in [`dialer`] and
 //! [`listen`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
 
+mod error;
 mod identity;
 mod kernel;
-mod looks;
-mod lost;
 mod mptcp;
-mod mptcp_info;
 mod quic;
-mod quic_config;
-mod quic_runtime;
-mod quic_session;
 mod sctp;
-mod sctp_api;
-mod sctp_inbox;
-mod sctp_multihoming;
-mod sctp_order;
-mod sctp_roaming;
 pub mod socket;
 mod tcp;
-mod tcp_info;
 mod tickets;
+mod timestamped_recv;
 mod tls;
-mod tls_records;
-mod udp;
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -34,7 +22,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 
-pub use self::lost::{Lost, lost};
+pub use self::error::{Lost, lost};
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};

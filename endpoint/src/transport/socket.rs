@@ -10,7 +10,7 @@ use libc::{c_int, c_void, socklen_t};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::lost::Ended;
+use super::error::Ended;
 use crate::content::Reader;
 
 /// Content handed to the kernel in one call.

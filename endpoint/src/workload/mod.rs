@@ -1,8 +1,8 @@
 //! What travels. Each workload is written once for each side, against [`crate::transport`]'s interface.
 
+mod attempts;
 mod bulk;
 pub mod layout;
-mod ledger;
 pub mod stream;
 
 use std::future::Future;
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use anyhow::{Error, Result};
 use tokio::sync::watch;
 
-use self::ledger::Ledger;
+use self::attempts::AttemptTracker;
+use crate::arrival_log::SharedFlow;
 use crate::clock::Moment;
-use crate::flow::SharedFlow;
 use crate::job::{Change, Event, Job, Workload};
 use crate::record::{Record, Side};
-use crate::sink::WatchedFlow;
+use crate::sink::WatchedArrivals;
 use crate::transport::{self, Connection, Dialer, Lost, Report};
 
 /// What both sides know of the run.
@@ -32,13 +32,13 @@ pub struct Run {
     /// What this side receives, over time.
     pub flow: SharedFlow,
     /// What a server knows of clients that come back.
-    pub ledger: Ledger,
+    pub attempts: AttemptTracker,
 }
 
 impl Run {
     /// A run that begins.
     pub fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
-        Self { job, epoch_ns, server, flow: SharedFlow::default(), ledger: Ledger::default() }
+        Self { job, epoch_ns, server, flow: SharedFlow::default(), attempts: AttemptTracker::default() }
     }
 
     /// Whether the client will move after these moves.
@@ -56,21 +56,21 @@ impl Run {
     ///
     /// # Errors
     /// The error, where it is a failure of the run.
-    pub fn forgive(&self, error: Error, attempt: Option<u32>) -> Result<()> {
+    pub fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
         let given_up = match transport::lost(&error) {
             Some(Lost::Closed) => true,
-            Some(Lost::TimedOut | Lost::Unreachable) => attempt.is_none_or(|of| self.ledger.is_superseded(of)),
+            Some(Lost::TimedOut | Lost::Unreachable) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
             None => false,
         };
-        if given_up && self.job.timeline.roams() { Ok(()) } else { Err(error) }
+        if given_up && self.job.timeline.has_handovers() { Ok(()) } else { Err(error) }
     }
 
     /// Where sinks note what comes, in a run whose records tell of it.
-    pub fn watched_flow(&self) -> Option<WatchedFlow> {
+    pub fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = matches!(self.job.workload, Workload::Stream(_));
         let is_told = is_played || !self.job.timeline.is_empty();
         let for_gaps = is_played || self.job.timeline.interrupts();
-        is_told.then(|| WatchedFlow { flow: self.flow.clone(), epoch_ns: self.epoch_ns, for_gaps })
+        is_told.then(|| WatchedArrivals { flow: self.flow.clone(), epoch_ns: self.epoch_ns, for_gaps })
     }
 }
 

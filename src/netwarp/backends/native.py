@@ -17,15 +17,15 @@ from netwarp.backends.outcome import status_of
 from netwarp.backends.watch import Bounds, ending_with_us, kill_group, watch
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, Clock, Status
-from netwarp.wire import Direction, Job, TransportKind
+from netwarp.wire import Impairments, Job, TransportKind
 
 KERNEL_TCP: frozenset[TransportKind] = frozenset({"tcp", "tls", "mptcp"})
 ABILITIES_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
-class Abilities:
-    """What the host's kernel can do, as ``netwarp-endpoint abilities --json`` found by trying it.
+class HostCapabilities:
+    """What the host's kernel can do: ``netwarp-endpoint capabilities --json``, found by trying it.
 
     What it lacks is None where it is there, else the reason and the remedy.
     """
@@ -34,22 +34,22 @@ class Abilities:
     """`uname -r`."""
     rootless: bool
     """Whether namespaces need a user namespace."""
-    lacks_path: str | None
-    lacks_netem: str | None
-    lacks_sctp: str | None
-    lacks_mptcp: str | None
+    missing_path: str | None
+    missing_netem: str | None
+    missing_sctp: str | None
+    missing_mptcp: str | None
     congestion: tuple[str, ...]
     """TCP congestion controls that are loaded."""
     socket_buffer_bytes: int
     """Largest buffer a UDP or SCTP socket is granted each way; TCP has sysctls of its own."""
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Abilities:
+    def from_json(cls, found: Mapping[str, Any]) -> HostCapabilities:
         """Take them from the endpoint's answer."""
         return cls(
             kernel=found["kernel"],
             rootless=found["rootless"],
-            **{f"lacks_{name}": reason for name, reason in found["lacks"].items()},
+            **{f"missing_{name}": reason for name, reason in found["missing"].items()},
             congestion=tuple(found["congestion"]),
             socket_buffer_bytes=found["socket_buffer_bytes"],
         )
@@ -66,25 +66,27 @@ class NativeBackend:
         self,
         bounds: Bounds | None = None,
         environ: Mapping[str, str] = os.environ,
-        abilities: Abilities | None = None,
+        capabilities: HostCapabilities | None = None,
     ) -> None:
         self.bounds = bounds or Bounds()
         self.endpoint = find_endpoint(environ)
-        self.abilities = abilities or ask_abilities(self.endpoint)
+        self.capabilities = capabilities or probe_host(self.endpoint)
         self._running: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = False
 
     def check(self) -> None:
         """See that a path can be built and that the tools exist."""
-        if self.abilities.lacks_path is not None:
-            raise BackendError(f"the native backend cannot run here: {self.abilities.lacks_path}")
+        if self.capabilities.missing_path is not None:
+            raise BackendError(
+                f"the native backend cannot run here: {self.capabilities.missing_path}"
+            )
         if shutil.which("setpriv") is None:
             raise BackendError("setpriv is missing: `apt-get install util-linux`")
 
     def refuse(self, job: Job) -> str | None:
         """Say what a job asks for that the host's kernel lacks; see :func:`lack`."""
-        return lack(self.abilities, job)
+        return lack(self.capabilities, job)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
@@ -115,9 +117,9 @@ class NativeBackend:
         """The host's kernel, and the endpoint."""
         return {
             "kernel": {
-                "version": self.abilities.kernel,
+                "version": self.capabilities.kernel,
                 "source": "the host's own",
-                "namespaces": "user namespace" if self.abilities.rootless else "root",
+                "namespaces": "user namespace" if self.capabilities.rootless else "root",
             },
             "endpoint": endpoint_version(self.endpoint),
         }
@@ -135,23 +137,23 @@ class NativeBackend:
         )
 
 
-def lack(abilities: Abilities, job: Job) -> str | None:
+def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
     transport = job.transport
     asked = _impairment(job)
-    if asked is not None and abilities.lacks_netem is not None:
-        return f"it asks for {asked}, and {abilities.lacks_netem}"
-    if transport.kind == "sctp" and abilities.lacks_sctp is not None:
-        return abilities.lacks_sctp
-    if transport.kind == "mptcp" and abilities.lacks_mptcp is not None:
-        return abilities.lacks_mptcp
-    if transport.kind in KERNEL_TCP and transport.congestion not in abilities.congestion:
+    if asked is not None and capabilities.missing_netem is not None:
+        return f"it asks for {asked}, and {capabilities.missing_netem}"
+    if transport.kind == "sctp" and capabilities.missing_sctp is not None:
+        return capabilities.missing_sctp
+    if transport.kind == "mptcp" and capabilities.missing_mptcp is not None:
+        return capabilities.missing_mptcp
+    if transport.kind in KERNEL_TCP and transport.congestion not in capabilities.congestion:
         return (
             f"the host's kernel has no congestion control {transport.congestion!r} loaded, only"
-            f" {', '.join(abilities.congestion)}: `modprobe tcp_{transport.congestion}`, or use the"
-            " virtual backend"
+            f" {', '.join(capabilities.congestion)}: `modprobe tcp_{transport.congestion}`, or use"
+            " the virtual backend"
         )
-    granted_bytes, wanted_bytes = abilities.socket_buffer_bytes, transport.buffer_bytes
+    granted_bytes, wanted_bytes = capabilities.socket_buffer_bytes, transport.buffer_bytes
     if transport.kind not in KERNEL_TCP and wanted_bytes > granted_bytes:
         return (
             f"its sockets would be granted buffers of {granted_bytes} bytes instead of"
@@ -163,46 +165,46 @@ def lack(abilities: Abilities, job: Job) -> str | None:
     return None
 
 
-def ask_abilities(endpoint: Path) -> Abilities:
+def probe_host(endpoint: Path) -> HostCapabilities:
     """Have the endpoint try what the host's kernel can do; takes a few milliseconds.
 
     Raises:
         BackendError: it cannot be asked.
     """
-    command = [str(endpoint), "abilities", "--json"]
+    command = [str(endpoint), "capabilities", "--json"]
     try:
         answer = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=ABILITIES_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BackendError(f"cannot ask {endpoint} for the host's abilities: {error}") from None
+        raise BackendError(f"cannot ask {endpoint} for the host's capabilities: {error}") from None
     if answer.returncode != 0:
         raise BackendError(
-            f"`{endpoint} abilities --json` failed: {answer.stderr.strip() or answer.returncode}"
+            f"`{endpoint} capabilities --json` failed: {answer.stderr.strip() or answer.returncode}"
         )
-    return Abilities.from_json(json.loads(answer.stdout))
+    return HostCapabilities.from_json(json.loads(answer.stdout))
 
 
 def _impairment(job: Job) -> str | None:
     """Name the first thing a job wants done to packets on their way."""
     for path in job.paths:
-        for way, direction in (("server to client", path.down), ("client to server", path.up)):
-            found = _direction_impairment(direction)
+        for way, impairments in (("server to client", path.down), ("client to server", path.up)):
+            found = _direction_impairment(impairments)
             if found is not None:
                 return f"{found} ({way})"
-    if job.timeline.roams:
+    if job.timeline.has_handovers:
         return "a client that moves between paths"
     return None if job.timeline.is_empty else "a timeline of the path"
 
 
-def _direction_impairment(direction: Direction) -> str | None:
+def _direction_impairment(impairments: Impairments) -> str | None:
     asked = {
-        "a delay": direction.delay_ns > 0,
-        "jitter": direction.jitter_ns > 0,
-        "loss": direction.loss.kind != "none",
-        "a rate": direction.rate_bit_s is not None or direction.shaper_queue_bytes is not None,
-        "reordering": direction.reorder.ratio > 0,
-        "duplicates": direction.duplicate_ratio > 0,
-        "corruption": direction.corrupt_ratio > 0,
+        "a delay": impairments.delay_ns > 0,
+        "jitter": impairments.jitter_ns > 0,
+        "loss": impairments.loss.kind != "none",
+        "a rate": impairments.rate_bit_s is not None or impairments.shaper_queue_bytes is not None,
+        "reordering": impairments.reorder.ratio > 0,
+        "duplicates": impairments.duplicate_ratio > 0,
+        "corruption": impairments.corrupt_ratio > 0,
     }
     return next((name for name, is_asked in asked.items() if is_asked), None)

@@ -13,8 +13,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from netwarp.cli import looking, machine, racing, running
-from netwarp.cli.output import console, escaped
+from netwarp.cli import compare, inspect, machine, running
+from netwarp.cli.terminal import console, escaped
 from netwarp.errors import NetwarpError
 from netwarp.run import Interrupted
 
@@ -30,12 +30,12 @@ app = typer.Typer(
 for command in (
     running.demo,
     running.run,
-    racing.compare,
+    compare.compare,
     running.reproduce,
-    looking.show,
-    looking.report,
-    looking.timeline,
-    looking.export,
+    inspect.show,
+    inspect.report,
+    inspect.timeline,
+    inspect.export,
     machine.doctor,
 ):
     app.command()(command)

@@ -13,7 +13,7 @@ from rich.console import Console
 from netwarp.backends.guest_files import REPOSITORY, find_kernel
 from netwarp.backends.native import NativeBackend
 from netwarp.cli import options
-from netwarp.cli.output import console, escaped, print_json
+from netwarp.cli.terminal import console, escaped, print_json
 from netwarp.machine.doctor import examine
 
 kernel_app = typer.Typer(

@@ -15,11 +15,11 @@ from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.cli import options
-from netwarp.cli.output import console, print_json, tell
+from netwarp.cli.terminal import console, print_json, tell
 from netwarp.study import Study, load_study
 
 if TYPE_CHECKING:
-    from netwarp.pipeline import Finished, Request
+    from netwarp.pipeline import Request, StudyRun
 
 
 def demo(
@@ -42,7 +42,7 @@ def demo(
             replicates=replicates,
             seed=seed,
         )
-        carry_out_study(study, "virtual", out, jobs, [], as_json)
+        run_and_print(study, "virtual", out, jobs, [], as_json)
 
 
 def run(
@@ -58,7 +58,7 @@ def run(
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
     loaded = load_study(study, overrides=set_ or [], replicates=replicates, seed=seed)
-    carry_out_study(loaded, backend, out, jobs, filter_ or [], as_json)
+    run_and_print(loaded, backend, out, jobs, filter_ or [], as_json)
 
 
 def reproduce(
@@ -85,7 +85,7 @@ def reproduce(
     as_json: options.Json = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds."""
-    from netwarp.pipeline import carry_out
+    from netwarp.pipeline import run_study
     from netwarp.sources import load_sources
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json
     from netwarp.sources.scorecard import print_scorecard
@@ -95,11 +95,11 @@ def reproduce(
     for each in sources:
         place = out / each.name if out and len(sources) > 1 else out
 
-        def carry(study: Study, directory: Path) -> Finished:
+        def carry(study: Study, directory: Path) -> StudyRun:
             # --jobs is for the studies whose runs can go side by side.
             at_a_time = None if study.backend == "native" else jobs
             request = request_for(study, backend, directory, at_a_time, [])
-            return carry_out(study, request, console())
+            return run_study(study, request, console())
 
         done.append(reproduce_document(each, carry, out=place, quick=quick))
         if not as_json:
@@ -112,7 +112,7 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def carry_out_study(
+def run_and_print(
     study: Study,
     backend: str | None,
     out: Path | None,
@@ -121,10 +121,10 @@ def carry_out_study(
     as_json: bool,
 ) -> None:
     """Carry a study out and print what came of it."""
-    from netwarp.pipeline import carry_out
+    from netwarp.pipeline import run_study
 
     request = request_for(study, backend, out, jobs, filters)
-    tell(carry_out(study, request, console()), as_json)
+    tell(run_study(study, request, console()), as_json)
 
 
 def request_for(

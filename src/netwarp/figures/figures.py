@@ -10,7 +10,7 @@ from netwarp.estimate.levels import condition_text, factor_name, factor_title, l
 from netwarp.figures.charts import OVER_FACTOR, Chart, scatter, titled
 from netwarp.figures.data import Layout, layout
 from netwarp.figures.over_time.figure import timeline_figure
-from netwarp.results.race import main_metric
+from netwarp.results.comparisons import main_metric
 from netwarp.run_directory import write_bytes, write_text
 from netwarp.study.questions import Figure
 from netwarp.wording import less_is_better, mean_text, quantity

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
-from netwarp.backends.native import ask_abilities
+from netwarp.backends.native import probe_host
 from netwarp.backends.virtual import VirtualBackend, check_scratch
 from netwarp.errors import NetwarpError
 from netwarp.plan import plan_study
@@ -107,20 +107,20 @@ def _memory() -> str:
 
 
 def _native() -> str:
-    abilities = ask_abilities(find_endpoint())
-    if abilities.lacks_path is not None:
-        raise NetwarpError(f"not here: {abilities.lacks_path}")
+    capabilities = probe_host(find_endpoint())
+    if capabilities.missing_path is not None:
+        raise NetwarpError(f"not here: {capabilities.missing_path}")
     lacks = {
-        "netem (nothing but an unimpaired path)": abilities.lacks_netem,
-        "SCTP": abilities.lacks_sctp,
-        "MPTCP": abilities.lacks_mptcp,
+        "netem (nothing but an unimpaired path)": capabilities.missing_netem,
+        "SCTP": capabilities.missing_sctp,
+        "MPTCP": capabilities.missing_mptcp,
     }
     missing = [name for name, reason in lacks.items() if reason is not None]
-    how = "in a user namespace" if abilities.rootless else "as root"
+    how = "in a user namespace" if capabilities.rootless else "as root"
     without = f", without {', '.join(missing)}" if missing else ""
     return (
-        f"Linux {abilities.kernel} {how}{without};"
-        f" congestion control {', '.join(abilities.congestion)}"
+        f"Linux {capabilities.kernel} {how}{without};"
+        f" congestion control {', '.join(capabilities.congestion)}"
     )
 
 

@@ -76,7 +76,7 @@ def measure_speed(
     speed = Speed(
         measured=datetime.datetime.now(datetime.UTC).date().isoformat(),
         cpu=cpu_model(),
-        kernel=backend.abilities.kernel,
+        kernel=backend.capabilities.kernel,
         goodput_bit_s=goodput_bit_s,
         not_measured=not_measured,
     )
@@ -123,7 +123,7 @@ def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
 
 def _planned(backend: NativeBackend, transport: str, size_bytes: int) -> PlannedRun:
     # Without privilege a socket may be granted less than this.
-    buffer_bytes = min(BUFFER_BYTES, backend.abilities.socket_buffer_bytes)
+    buffer_bytes = min(BUFFER_BYTES, backend.capabilities.socket_buffer_bytes)
     study: dict[str, Any] = {
         "title": "what this machine carries",
         "replicates": 1,

@@ -12,20 +12,20 @@ from netwarp.wire import Calibration, Probe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.wire import Heading, Job, Record
+    from netwarp.wire import Direction, Job, Record
 
 
 def path_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
     """Compute the paths' counters over the whole run, all paths together."""
     start_ns, end_ns = span_ns(job, records)
     found: dict[str, float] = {}
-    headings: tuple[Heading, ...] = ("down", "up")
-    for heading in headings:
-        counted = [each for each in of_kind(records, Calibration) if each.direction == heading]
+    directions: tuple[Direction, ...] = ("down", "up")
+    for direction in directions:
+        counted = [each for each in of_kind(records, Calibration) if each.direction == direction]
         if counted:
-            found |= _direction_counters(heading, counted, end_ns - start_ns)
+            found |= _direction_counters(direction, counted, end_ns - start_ns)
     for unit in ("packets", "bytes"):
-        ways = [found.get(f"wire_{unit}_{heading}") for heading in headings]
+        ways = [found.get(f"wire_{unit}_{direction}") for direction in directions]
         if None not in ways:
             found[f"wire_{unit}_total"] = sum(way for way in ways if way is not None)
     probes = of_kind(records, Probe)
@@ -36,22 +36,22 @@ def path_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
 
 
 def _direction_counters(
-    heading: Heading, counted: Sequence[Calibration], duration_ns: int
+    direction: Direction, counted: Sequence[Calibration], duration_ns: int
 ) -> dict[str, float]:
     offered_packets = sum(each.offered_packets for each in counted)
     dropped_packets = sum(each.dropped_packets for each in counted)
     lost_packets = total(each.lost_packets for each in counted)
     delivered_bits = 8 * sum(each.delivered_bytes for each in counted)
     found: dict[str, float] = {
-        f"wire_packets_{heading}": offered_packets,
-        f"wire_bytes_{heading}": sum(each.offered_bytes for each in counted),
-        f"path_packets_{heading}": offered_packets,
-        f"path_dropped_{heading}": dropped_packets,
+        f"wire_packets_{direction}": offered_packets,
+        f"wire_bytes_{direction}": sum(each.offered_bytes for each in counted),
+        f"path_packets_{direction}": offered_packets,
+        f"path_dropped_{direction}": dropped_packets,
     }
     if lost_packets is not None:
-        found[f"path_overflow_{heading}"] = dropped_packets - lost_packets
+        found[f"path_overflow_{direction}"] = dropped_packets - lost_packets
         if offered_packets:
-            found[f"path_loss_{heading}"] = lost_packets / offered_packets
+            found[f"path_loss_{direction}"] = lost_packets / offered_packets
     if duration_ns:
-        found[f"path_rate_{heading}_bit_s"] = delivered_bits * NS_PER_S / duration_ns
+        found[f"path_rate_{direction}_bit_s"] = delivered_bits * NS_PER_S / duration_ns
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from netwarp.wire import Heading, Side
+    from netwarp.wire import Direction, Side
 
 Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index"]
 
@@ -74,22 +74,22 @@ def _stream_metrics() -> Iterator[Metric]:
     yield Metric("media_rate_bit_s", "bit/s", "higher", rate)
 
 
-def _path_metrics(heading: Heading) -> Iterator[Metric]:
-    sender, way = _WAYS[heading]
+def _path_metrics(direction: Direction) -> Iterator[Metric]:
+    sender, way = _WAYS[direction]
     sent = f"Packets {sender} put on the wire, before any loss."
     frames = f"Their bytes, Ethernet headers included, {way}."
     dropped = f"Packets the path dropped, at random or for a full queue, {way}."
     lost = f"Packets lost at random, the loss asked for, of those offered, {way}."
     delivered = f"Delivered frames' bits per second, from connect until the last byte, {way}."
-    yield Metric(f"wire_packets_{heading}", "packets", "lower", sent)
-    yield Metric(f"wire_bytes_{heading}", "B", "lower", frames)
-    yield Metric(f"path_packets_{heading}", "packets", "neither", f"Offered to the path, {way}.")
-    yield Metric(f"path_dropped_{heading}", "packets", "neither", dropped)
+    yield Metric(f"wire_packets_{direction}", "packets", "lower", sent)
+    yield Metric(f"wire_bytes_{direction}", "B", "lower", frames)
+    yield Metric(f"path_packets_{direction}", "packets", "neither", f"Offered to the path, {way}.")
+    yield Metric(f"path_dropped_{direction}", "packets", "neither", dropped)
     yield Metric(
-        f"path_overflow_{heading}", "packets", "neither", f"Of them, for a full queue, {way}."
+        f"path_overflow_{direction}", "packets", "neither", f"Of them, for a full queue, {way}."
     )
-    yield Metric(f"path_loss_{heading}", "ratio", "neither", lost)
-    yield Metric(f"path_rate_{heading}_bit_s", "bit/s", "neither", delivered)
+    yield Metric(f"path_loss_{direction}", "ratio", "neither", lost)
+    yield Metric(f"path_rate_{direction}_bit_s", "bit/s", "neither", delivered)
 
 
 def _volume_metrics() -> Iterator[Metric]:

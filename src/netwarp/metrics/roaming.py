@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def roaming_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
     """Compute reconnections and the gaps at handovers; nothing where the client stays."""
-    if not job.timeline.roams:
+    if not job.timeline.has_handovers:
         return {}
     given_up = sum(connection.abandoned for connection in connections(records, "client"))
     found: dict[str, float] = {"reconnections": given_up}

@@ -39,12 +39,12 @@ def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
 
 def receiver(job: Job) -> Side:
     """Tell which side the content goes to."""
-    return "client" if job.heading == "down" else "server"
+    return "client" if job.direction == "down" else "server"
 
 
 def sender(job: Job) -> Side:
     """Tell which side the content comes from."""
-    return "server" if job.heading == "down" else "client"
+    return "server" if job.direction == "down" else "client"
 
 
 def content_bytes(job: Job, records: Iterable[Record]) -> int:

@@ -18,14 +18,14 @@ from netwarp.errors import StudyError
 from netwarp.plan.seeds import content_seed, path_seed, redraw_seed, run_seed
 from netwarp.study import Study
 from netwarp.study.cells.conditions import Conditions
-from netwarp.study.cells.factors import HEADINGS, Cell, select_cells
+from netwarp.study.cells.factors import DIRECTIONS, Cell, select_cells
 from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study.questions import resolve_levels
 from netwarp.study.sections.fields import Gemodel, LossModel
 from netwarp.study.sections.workload import WorkloadSection
 from netwarp.study.toml_lines import line_of
 from netwarp.units import NS_PER_S
-from netwarp.wire import FORMAT, Heading, Job, job_sha256, job_to_json
+from netwarp.wire import FORMAT, Direction, Job, job_sha256, job_to_json
 
 FileSize = Callable[[str], int]
 
@@ -153,9 +153,9 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
         paths=tuple(
             wire.Path(
                 mtu_bytes=path.mtu_bytes,
-                attached=index == 0 or not conditions.roams,
-                down=_direction(conditions, "down", index, study.seed, replicate),
-                up=_direction(conditions, "up", index, study.seed, replicate),
+                attached=index == 0 or not conditions.has_handovers,
+                down=_impairments(conditions, "down", index, study.seed, replicate),
+                up=_impairments(conditions, "up", index, study.seed, replicate),
             )
             for index, path in enumerate(conditions.paths)
         ),
@@ -167,27 +167,27 @@ def _job(study: Study, cell: Cell, replicate: int, size_bytes: int) -> Job:
     )
 
 
-def _direction(
-    conditions: Conditions, heading: Heading, index: int, study_seed: int, replicate: int
-) -> wire.Direction:
-    direction = conditions.paths[index].toward(heading)
-    return wire.Direction(
-        delay_ns=direction.delay_ns,
-        jitter_ns=direction.jitter_ns,
-        jitter_correlation=direction.jitter_correlation,
-        distribution=direction.distribution,
-        loss=_loss(direction.loss, direction.loss_correlation),
-        rate_bit_s=direction.rate_bit_s,
-        limit_packets=limit_packets(conditions, heading, index),
-        shaper_queue_bytes=shaper_queue_bytes(conditions, heading, index),
+def _impairments(
+    conditions: Conditions, direction: Direction, index: int, study_seed: int, replicate: int
+) -> wire.Impairments:
+    impairments = conditions.paths[index].impairments(direction)
+    return wire.Impairments(
+        delay_ns=impairments.delay_ns,
+        jitter_ns=impairments.jitter_ns,
+        jitter_correlation=impairments.jitter_correlation,
+        distribution=impairments.distribution,
+        loss=_loss(impairments.loss, impairments.loss_correlation),
+        rate_bit_s=impairments.rate_bit_s,
+        limit_packets=limit_packets(conditions, direction, index),
+        shaper_queue_bytes=shaper_queue_bytes(conditions, direction, index),
         reorder=wire.Reorder(
-            ratio=direction.reorder.ratio,
-            correlation=direction.reorder.correlation,
-            gap=direction.reorder.gap,
+            ratio=impairments.reorder.ratio,
+            correlation=impairments.reorder.correlation,
+            gap=impairments.reorder.gap,
         ),
-        duplicate_ratio=direction.duplicate_ratio,
-        corrupt_ratio=direction.corrupt_ratio,
-        seed=path_seed(study_seed, replicate, index, heading),
+        duplicate_ratio=impairments.duplicate_ratio,
+        corrupt_ratio=impairments.corrupt_ratio,
+        seed=path_seed(study_seed, replicate, index, direction),
     )
 
 
@@ -233,11 +233,14 @@ def _timeline(conditions: Conditions, study_seed: int, replicate: int) -> wire.T
         ),
         traces=tuple(
             wire.Trace(
-                path=index, direction=heading, step_ns=trace.step_ns, rates_bit_s=trace.rates_bit_s
+                path=index,
+                direction=direction,
+                step_ns=trace.step_ns,
+                rates_bit_s=trace.rates_bit_s,
             )
             for index, path in enumerate(conditions.paths)
-            for heading in HEADINGS
-            if (trace := path.toward(heading).trace) is not None
+            for direction in DIRECTIONS
+            if (trace := path.impairments(direction).trace) is not None
         ),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from netwarp.wire import Heading
+from netwarp.wire import Direction
 
 _MASK = 2**64 - 1
 
@@ -34,9 +34,9 @@ def content_seed(study_seed: int, replicate: int) -> int:
     return derive(study_seed, replicate, Purpose.CONTENT)
 
 
-def path_seed(study_seed: int, replicate: int, path: int, heading: Heading) -> int:
+def path_seed(study_seed: int, replicate: int, path: int, direction: Direction) -> int:
     """Seed of netem in one direction of one path."""
-    purpose = Purpose.PATH_DOWN if heading == "down" else Purpose.PATH_UP
+    purpose = Purpose.PATH_DOWN if direction == "down" else Purpose.PATH_UP
     return derive(study_seed, replicate, purpose, path)
 
 

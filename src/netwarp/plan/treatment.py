@@ -105,7 +105,7 @@ def _tcp(name: str) -> Callable[[Conditions], str]:
 
 
 def _reconnection(conditions: Conditions) -> str:
-    return conditions.transport.resolved_reconnect if conditions.path.may_roam else NOT_ITS_OWN
+    return conditions.transport.resolved_reconnect if conditions.path.may_hand_over else NOT_ITS_OWN
 
 
 def _connections(conditions: Conditions) -> str:

@@ -13,7 +13,7 @@ from netwarp.wording import count, number, percent
 if TYPE_CHECKING:
     from netwarp.results import CellResult
     from netwarp.results.rundata import RunData
-    from netwarp.wire import Heading, Job, Loss
+    from netwarp.wire import Direction, Job, Loss
 
 ETHERNET_HEADER_BYTES = 14
 Mark = Literal["good", "check", "bad", "none"]
@@ -50,43 +50,43 @@ def calibration(data: RunData) -> list[Calibration]:
 
     The intervals hold together (Bonferroni): in 95 of 100 reports no cell is marked by chance.
     """
-    found: list[tuple[CellResult, Heading, Job | None]] = []
+    found: list[tuple[CellResult, Direction, Job | None]] = []
     for cell in data.results.cells:
         job = data.job(cell.runs[0].run)
-        heading = job.heading if job else "down"
-        headings: list[Heading] = [heading]
-        other: Heading = "up" if heading == "down" else "down"
+        direction = job.direction if job else "down"
+        directions: list[Direction] = [direction]
+        other: Direction = "up" if direction == "down" else "down"
         if cell.total(f"path_dropped_{other}") or (job and _asks_for_loss(job, other)):
-            headings.append(other)
-        found += [(cell, each, job) for each in headings]
+            directions.append(other)
+        found += [(cell, each, job) for each in directions]
     confidence = 1 - 0.05 / max(1, len(found))
     return [
-        _calibrated(cell, heading, job, confidence)
-        for cell, heading, job in found
-        if cell.total(f"path_packets_{heading}")
+        _calibrated(cell, direction, job, confidence)
+        for cell, direction, job in found
+        if cell.total(f"path_packets_{direction}")
     ]
 
 
 def _calibrated(
-    cell: CellResult, heading: Heading, job: Job | None, confidence: float
+    cell: CellResult, direction: Direction, job: Job | None, confidence: float
 ) -> Calibration:
-    packets = int(cell.total(f"path_packets_{heading}") or 0)
-    dropped = int(cell.total(f"path_dropped_{heading}") or 0)
-    overflow = cell.total(f"path_overflow_{heading}")
+    packets = int(cell.total(f"path_packets_{direction}") or 0)
+    dropped = int(cell.total(f"path_dropped_{direction}") or 0)
+    overflow = cell.total(f"path_overflow_{direction}")
     # A kernel that does not tell the two apart leaves both in one number.
     lost = dropped - int(overflow or 0)
     told_apart = overflow is not None
-    says, mark = _compared_loss(job, heading, lost, packets, confidence, told_apart=told_apart)
+    says, mark = _compared_loss(job, direction, lost, packets, confidence, told_apart=told_apart)
     low, high = binomial_interval(lost, packets, confidence)
     rtt_s = min(cell.values("path_min_rtt_s"), default=None)
-    rate_bit_s = max(cell.values(f"path_rate_{heading}_bit_s"), default=None)
-    frame_bytes = (cell.total(f"wire_bytes_{heading}") or 0) / packets
+    rate_bit_s = max(cell.values(f"path_rate_{direction}_bit_s"), default=None)
+    frame_bytes = (cell.total(f"wire_bytes_{direction}") or 0) / packets
     mtus_bytes = [path.mtu_bytes for path in job.paths] if job else []
     most_bytes = max(mtus_bytes) + ETHERNET_HEADER_BYTES if mtus_bytes else None
     return Calibration(
         cell=cell_text(cell.factors),
-        way="server → client" if heading == "down" else "client → server",
-        asked_loss=_asked_loss_text(job, heading),
+        way="server → client" if direction == "down" else "client → server",
+        asked_loss=_asked_loss_text(job, direction),
         packets=count(packets),
         lost=count(lost),
         overflow="not told apart" if overflow is None else count(int(overflow)),
@@ -97,7 +97,7 @@ def _calibrated(
         asked_rtt=_asked_rtt_text(job),
         rtt="not probed" if rtt_s is None else f"{number(rtt_s * 1e3, 5)} ms",
         rtt_mark=_rtt_mark(job, rtt_s),
-        asked_rate=_asked_rate_text(job, heading),
+        asked_rate=_asked_rate_text(job, direction),
         rate="–" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
         frame=f"{count(round(frame_bytes))} B",
         largest_frame="unknown" if most_bytes is None else f"{count(most_bytes)} B",
@@ -107,7 +107,7 @@ def _calibrated(
 
 def _compared_loss(
     job: Job | None,
-    heading: Heading,
+    direction: Direction,
     lost: int,
     packets: int,
     confidence: float,
@@ -116,9 +116,9 @@ def _compared_loss(
 ) -> tuple[str, Mark]:
     if job is None:
         return ("the job was not kept", "none")
-    if job.timeline.roams or any(isinstance(e.change, Outage) for e in job.timeline.events):
+    if job.timeline.has_handovers or any(isinstance(e.change, Outage) for e in job.timeline.events):
         return ("a path that is out loses every packet: not compared", "none")
-    losses = _losses(job, heading)
+    losses = _losses(job, direction)
     if len(losses) > 1:
         return ("the paths differ in it: not compared", "none")
     return _loss_check(losses[0], lost, packets, confidence, told_apart=told_apart)
@@ -152,18 +152,18 @@ def _delay_changes(job: Job) -> bool:
     return bool(timeline.redraws) or any(isinstance(e.change, Delay) for e in timeline.events)
 
 
-def _rate_changes(job: Job, heading: Heading) -> bool:
+def _rate_changes(job: Job, direction: Direction) -> bool:
     set_to = [e.change.direction for e in job.timeline.events if isinstance(e.change, Rate)]
-    return heading in (*set_to, *(trace.direction for trace in job.timeline.traces))
+    return direction in (*set_to, *(trace.direction for trace in job.timeline.traces))
 
 
-def _asks_for_loss(job: Job, heading: Heading) -> bool:
-    return any(loss.kind != "none" for loss in _losses(job, heading))
+def _asks_for_loss(job: Job, direction: Direction) -> bool:
+    return any(loss.kind != "none" for loss in _losses(job, direction))
 
 
-def _losses(job: Job, heading: Heading) -> list[Loss]:
+def _losses(job: Job, direction: Direction) -> list[Loss]:
     """What the paths were asked to lose, each thing once."""
-    return list(dict.fromkeys(getattr(path, heading).loss for path in job.paths))
+    return list(dict.fromkeys(getattr(path, direction).loss for path in job.paths))
 
 
 def _base_rtts_s(job: Job) -> list[float]:
@@ -179,22 +179,22 @@ def _asked_rtt_text(job: Job | None) -> str:
     return " or ".join(f"{number(rtt_s * 1e3, 4)} ms" for rtt_s in _base_rtts_s(job))
 
 
-def _asked_rate_text(job: Job | None, heading: Heading) -> str:
+def _asked_rate_text(job: Job | None, direction: Direction) -> str:
     if job is None:
         return "unknown"
-    if _rate_changes(job, heading):
+    if _rate_changes(job, direction):
         return "a rate that changes over time"
-    rates_bit_s = dict.fromkeys(getattr(path, heading).rate_bit_s for path in job.paths)
+    rates_bit_s = dict.fromkeys(getattr(path, direction).rate_bit_s for path in job.paths)
     return " or ".join(
         "unlimited" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
         for rate_bit_s in rates_bit_s
     )
 
 
-def _asked_loss_text(job: Job | None, heading: Heading) -> str:
+def _asked_loss_text(job: Job | None, direction: Direction) -> str:
     if job is None:
         return "unknown"
-    return " or ".join(_loss_text(loss) for loss in _losses(job, heading))
+    return " or ".join(_loss_text(loss) for loss in _losses(job, direction))
 
 
 def _loss_text(loss: Loss) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.estimate.levels import cell_text
 from netwarp.figures.over_time.figure import run_chart
-from netwarp.results.race import main_metric
+from netwarp.results.comparisons import main_metric
 from netwarp.wording import quantity
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from netwarp.estimate.levels import condition_text, level_text, sentence_case, t
 from netwarp.figures.style import dark_overlay
 from netwarp.report import trust
 from netwarp.report.happened import happened
-from netwarp.results.race import Entry, Race, race
+from netwarp.results.comparisons import Comparisons, ContenderResult, compare_contenders
 from netwarp.wording import (
     Quantity,
     effect_text,
@@ -69,7 +69,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["transport"] = transport_text
-    compared = race(data.results)
+    compared = compare_contenders(data.results)
     over_time = happened(data)
     return environment.get_template("page.html").render(
         data=data,
@@ -110,16 +110,16 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
     return [*facts, ("seed", str(data.study.seed))]
 
 
-def _answer(compared: Race) -> list[str]:
+def _answer(compared: Comparisons) -> list[str]:
     """Answer the question in sentences, one for each contender."""
     first = level_text(compared.factor, compared.first)
     sentences = []
     for label, entries in _by_contender(compared).items():
         by_outcome: dict[str, list[Comparison]] = {}
-        for entry in entries:
-            if entry.comparison is not None:
-                outcome = outcome_text(entry.comparison, compared.metric)
-                by_outcome.setdefault(outcome, []).append(entry.comparison)
+        for contender in entries:
+            if contender.comparison is not None:
+                outcome = outcome_text(contender.comparison, compared.metric)
+                by_outcome.setdefault(outcome, []).append(contender.comparison)
         groups = sorted(by_outcome.items(), key=lambda group: not group[1][0].verdict.decided)
         parts = [
             f"{outcome} {_where(len(found), len(entries))}{_span(found, compared)}"
@@ -136,7 +136,7 @@ def _where(count: int, conditions: int) -> str:
     return "in every condition" if count == conditions else f"in {count} of {conditions} conditions"
 
 
-def _span(found: Sequence[Comparison], compared: Race) -> str:
+def _span(found: Sequence[Comparison], compared: Comparisons) -> str:
     """Give the smallest and the largest of the differences found."""
     decided = [c for c in found if c.verdict.decided and c.scale == "ratio"]
     texts = [
@@ -148,12 +148,12 @@ def _span(found: Sequence[Comparison], compared: Race) -> str:
     return f" ({texts[0]})" if texts[0] == texts[-1] else f" ({texts[0]} to {texts[-1]})"
 
 
-def _by_contender(compared: Race) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {}
-    for heat in compared.heats:
-        for entry in heat.entries:
-            if entry.comparison is not None:
-                found.setdefault(entry.label, []).append(entry)
+def _by_contender(compared: Comparisons) -> dict[str, list[ContenderResult]]:
+    found: dict[str, list[ContenderResult]] = {}
+    for group in compared.groups:
+        for contender in group.contenders:
+            if contender.comparison is not None:
+                found.setdefault(contender.label, []).append(contender)
     return found
 
 
@@ -166,23 +166,23 @@ class Standing:
     """Class, short text and full text for each condition."""
 
 
-def _standings(compared: Race) -> dict[str, Any] | None:
+def _standings(compared: Comparisons) -> dict[str, Any] | None:
     """Make the matrix contender × condition; None where there is nothing to compare."""
     contenders = _by_contender(compared)
-    if not contenders or len(compared.heats) < 2:
+    if not contenders or len(compared.groups) < 2:
         return None
     rows = []
     for label, entries in contenders.items():
         marks = [
             (
-                _mark_class(entry, compared),
-                _short(entry, compared),
-                verdict_text(entry.comparison, compared.metric) if entry.comparison else "",
+                _mark_class(contender, compared),
+                _short(contender, compared),
+                verdict_text(contender.comparison, compared.metric) if contender.comparison else "",
             )
-            for entry in entries
+            for contender in entries
         ]
         rows.append(Standing(level_text(compared.factor, label), marks))
-    heads = [condition_text(heat.condition).split(", ") for heat in compared.heats]
+    heads = [condition_text(group.condition).split(", ") for group in compared.groups]
     return {
         "metric": quantity(compared.metric, 1).title,
         "heads": heads,
@@ -191,54 +191,56 @@ def _standings(compared: Race) -> dict[str, Any] | None:
     }
 
 
-def _short(entry: Entry, compared: Race) -> str:
-    if entry.comparison is None:
+def _short(contender: ContenderResult, compared: Comparisons) -> str:
+    if contender.comparison is None:
         return ""
-    if entry.comparison.verdict.decided:
-        size = effect_text(entry.comparison, compared.metric)
-        return f"{size} {outcome_text(entry.comparison, compared.metric)}"
+    if contender.comparison.verdict.decided:
+        size = effect_text(contender.comparison, compared.metric)
+        return f"{size} {outcome_text(contender.comparison, compared.metric)}"
     return {"no significant difference": "≈", "identical": "="}.get(
-        entry.comparison.verdict.value, "not tested"
+        contender.comparison.verdict.value, "not tested"
     )
 
 
-def _mark_class(entry: Entry, compared: Race) -> str:
-    better = favourable(entry.comparison, compared.metric) if entry.comparison else None
+def _mark_class(contender: ContenderResult, compared: Comparisons) -> str:
+    better = favourable(contender.comparison, compared.metric) if contender.comparison else None
     return {True: "better", False: "worse", None: "even"}[better]
 
 
-def _results_table(results: Results, compared: Race, clock: Clock) -> dict[str, Any]:
+def _results_table(results: Results, compared: Comparisons, clock: Clock) -> dict[str, Any]:
     metrics = [m for m in (compared.metric, *COLUMNS) if m in results.metrics]
     shown = {
         m: quantity(m, max(e.mean for c in results.cells if (e := c.estimate(m)) is not None))
         for m in dict.fromkeys(metrics)
     }
-    heats = [
+    groups = [
         {
-            "condition": sentence_case(condition_text(heat.condition)) or "All runs",
-            "rows": [_result_row(entry, compared, shown, clock) for entry in heat.entries],
+            "condition": sentence_case(condition_text(group.condition)) or "All runs",
+            "rows": [
+                _result_row(contender, compared, shown, clock) for contender in group.contenders
+            ],
         }
-        for heat in compared.heats
+        for group in compared.groups
     ]
     return {
         "heads": [unit.axis_title for unit in shown.values()],
         "first": level_text(compared.factor, compared.first),
-        "heats": heats,
+        "groups": groups,
     }
 
 
 def _result_row(
-    entry: Entry, compared: Race, shown: dict[str, Quantity], clock: Clock
+    contender: ContenderResult, compared: Comparisons, shown: dict[str, Quantity], clock: Clock
 ) -> dict[str, Any]:
-    comparison = entry.comparison
+    comparison = contender.comparison
     return {
-        "name": level_text(compared.factor, entry.label),
-        "cells": [_value(entry.cell, metric, unit, clock) for metric, unit in shown.items()],
+        "name": level_text(compared.factor, contender.label),
+        "cells": [_value(contender.cell, metric, unit, clock) for metric, unit in shown.items()],
         "verdict": verdict_text(comparison, compared.metric) if comparison else "the first",
-        "mark": _mark_class(entry, compared) if comparison else "first",
+        "mark": _mark_class(contender, compared) if comparison else "first",
         "note": trust.comparison_note(comparison) if comparison else "",
-        "failed": f"{len(entry.cell.failed)} of {len(entry.cell.runs)} runs failed"
-        if entry.cell.failed
+        "failed": f"{len(contender.cell.failed)} of {len(contender.cell.runs)} runs failed"
+        if contender.cell.failed
         else "",
     }
 

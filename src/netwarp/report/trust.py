@@ -12,13 +12,13 @@ from netwarp.wire import Connection
 from netwarp.wording import count, number, p_text, percent
 
 if TYPE_CHECKING:
-    from netwarp.results.race import Race
+    from netwarp.results.comparisons import Comparisons
     from netwarp.results.rundata import RunData
 
 HINT_RATIO = 1.05
 
 
-def collect(data: RunData, compared: Race) -> dict[str, Any]:
+def collect(data: RunData, compared: Comparisons) -> dict[str, Any]:
     """Gather everything the section shows."""
     return {
         "treatment": treatment(data),
@@ -64,7 +64,7 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
         job = data.job(run) if run else None
         if label in found or run is None or job is None:
             continue
-        side = "server" if job.heading == "down" else "client"
+        side = "server" if job.direction == "down" else "client"
         for record in data.records(run):
             if isinstance(record, Connection) and record.side == side:
                 used = record.settings
@@ -133,7 +133,7 @@ def _rate_text(rate_bit_s: float) -> str:
     return f"{count(round(rate_bit_s / 1e6))} Mbit/s"
 
 
-def power_hint(compared: Race) -> str:
+def power_hint(compared: Comparisons) -> str:
     """Say how many replicates would find a difference of 5 % where the spread is largest."""
     open_spreads = [
         c.spread

@@ -9,7 +9,7 @@ from typing import Any
 
 from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
 from netwarp.errors import BackendError
-from netwarp.pipeline import DEFAULT_PARENT, Finished
+from netwarp.pipeline import DEFAULT_PARENT, StudyRun
 from netwarp.report import FIGURES_FOLDER, REPORT_FILE
 from netwarp.run_directory import write_json, write_text
 from netwarp.sources.scorecard import render
@@ -19,7 +19,7 @@ from netwarp.study import Study, load_study
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
 
-CarryOut = Callable[[Study, Path], Finished]
+CarryOut = Callable[[Study, Path], StudyRun]
 """Runs a study into a directory."""
 
 
@@ -31,7 +31,7 @@ class StudyOutcome:
     name: str
     """Of its file, without ending: the figure or experiment of the source."""
     directory: Path
-    finished: Finished | None
+    finished: StudyRun | None
     refused: str | None
     """Why this machine cannot run it."""
 
@@ -103,7 +103,7 @@ class Reproduction:
 
 
 def reproduce_document(
-    source: Source, carry_out: CarryOut, *, out: Path | None = None, quick: bool = False
+    source: Source, run_study: CarryOut, *, out: Path | None = None, quick: bool = False
 ) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.
 
@@ -111,7 +111,7 @@ def reproduce_document(
 
     Args:
         source: which one.
-        carry_out: runs a study into a directory.
+        run_study: runs a study into a directory.
         out: the parent of the studies' run directories; None for the usual place.
         quick: with what each study's ``[quick]`` changes.
 
@@ -127,7 +127,7 @@ def reproduce_document(
     for stem, study in studies:
         place = directory / stem
         try:
-            outcomes.append(StudyOutcome(study, stem, place, carry_out(study, place), None))
+            outcomes.append(StudyOutcome(study, stem, place, run_study(study, place), None))
         except BackendError as error:
             outcomes.append(StudyOutcome(study, stem, place, None, str(error)))
     done = Reproduction(source, directory, quick, tuple(outcomes))

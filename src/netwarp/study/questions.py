@@ -39,7 +39,7 @@ class Figure(Section):
     replicate: Annotated[int, Field(ge=0)] | None = None
     """Of a timeline: which replicate it shows, from 0. Default: 0."""
     title: str | None = None
-    """Heading. Default: made from `y` and `x`."""
+    """Title. Default: made from `y` and `x`."""
     x_scale: Literal["linear", "log"] | None = None
     """Scale of the horizontal axis. Default: log where the levels span more than two decades."""
     y_scale: Literal["linear", "log"] | None = None

@@ -41,14 +41,14 @@ def with_traces(
     steps_ns["path.second.trace"] = _step_ns(second, steps_ns["path.trace"])
     for prefix, owner in (("path.trace", path), ("path.second.trace", second)):
         trace = _table(owner, "trace")
-        for heading in _DIRECTIONS:
-            where = (file, display(f"{prefix}.{heading}"))
-            if isinstance(trace.get(heading), str):
-                trace[heading] = _read(trace[heading], steps_ns[prefix], where, located)
+        for direction in _DIRECTIONS:
+            where = (file, display(f"{prefix}.{direction}"))
+            if isinstance(trace.get(direction), str):
+                trace[direction] = _read(trace[direction], steps_ns[prefix], where, located)
     factors = _table(tables, "factors")
     for key, levels in factors.items():
-        prefix, _, heading = key.rpartition(".")
-        if prefix in steps_ns and heading in _DIRECTIONS and isinstance(levels, list):
+        prefix, _, direction = key.rpartition(".")
+        if prefix in steps_ns and direction in _DIRECTIONS and isinstance(levels, list):
             where = (file, display(f'factors."{key}"'))
             factors[key] = [
                 _read(level, steps_ns[prefix], where, located) if isinstance(level, str) else level

@@ -6,7 +6,7 @@ A job (``job.py``) is made of paths, a transport, a workload and a timeline. A r
 
 from netwarp.wire.base import (
     FORMAT,
-    Heading,
+    Direction,
 )
 from netwarp.wire.delivered import (
     Calibration,
@@ -20,8 +20,8 @@ from netwarp.wire.job import (
     job_to_json,
 )
 from netwarp.wire.path import (
-    Direction,
     GemodelLoss,
+    Impairments,
     Loss,
     NoLoss,
     Path,
@@ -41,9 +41,9 @@ from netwarp.wire.playing import (
 from netwarp.wire.record import (
     End,
     Failure,
-    Happening,
     Record,
     Start,
+    TimelineEvent,
     Usage,
     read_records,
     record_to_json,
@@ -113,8 +113,7 @@ __all__ = [
     "GemodelLoss",
     "Goodput",
     "Handover",
-    "Happening",
-    "Heading",
+    "Impairments",
     "Job",
     "Limits",
     "Loss",
@@ -149,6 +148,7 @@ __all__ = [
     "TcpOptions",
     "ThroughputRule",
     "Timeline",
+    "TimelineEvent",
     "Trace",
     "Transfer",
     "Transport",

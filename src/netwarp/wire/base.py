@@ -11,7 +11,7 @@ FORMAT: Literal[1] = 1
 U32 = Annotated[int, Field(ge=0, lt=2**32)]
 U64 = Annotated[int, Field(ge=0, lt=2**64)]
 Ratio = Annotated[float, Field(ge=0, le=1)]
-Heading = Literal["down", "up"]
+Direction = Literal["down", "up"]
 
 
 class Wire(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from netwarp.wire.base import U32, U64, Heading, Wire
+from netwarp.wire.base import U32, U64, Direction, Wire
 
 
 class Calibration(Wire):
@@ -14,7 +14,7 @@ class Calibration(Wire):
     """Always `calibration`."""
     path: U32
     """Index of the path."""
-    direction: Heading
+    direction: Direction
     """Which way."""
     interval_ns: U64
     """Counted from the epoch to here."""

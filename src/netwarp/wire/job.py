@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from netwarp.errors import RecordError
-from netwarp.wire.base import FORMAT, U64, Heading, Wire, first_error
+from netwarp.wire.base import FORMAT, U64, Direction, Wire, first_error
 from netwarp.wire.path import Path
 from netwarp.wire.timeline import Timeline
 from netwarp.wire.transport import Transport
@@ -44,7 +44,7 @@ class Job(Wire):
     """When to give up."""
 
     @property
-    def heading(self) -> Heading:
+    def direction(self) -> Direction:
         """Which way the content goes: a medium to its player at the client."""
         return self.workload.direction if isinstance(self.workload, Bulk) else "down"
 

@@ -18,13 +18,13 @@ class Path(Wire):
     """Whether the client has its address on this path from the start. Of a host that moves between
     access points, only the first path is; the server then has one address, that of the first path,
     reached by whichever path the client is on."""
-    down: Direction
+    down: Impairments
     """Server to client."""
-    up: Direction
+    up: Impairments
     """Client to server."""
 
 
-class Direction(Wire):
+class Impairments(Wire):
     """What one direction of a path does to packets: one `sch_netem` on the router."""
 
     delay_ns: U64
@@ -105,5 +105,5 @@ class Reorder(Wire):
     """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""
 
 
-for _model in (Path, Direction):
+for _model in (Path, Impairments):
     _model.model_rebuild()

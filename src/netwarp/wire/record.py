@@ -38,7 +38,7 @@ class Start(Wire):
     """Whether time is the guest's, which jumps when idle, or the wall's."""
 
 
-class Happening(Wire):
+class TimelineEvent(Wire):
     """Something of the timeline that happened."""
 
     record: Literal["event"]
@@ -92,13 +92,13 @@ Record = Annotated[
     | Goodput
     | Calibration
     | Probe
-    | Happening
+    | TimelineEvent
     | Usage
     | End,
     Field(discriminator="record"),
 ]
 
-for _model in (Happening, End):
+for _model in (TimelineEvent, End):
     _model.model_rebuild()
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Heading, Wire
+from netwarp.wire.base import U32, U64, Direction, Wire
 
 
 class Timeline(Wire):
@@ -29,7 +29,7 @@ class Timeline(Wire):
         return not (self.events or self.redraws or self.traces)
 
     @property
-    def roams(self) -> bool:
+    def has_handovers(self) -> bool:
         """Whether the client moves between paths."""
         return any(isinstance(event.change, Attach | Detach) for event in self.events)
 
@@ -78,7 +78,7 @@ class Rate(Wire):
 
     kind: Literal["rate"]
     """Always `rate`."""
-    direction: Heading
+    direction: Direction
     """Which."""
     rate_bit_s: U64
     """0: nothing leaves."""
@@ -121,7 +121,7 @@ class Trace(Wire):
 
     path: U32
     """Index of the path."""
-    direction: Heading
+    direction: Direction
     """Which way."""
     step_ns: Annotated[int, Field(ge=1, lt=2**64)]
     """How long each of the rates holds."""

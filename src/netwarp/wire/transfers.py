@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Heading, Wire
+from netwarp.wire.base import U32, U64, Direction, Wire
 from netwarp.wire.transport import Resumption, TransportKind
 
 Side = Literal["client", "server"]
@@ -93,7 +93,7 @@ class Transfer(Wire):
     """Which of the run's transfers, from 0."""
     chunk: U32
     """Which part of the content, from 0."""
-    direction: Heading
+    direction: Direction
     """Which way the content went."""
     bytes: U64
     """Content bytes sent or received."""

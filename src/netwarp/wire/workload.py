@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Heading, Ratio, Wire
+from netwarp.wire.base import U32, U64, Direction, Ratio, Wire
 
 
 class Bulk(Wire):
@@ -14,7 +14,7 @@ class Bulk(Wire):
 
     kind: Literal["bulk"]
     """Always `bulk`."""
-    direction: Heading
+    direction: Direction
     """Which way the content goes."""
     content: Content
     """What is sent."""

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::{Bulk, gather};
 use crate::clock::Moment;
-use crate::job::{self, Dial, Heading};
+use crate::job::{self, Dial, Direction};
 use crate::record::{Record, Side};
 use crate::sink::{SharedSink, Sink};
 use crate::transport::{self, Connection, Dialer, Lost, Stream};
@@ -103,7 +103,8 @@ impl Client {
     fn share(&self, number: u32) -> Share {
         let Bulk { layout, asked, run, .. } = &self.bulk;
         let chunk = |chunk| {
-            let sink = Sink::new(layout.part(chunk).length_bytes, asked.verify).watching_arrivals(run.watched_flow());
+            let sink =
+                Sink::new(layout.part(chunk).length_bytes, asked.verify).watching_arrivals(run.watched_arrivals());
             Chunk { number: chunk, sink: sink.shared() }
         };
         let lane = |lane| Lane { number: lane, chunks: layout.chunks_of(lane).map(chunk).collect() };
@@ -243,8 +244,8 @@ impl Bulk {
     /// Carries a lane's chunks, one after another, without waiting for the peer's word in between.
     async fn carry(self, mut stream: Box<dyn Stream>, lane: Lane, round: (u32, u32)) -> Result<Carried> {
         let records = match self.asked.direction {
-            Heading::Down => self.fetch(&mut *stream, &lane, round).await?,
-            Heading::Up => self.deliver(&mut *stream, &lane, round).await?,
+            Direction::Down => self.fetch(&mut *stream, &lane, round).await?,
+            Direction::Up => self.deliver(&mut *stream, &lane, round).await?,
         };
         let is_settled = stream.finish().await?;
         Ok(Carried { number: lane.number, records, is_settled })

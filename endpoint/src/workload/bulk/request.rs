@@ -3,7 +3,7 @@
 use anyhow::{Result, bail, ensure};
 
 use crate::content::Part;
-use crate::job::Heading;
+use crate::job::Direction;
 
 /// Name and version of the protocol.
 const MAGIC: [u8; 8] = *b"netwarp\x03";
@@ -17,7 +17,7 @@ pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + 2 * si
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Which way the content goes.
-    pub direction: Heading,
+    pub direction: Direction,
     /// Which of the run's transfers.
     pub transfer: u32,
     /// How often the client had dialled anew before, in the run.
@@ -32,8 +32,8 @@ impl Request {
     /// As it travels.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         let direction = match self.direction {
-            Heading::Down => 0,
-            Heading::Up => 1,
+            Direction::Down => 0,
+            Direction::Up => 1,
         };
         let fields: [&[u8]; 7] = [
             &MAGIC,
@@ -55,8 +55,8 @@ impl Request {
         let (magic, mut rest) = encoded.split_at(MAGIC.len());
         ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
         let direction = match take(&mut rest) {
-            [0] => Heading::Down,
-            [1] => Heading::Up,
+            [0] => Direction::Down,
+            [1] => Direction::Up,
             [other] => bail!("the client asks for direction {other}"),
         };
         let transfer = u32::from_be_bytes(take(&mut rest));
@@ -78,14 +78,14 @@ fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
 mod tests {
     use super::*;
 
-    fn request(direction: Heading) -> Request {
+    fn request(direction: Direction) -> Request {
         let part = Part { offset_bytes: 1 << 40, length_bytes: u64::MAX };
         Request { direction, transfer: 1, attempt: 0x0506_0708, chunk: 0x0102_0304, part }
     }
 
     #[test]
     fn requests_survive_the_round_trip() {
-        for direction in [Heading::Down, Heading::Up] {
+        for direction in [Direction::Down, Direction::Up] {
             assert_eq!(Request::decode(&request(direction).encode()).unwrap(), request(direction));
         }
     }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn other_protocols_are_refused() {
         for at in [0, 7, 8] {
-            let mut bad = request(Heading::Up).encode();
+            let mut bad = request(Direction::Up).encode();
             bad[at] ^= 0x40;
             assert!(Request::decode(&bad).is_err(), "byte {at}");
         }

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::Bulk;
 use super::request::{REQUEST_BYTES, Request};
-use crate::job::{self, Heading};
+use crate::job::{self, Direction};
 use crate::record::{Record, Side};
 use crate::sink::Sink;
 use crate::transport::{Connection, Stream};
@@ -38,7 +38,7 @@ pub async fn serve(
             Err(error) => served.lose(&bulk, error)?,
         }
     }
-    let roams = run.job.timeline.roams();
+    let has_handovers = run.job.timeline.has_handovers();
     loop {
         tokio::select! {
             biased;
@@ -47,11 +47,11 @@ pub async fn serve(
                 None => break,
             },
             // What a client has given up may never end. Its lanes are still at work: there is nothing to be said of it.
-            () = finished(&mut finish), if roams => return Ok(served.into_transfers()),
+            () = finished(&mut finish), if has_handovers => return Ok(served.into_transfers()),
         }
     }
     let Some(first) = served.lanes.first().map(|lane| lane.request) else {
-        ensure!(roams, "the client closed the connection without asking for anything");
+        ensure!(has_handovers, "the client closed the connection without asking for anything");
         return Ok(Vec::new());
     };
     let index = bulk.layout.connection(first.transfer, first.attempt, first.chunk);
@@ -66,7 +66,7 @@ pub async fn serve(
     let mut records: Vec<Record> = about.into_iter().collect();
     if !served.is_lost {
         let ended = end(&mut *connection, &mut served.lanes, &mut finish).await;
-        ended.or_else(|error| run.forgive(error, Some(first.attempt)))?;
+        ended.or_else(|error| run.ignore_if_abandoned(error, Some(first.attempt)))?;
     }
     records.extend(served.into_transfers());
     Ok(records)
@@ -123,7 +123,7 @@ impl Served {
     /// The connection was lost, or a stream of it.
     fn lose(&mut self, bulk: &Bulk, error: Error) -> Result<()> {
         self.is_lost = true;
-        bulk.run.forgive(error, self.lanes.first().map(|lane| lane.request.attempt))
+        bulk.run.ignore_if_abandoned(error, self.lanes.first().map(|lane| lane.request.attempt))
     }
 
     fn into_transfers(self) -> Vec<Record> {
@@ -139,11 +139,11 @@ impl Bulk {
             Ok(request) => request,
             Err(error) => return Answered { lane: None, error: Some(error) },
         };
-        self.run.ledger.heard_of(request.attempt);
+        self.run.attempts.heard_of(request.attempt);
         let mut records = Vec::new();
         let carried = match self.asked.direction {
-            Heading::Down => self.supply(&mut *stream, request, &mut records).await,
-            Heading::Up => self.collect(&mut *stream, request, &mut records).await,
+            Direction::Down => self.supply(&mut *stream, request, &mut records).await,
+            Direction::Up => self.collect(&mut *stream, request, &mut records).await,
         };
         Answered { lane: Some(Lane { stream, request, records }), error: carried.err() }
     }
@@ -158,7 +158,7 @@ impl Bulk {
         }
         for (request, sent) in all_sent {
             let received = self.confirmed(stream, sent).await?;
-            if self.run.ledger.record_once(request.transfer, request.chunk) {
+            if self.run.attempts.record_once(request.transfer, request.chunk) {
                 let begun_at_bytes = self.layout.part(request.chunk).offset_bytes;
                 records.push(self.record(stream, &request, request.part.offset_bytes - begun_at_bytes, received));
             }
@@ -170,7 +170,7 @@ impl Bulk {
         for chunk in self.layout.chunks_of(first.chunk) {
             let request = self.hear_of(stream, chunk, first).await?;
             let sink = Sink::new(request.part.length_bytes, self.asked.verify)
-                .watching_arrivals(self.run.watched_flow())
+                .watching_arrivals(self.run.watched_arrivals())
                 .shared();
             let received = self.receive(stream, &sink).await?;
             records.push(self.record(stream, &request, 0, received));

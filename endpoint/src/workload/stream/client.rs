@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::alarm::Alarm;
 use super::lanes::Lane;
 use super::link::Link;
-use super::medium::Medium;
+use super::media::Media;
 use super::player::{Player, Step, Ticket, Wish};
 use super::request::{Ask, Request};
 use super::rule::{Chooser, Fetched};
@@ -33,7 +33,7 @@ pub struct Client {
     dialer: Arc<dyn Dialer>,
     moves: watch::Receiver<Moves>,
     verify: bool,
-    medium: Medium,
+    media: Media,
     player: Player,
     chooser: Chooser,
     alarm: Alarm,
@@ -83,7 +83,7 @@ impl Client {
             dialer: dialer.clone(),
             moves,
             verify: asked.verify,
-            medium: Medium::of(asked),
+            media: Media::of(asked),
             player: Player::new(asked, run.job.seed),
             chooser: Chooser::new(asked),
             alarm: Alarm::new()?,
@@ -241,8 +241,8 @@ impl Client {
         if self.quality.replace(quality).is_some_and(|before| before != quality) {
             self.player.switched(quality);
         }
-        let part = self.medium.part(quality, wish.segment).context("the player left the medium")?;
-        let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_flow()).shared();
+        let part = self.media.part(quality, wish.segment).context("the player left the medium")?;
+        let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_arrivals()).shared();
         let (ticket, request) = (self.player.sent(), self.requests);
         self.requests += 1;
         let lane = link.take(quality).await?;

@@ -32,7 +32,7 @@ pub enum Step {
 /// A segment the player asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish {
-    /// Place in the medium.
+    /// Place in the media.
     pub segment: u32,
     /// Since when.
     pub since_ns: u64,
@@ -57,7 +57,7 @@ enum Phase {
 /// A player and its viewer.
 #[derive(Debug)]
 pub struct Player {
-    medium: Stream,
+    media: Stream,
     draws: Draws,
     phase: Phase,
     /// All that happened before is settled.
@@ -83,9 +83,9 @@ impl Player {
     /// # Arguments
     /// * `medium` - of a sound job.
     /// * `seed` - of the viewer's seeks.
-    pub fn new(medium: &Stream, seed: u64) -> Self {
+    pub fn new(media: &Stream, seed: u64) -> Self {
         Self {
-            medium: medium.clone(),
+            media: media.clone(),
             draws: Draws { seed, drawn: 0 },
             phase: Phase::Waiting,
             now_ns: 0,
@@ -111,7 +111,7 @@ impl Player {
         if self.sent.is_some() || self.ahead_ns >= self.unwatched_ns() {
             return Step::Wait { until_ns };
         }
-        let beyond_ns = (self.ahead_ns + self.medium.segment_ns).saturating_sub(self.medium.buffer_ns);
+        let beyond_ns = (self.ahead_ns + self.media.segment_ns).saturating_sub(self.media.buffer_ns);
         if beyond_ns > 0 {
             let room_ns = self.now_ns + beyond_ns;
             return Step::Wait { until_ns: Some(until_ns.map_or(room_ns, |until_ns| until_ns.min(room_ns))) };
@@ -123,7 +123,7 @@ impl Player {
 
     /// When something happens that changes what it asks for, if nothing arrives. That is not so of a stall.
     pub fn next_change_ns(&self) -> Option<u64> {
-        let draws_ns = if self.medium.seek_ratio > 0.0 { self.next_draw_ns - self.watched_ns } else { u64::MAX };
+        let draws_ns = if self.media.seek_ratio > 0.0 { self.next_draw_ns - self.watched_ns } else { u64::MAX };
         let next_ns = draws_ns.min(self.unwatched_ns());
         (self.phase == Phase::Playing && next_ns <= self.ahead_ns).then_some(self.now_ns + next_ns)
     }
@@ -153,9 +153,9 @@ impl Player {
             return;
         }
         self.sent = None;
-        self.ahead_ns += self.medium.segment_ns;
-        self.segment = (self.segment + 1) % self.medium.segments;
-        let enough_ns = self.medium.start_buffer_ns.min(self.unwatched_ns());
+        self.ahead_ns += self.media.segment_ns;
+        self.segment = (self.segment + 1) % self.media.segments;
+        let enough_ns = self.media.start_buffer_ns.min(self.unwatched_ns());
         if self.phase == Phase::Waiting && self.ahead_ns >= enough_ns {
             self.phase = Phase::Playing;
             self.act(Action::Play { segment: self.first_at_hand() });
@@ -180,7 +180,7 @@ impl Player {
                 break;
             }
             self.play(passing_ns);
-            if self.watched_ns == self.medium.watch_ns {
+            if self.watched_ns == self.media.watch_ns {
                 self.phase = Phase::Ended;
                 self.act(Action::End {});
             } else if self.watched_ns == self.next_draw_ns {
@@ -201,23 +201,23 @@ impl Player {
     }
 
     fn seek_if_drawn(&mut self) {
-        if self.draws.share() >= self.medium.seek_ratio {
+        if self.draws.share() >= self.media.seek_ratio {
             return;
         }
-        self.segment = self.draws.below(self.medium.segments);
+        self.segment = self.draws.below(self.media.segments);
         (self.phase, self.ahead_ns, self.is_new_place) = (Phase::Waiting, 0, true);
         (self.wish, self.sent) = (None, None);
         self.act(Action::Seek { segment: self.segment });
     }
 
     fn unwatched_ns(&self) -> u64 {
-        self.medium.watch_ns - self.watched_ns
+        self.media.watch_ns - self.watched_ns
     }
 
     /// When playing starts, there are whole segments at hand.
     fn first_at_hand(&self) -> u32 {
-        let at_hand = self.ahead_ns / self.medium.segment_ns % u64::from(self.medium.segments);
-        ((u64::from(self.segment + self.medium.segments) - at_hand) % u64::from(self.medium.segments)) as u32
+        let at_hand = self.ahead_ns / self.media.segment_ns % u64::from(self.media.segments);
+        ((u64::from(self.segment + self.media.segments) - at_hand) % u64::from(self.media.segments)) as u32
     }
 
     fn act(&mut self, action: Action) {

@@ -27,7 +27,7 @@ pub enum Ask {
     Segment {
         /// Index of the quality.
         quality: u32,
-        /// Place in the medium.
+        /// Place in the media.
         segment: u32,
         /// Bytes of it that the client has, from connections that were given up.
         offset_bytes: u64,

@@ -24,11 +24,11 @@ from netwarp.wire import (
     Connection,
     End,
     Goodput,
-    Happening,
     PlayEnd,
     Player,
     Segment,
     Stream,
+    TimelineEvent,
     Transfer,
 )
 
@@ -78,7 +78,9 @@ class RunTimeline:
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     """Arrange what a run wrote down by time; a failed run is shown as far as it went."""
     end_ns = _end_ns(records)
-    happenings = [each for each in records if isinstance(each, Happening) and each.at_ns < end_ns]
+    happenings = [
+        each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns
+    ]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
     attached = [attached_stretches(job, happenings, path, end_ns) for path in _shown_paths(job)]
     found = RunTimeline(
@@ -113,7 +115,9 @@ def _end_ns(records: Sequence[Record]) -> int:
 
 def _shown_paths(job: Job) -> range:
     """Give the paths that the transport can use."""
-    several = job.timeline.roams or job.transport.kind == "mptcp" or job.transport.sctp.multihomed
+    several = (
+        job.timeline.has_handovers or job.transport.kind == "mptcp" or job.transport.sctp.multihomed
+    )
     return range(len(job.paths) if several else 1)
 
 

@@ -11,7 +11,7 @@ from netwarp.wire import Attach, Delay, Detach, Outage, Restore
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from netwarp.wire import Change, Happening, Job
+    from netwarp.wire import Change, Job, TimelineEvent
 
 AT_ONCE_NS = 1_000_000
 """What follows something so soon happened together with it: messages take their time."""
@@ -21,7 +21,7 @@ Stretches = list[tuple[int, int]]
 
 
 def attached_stretches(
-    job: Job, happenings: Sequence[Happening], path: int, end_ns: int
+    job: Job, happenings: Sequence[TimelineEvent], path: int, end_ns: int
 ) -> Stretches:
     """Find when the client had its address on a path."""
     return _stretches(
@@ -30,7 +30,7 @@ def attached_stretches(
 
 
 def _stretches(
-    happenings: Sequence[Happening],
+    happenings: Sequence[TimelineEvent],
     path: int,
     begins: type[Change],
     ends: type[Change],
@@ -68,7 +68,7 @@ def rtt_ms(job: Job, path: int) -> Reading:
 
 
 def path_lines(
-    happenings: Sequence[Happening],
+    happenings: Sequence[TimelineEvent],
     attached: Sequence[Stretches],
     reading: Callable[[int], Reading],
 ) -> list[Line]:
@@ -97,7 +97,7 @@ def path_lines(
 
 
 def outages(
-    happenings: Sequence[Happening], attached: Sequence[Stretches], end_ns: int
+    happenings: Sequence[TimelineEvent], attached: Sequence[Stretches], end_ns: int
 ) -> list[Band]:
     """Find when a path lost everything, and when the client was on none."""
     several = len(attached) > 1

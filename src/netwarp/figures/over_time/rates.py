@@ -14,7 +14,7 @@ from netwarp.wire import Attach, Detach, Outage, Rate, Restore
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from netwarp.wire import Change, Happening, Heading, Job
+    from netwarp.wire import Change, Direction, Job, TimelineEvent
 
 
 @dataclass
@@ -27,19 +27,19 @@ class _Bottleneck:
     """None is unlimited."""
     is_out: bool = False
 
-    def meet(self, change: Change, heading: Heading) -> None:
+    def meet(self, change: Change, direction: Direction) -> None:
         """Become what a change makes of it."""
         match change:
             case Attach() | Detach():
                 self.is_at_hand = isinstance(change, Attach)
             case Outage() | Restore():
                 self.is_out = isinstance(change, Outage)
-            case Rate(direction=direction, rate_bit_s=rate_bit_s) if direction == heading:
+            case Rate(direction=changed, rate_bit_s=rate_bit_s) if changed == direction:
                 self.rate_bit_s = rate_bit_s
 
 
 def rate_lines(
-    job: Job, happenings: Iterable[Happening], paths: Collection[int], end_ns: int
+    job: Job, happenings: Iterable[TimelineEvent], paths: Collection[int], end_ns: int
 ) -> list[Line]:
     """Add up the bottleneck rates, in Mbit/s, of the paths that the client is on and that are up.
 
@@ -55,9 +55,9 @@ def rate_lines(
     Returns:
         Step lines: none where a path that is up has no bottleneck, 0 where no path is up.
     """
-    heading = job.heading
+    direction = job.direction
     now = {
-        path: _Bottleneck(job.paths[path].attached, getattr(job.paths[path], heading).rate_bit_s)
+        path: _Bottleneck(job.paths[path].attached, getattr(job.paths[path], direction).rate_bit_s)
         for path in paths
     }
     are_limited = any(each.rate_bit_s is not None for each in now.values())
@@ -65,7 +65,7 @@ def rate_lines(
     for each in happenings:
         if each.event.path not in now:
             continue
-        now[each.event.path].meet(each.event.change, heading)
+        now[each.event.path].meet(each.event.change, direction)
         are_limited |= isinstance(each.event.change, Rate)
         value = _together_mbit_s(now.values())
         since_ns = steps[-1][0]

@@ -51,16 +51,16 @@ def refuse_lost_associations(conditions: Conditions) -> None:
 
 def exchange_ns(conditions: Conditions, index: int) -> int:
     """Give the time of a request and its answer on a path whose queue is full, in whole ms."""
-    heading = conditions.workload.direction
+    direction = conditions.workload.direction
     delays_ns = sum(longest_delay_ns(conditions, each, index) for each in ("down", "up"))
-    rate_bit_s = conditions.path.all_paths[index].toward(heading).usual_rate_bit_s
+    rate_bit_s = conditions.path.all_paths[index].impairments(direction).usual_rate_bit_s
     if rate_bit_s is None:
         waiting_ns = Fraction(0)
     else:
-        frame = frame_bytes(conditions, heading, index)
-        queue = shaper_queue_bytes(conditions, heading, index)
+        frame = frame_bytes(conditions, direction, index)
+        queue = shaper_queue_bytes(conditions, direction, index)
         if queue is None:
-            queue = queue_packets(conditions, heading, index) * frame
+            queue = queue_packets(conditions, direction, index) * frame
         # Behind a full queue one way, and behind a packet the other.
         waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
     return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS

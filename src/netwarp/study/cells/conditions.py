@@ -42,7 +42,7 @@ class Conditions(Section):
     @property
     def paths(self) -> tuple[SinglePath, ...]:
         """The paths, the first one first; a client that never moves has no other access point."""
-        stays = self.path.may_roam and not self.roams
+        stays = self.path.may_hand_over and not self.has_handovers
         return self.path.all_paths[:1] if stays else self.path.all_paths
 
     @cached_property
@@ -51,19 +51,19 @@ class Conditions(Section):
         end_ns = self.limits.virtual_s * NS_PER_S
         before = [event for event in self.path.events if event.at_ns <= end_ns]
         moves = any(isinstance(event.change, wire.Attach | wire.Detach) for event in before)
-        if self.path.may_roam and not moves:
+        if self.path.may_hand_over and not moves:
             before = [event for event in before if event.path == 0]
         return tuple(before)
 
     @property
-    def roams(self) -> bool:
+    def has_handovers(self) -> bool:
         """Whether the client moves between the paths."""
         return any(isinstance(event.change, wire.Attach | wire.Detach) for event in self.events)
 
     @property
     def reconnect(self) -> Reconnect:
         """What becomes of connections when the client moves; all the same when it never does."""
-        return self.transport.resolved_reconnect if self.roams else "new"
+        return self.transport.resolved_reconnect if self.has_handovers else "new"
 
     @property
     def chunks(self) -> int:
@@ -85,7 +85,7 @@ class Conditions(Section):
     @model_validator(mode="after")
     def _paths_fit_the_transport(self) -> Self:
         transport, second = self.transport, self.path.second
-        if self.path.may_roam:
+        if self.path.may_hand_over:
             if transport.multihomed:
                 raise KeyValueError(
                     "transport.multihomed",
@@ -113,7 +113,7 @@ class Conditions(Section):
     @model_validator(mode="after")
     def _reconnections_are_possible(self) -> Self:
         transport = self.transport
-        if transport.reconnect is not None and not self.path.may_roam:
+        if transport.reconnect is not None and not self.path.may_hand_over:
             raise KeyValueError(
                 "transport.reconnect",
                 transport.reconnect,
@@ -121,7 +121,7 @@ class Conditions(Section):
                 "give [path.handovers], or drop it",
             )
         if (
-            self.path.may_roam
+            self.path.may_hand_over
             and transport.resolved_reconnect == "new"
             and self.workload.direction == "up"
         ):
@@ -168,7 +168,7 @@ class Conditions(Section):
                 f"a content of {workload.size_bytes} bytes has no {self.chunks} parts",
                 "choose fewer chunks or a larger size",
             )
-        once = workload.transfers == 1 and not self.path.may_roam
+        once = workload.transfers == 1 and not self.path.may_hand_over
         if self.transport.resume != "none" and once:
             raise KeyValueError(
                 "transport.resume",

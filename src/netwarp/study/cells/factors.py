@@ -32,7 +32,7 @@ from netwarp.study.sections.transport import (
     merge_transport,
 )
 from netwarp.study.sections.workload import OF_ONE_RULE, WorkloadSection
-from netwarp.wire import Heading
+from netwarp.wire import Direction
 
 SECTIONS: Mapping[str, type[Section]] = {
     "path": PathSection,
@@ -50,7 +50,7 @@ NESTED: Mapping[str, type[Section]] = {
     "path.second.trace": TraceSection,
 }
 """Tables in a section whose keys can vary as well."""
-HEADINGS: tuple[Heading, ...] = ("down", "up")
+DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 MOST_CELLS = 100_000
 
 
@@ -276,9 +276,9 @@ def _conditions(
     try:
         conditions = Conditions.model_validate(tables)
         for index in range(len(conditions.paths)):
-            for heading in HEADINGS:
-                limit_packets(conditions, heading, index)
-                shaper_queue_bytes(conditions, heading, index)
+            for direction in DIRECTIONS:
+                limit_packets(conditions, direction, index)
+                shaper_queue_bytes(conditions, direction, index)
         buffer_bytes(conditions)
         refuse_lost_associations(conditions)
     except (ValidationError, KeyValueError) as error:

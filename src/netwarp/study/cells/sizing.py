@@ -15,11 +15,11 @@ from typing import Literal
 from netwarp import wire
 from netwarp.study.cells.conditions import Conditions
 from netwarp.study.sections.fields import KeyValueError
-from netwarp.study.sections.path import DirectionSpec, SinglePath
+from netwarp.study.sections.path import ImpairmentSpec, SinglePath
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.study.sections.transport import IP_HEADER_BYTES, TCP_HEADER_BYTES
 from netwarp.units import NS_PER_S
-from netwarp.wire import Heading
+from netwarp.wire import Direction
 
 ETHERNET_HEADER_BYTES = 14
 ACK_FRAME_BYTES = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES + TCP_HEADER_BYTES
@@ -41,7 +41,7 @@ LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 BUFFER_BDPS = 4
 
 
-def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) -> int:
     """Give netem's packet limit for one direction of a path: the delay line plus the queue.
 
     Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing.
@@ -50,20 +50,20 @@ def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> i
         KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
     """
     path = _path(conditions, index)
-    direction = path.toward(heading)
-    key = _key("queue", heading, path, index)
-    if direction.usual_rate_bit_s is None:
-        if direction.queue is not None:
+    impairments = path.impairments(direction)
+    key = _key("queue", direction, path, index)
+    if impairments.usual_rate_bit_s is None:
+        if impairments.queue is not None:
             raise KeyValueError(
                 key, None, "no queue forms where the rate is unlimited", "give path.rate too"
             )
         return UNLIMITED_LIMIT_PACKETS
-    if is_shaped(conditions, heading, index):
+    if is_shaped(conditions, direction, index):
         return UNLIMITED_LIMIT_PACKETS
-    delay_line_ns = longest_delay_ns(conditions, heading, index)
-    delay_line_bytes = Fraction(direction.usual_rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, heading, index))
-    packets = delay_line_packets + queue_packets(conditions, heading, index)
+    delay_line_ns = longest_delay_ns(conditions, direction, index)
+    delay_line_bytes = Fraction(impairments.usual_rate_bit_s * delay_line_ns, 8 * NS_PER_S)
+    delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, direction, index))
+    packets = delay_line_packets + queue_packets(conditions, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
         raise KeyValueError(
             key,
@@ -74,18 +74,18 @@ def limit_packets(conditions: Conditions, heading: Heading, index: int = 0) -> i
     return packets
 
 
-def is_shaped(conditions: Conditions, heading: Heading, index: int = 0) -> bool:
+def is_shaped(conditions: Conditions, direction: Direction, index: int = 0) -> bool:
     """Whether the rate of a direction changes: a token bucket keeps it, behind netem."""
-    if _path(conditions, index).toward(heading).trace is not None:
+    if _path(conditions, index).impairments(direction).trace is not None:
         return True
     return any(
-        isinstance(event.change, wire.Rate) and event.change.direction == heading
+        isinstance(event.change, wire.Rate) and event.change.direction == direction
         for event in conditions.path.events
         if event.path == index
     )
 
 
-def shaper_queue_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int | None:
+def shaper_queue_bytes(conditions: Conditions, direction: Direction, index: int = 0) -> int | None:
     """Give the room of a direction's token bucket; None where netem keeps the rate.
 
     It counts bytes: packets of a study's queue are full-size ones here. The default is one BDP at
@@ -94,34 +94,34 @@ def shaper_queue_bytes(conditions: Conditions, heading: Heading, index: int = 0)
     Raises:
         KeyValueError: a queue without room, or beyond the bucket's range.
     """
-    if not is_shaped(conditions, heading, index):
+    if not is_shaped(conditions, direction, index):
         return None
     path = _path(conditions, index)
-    direction = path.toward(heading)
+    impairments = path.impairments(direction)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
-    bdp = bdp_bytes(direction, path.base_rtt_ns)
-    queue = direction.queue
+    bdp = bdp_bytes(impairments, path.base_rtt_ns)
+    queue = impairments.queue
     if queue is None:
         size_bytes = max(DEFAULT_QUEUE_MIN_PACKETS * frame, ceil(bdp))
     elif queue.unit == "packets":
         size_bytes = int(queue.amount) * frame
     else:
-        size_bytes = max(frame, ceil(_queue_bytes(conditions, heading, index)))
+        size_bytes = max(frame, ceil(_queue_bytes(conditions, direction, index)))
     if size_bytes > LARGEST_LIMIT_PACKETS:
-        key = _key("queue", heading, path, index)
+        key = _key("queue", direction, path, index)
         reason = f"{size_bytes} bytes are more than a token bucket can hold"
         raise KeyValueError(key, None, reason, "lower queue, rate or delay")
     return size_bytes
 
 
-def longest_delay_ns(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+def longest_delay_ns(conditions: Conditions, direction: Direction, index: int = 0) -> int:
     """Give the longest one-way delay a direction is sized for, whatever changes it."""
     down_ns, up_ns = halves_ns(_longest_rtt_ns(conditions, index))
-    direction = _path(conditions, index).toward(heading)
-    changed_ns = down_ns if heading == "down" else up_ns
+    impairments = _path(conditions, index).impairments(direction)
+    changed_ns = down_ns if direction == "down" else up_ns
     if _path(conditions, index).redraw is not None:
         return changed_ns
-    return max(direction.delay_ns, changed_ns) + DEVIATIONS * direction.jitter_ns
+    return max(impairments.delay_ns, changed_ns) + DEVIATIONS * impairments.jitter_ns
 
 
 def _longest_rtt_ns(conditions: Conditions, index: int) -> int:
@@ -136,30 +136,30 @@ def _longest_rtt_ns(conditions: Conditions, index: int) -> int:
     return max(path.base_rtt_ns, *changed_ns, 0)
 
 
-def queue_packets(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+def queue_packets(conditions: Conditions, direction: Direction, index: int = 0) -> int:
     """Give the room of the bottleneck's queue in packets, at a limited rate."""
-    direction = _path(conditions, index).toward(heading)
-    frame = frame_bytes(conditions, heading, index)
-    if direction.queue is None:
-        bdp = bdp_bytes(direction, _path(conditions, index).base_rtt_ns)
+    impairments = _path(conditions, index).impairments(direction)
+    frame = frame_bytes(conditions, direction, index)
+    if impairments.queue is None:
+        bdp = bdp_bytes(impairments, _path(conditions, index).base_rtt_ns)
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
-    if direction.queue.unit == "packets":
-        return int(direction.queue.amount)
-    return ceil(_queue_bytes(conditions, heading, index) / frame)
+    if impairments.queue.unit == "packets":
+        return int(impairments.queue.amount)
+    return ceil(_queue_bytes(conditions, direction, index) / frame)
 
 
-def _queue_bytes(conditions: Conditions, heading: Heading, index: int) -> Fraction:
+def _queue_bytes(conditions: Conditions, direction: Direction, index: int) -> Fraction:
     """Give the room of a queue that is stated in BDPs or bytes."""
     path = _path(conditions, index)
-    direction = path.toward(heading)
-    queue = direction.queue
+    impairments = path.impairments(direction)
+    queue = impairments.queue
     if queue is None or queue.unit == "packets":
         raise AssertionError("a queue in packets has no size in bytes")
-    bdp = bdp_bytes(direction, path.base_rtt_ns)
+    bdp = bdp_bytes(impairments, path.base_rtt_ns)
     size_bytes = Fraction(queue.amount) * (bdp if queue.unit == "bdp" else 1)
     if size_bytes == 0:
         raise KeyValueError(
-            _key("queue", heading, path, index),
+            _key("queue", direction, path, index),
             None,
             "the bandwidth-delay product is 0 without a delay",
             'give path.rtt, or the queue in bytes or packets, such as "64kB" or "1000p"',
@@ -182,15 +182,17 @@ def buffer_bytes(conditions: Conditions) -> int:
                 "transport.buffer", None, "less than a socket can do with", "choose 4KiB or more"
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
-    heading = conditions.workload.direction
-    if any(path.toward(heading).usual_rate_bit_s is None for path in conditions.path.all_paths):
+    direction = conditions.workload.direction
+    if any(
+        path.impairments(direction).usual_rate_bit_s is None for path in conditions.path.all_paths
+    ):
         return UNLIMITED_BUFFER_BYTES
-    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(conditions, heading))
+    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(conditions, direction))
     power_bytes = 1 << (needed_bytes - 1).bit_length()
     return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
 
 
-def _flight_bytes(conditions: Conditions, heading: Heading) -> int:
+def _flight_bytes(conditions: Conditions, direction: Direction) -> int:
     """Give what fits between sender and receiver, on all paths together.
 
     Data sent over a fast path waits for what went over a slow one, so each path's rate counts with
@@ -201,28 +203,28 @@ def _flight_bytes(conditions: Conditions, heading: Heading) -> int:
     rtt_ns = max(_longest_rtt_ns(conditions, index) for index in indices)
     flights = []
     for index in indices:
-        queue_bytes = shaper_queue_bytes(conditions, heading, index)
+        queue_bytes = shaper_queue_bytes(conditions, direction, index)
         if queue_bytes is None:
-            frame = frame_bytes(conditions, heading, index)
-            queue_bytes = queue_packets(conditions, heading, index) * frame
-        rate_bit_s = _peak_rate_bit_s(conditions, heading, index)
+            frame = frame_bytes(conditions, direction, index)
+            queue_bytes = queue_packets(conditions, direction, index) * frame
+        rate_bit_s = _peak_rate_bit_s(conditions, direction, index)
         flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
-    return max(flights) if conditions.path.may_roam else sum(flights)
+    return max(flights) if conditions.path.may_hand_over else sum(flights)
 
 
-def _peak_rate_bit_s(conditions: Conditions, heading: Heading, index: int) -> int:
+def _peak_rate_bit_s(conditions: Conditions, direction: Direction, index: int) -> int:
     changed_bit_s = (
         event.change.rate_bit_s
         for event in conditions.path.events
-        if isinstance(event.change, wire.Rate) and event.change.direction == heading
+        if isinstance(event.change, wire.Rate) and event.change.direction == direction
         if event.path == index
     )
-    return max(_path(conditions, index).toward(heading).peak_rate_bit_s, *changed_bit_s, 0)
+    return max(_path(conditions, index).impairments(direction).peak_rate_bit_s, *changed_bit_s, 0)
 
 
-def frame_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int:
+def frame_bytes(conditions: Conditions, direction: Direction, index: int = 0) -> int:
     """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
-    if heading != conditions.workload.direction:
+    if direction != conditions.workload.direction:
         return ACK_FRAME_BYTES
     packet_bytes = _path(conditions, index).mtu_bytes
     if conditions.transport.mss_bytes is not None:
@@ -232,9 +234,9 @@ def frame_bytes(conditions: Conditions, heading: Heading, index: int = 0) -> int
     return packet_bytes + ETHERNET_HEADER_BYTES
 
 
-def bdp_bytes(direction: DirectionSpec, rtt_ns: int) -> Fraction:
+def bdp_bytes(impairments: ImpairmentSpec, rtt_ns: int) -> Fraction:
     """Give the bandwidth-delay product; 0 where the rate is unlimited."""
-    return Fraction((direction.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
+    return Fraction((impairments.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
 
 
 def _path(conditions: Conditions, index: int) -> SinglePath:
@@ -253,7 +255,7 @@ def _checked_buffer(size_bytes: int, remedy: str) -> int:
     return size_bytes
 
 
-def _key(stem: Literal["queue"], heading: Heading, path: SinglePath, index: int) -> str:
-    own = f"{stem}_{heading}"
+def _key(stem: Literal["queue"], direction: Direction, path: SinglePath, index: int) -> str:
+    own = f"{stem}_{direction}"
     section = "path.second" if index else "path"
     return f"{section}.{own if own in path.model_fields_set else stem}"

@@ -26,7 +26,7 @@ from netwarp.study.sections.fields import (
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
 from netwarp.units import QueueLength
-from netwarp.wire import Heading
+from netwarp.wire import Direction
 
 Distribution = Literal["uniform", "normal", "pareto", "paretonormal"]
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
@@ -34,7 +34,7 @@ Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number 
 
 
 @dataclass(frozen=True)
-class DirectionSpec:
+class ImpairmentSpec:
     """One direction of a path as the study asks for it, before sizing the queue."""
 
     delay_ns: int
@@ -144,18 +144,18 @@ class SinglePath(Section):
     }
 
     @property
-    def down(self) -> DirectionSpec:
+    def down(self) -> ImpairmentSpec:
         """Server to client."""
-        return self._direction("down")
+        return self._impairments("down")
 
     @property
-    def up(self) -> DirectionSpec:
+    def up(self) -> ImpairmentSpec:
         """Client to server."""
-        return self._direction("up")
+        return self._impairments("up")
 
-    def toward(self, heading: Heading) -> DirectionSpec:
+    def impairments(self, direction: Direction) -> ImpairmentSpec:
         """Give the direction of the path that leads there."""
-        return self.down if heading == "down" else self.up
+        return self.down if direction == "down" else self.up
 
     @property
     def base_rtt_ns(self) -> int:
@@ -167,38 +167,38 @@ class SinglePath(Section):
         names = (self._BOTH | self._DOWN_ONLY)[stem]
         return any(name in self.model_fields_set for name in names)
 
-    def _direction(self, heading: Heading) -> DirectionSpec:
-        trace = None if self.trace is None else self.trace.toward(heading)
-        return DirectionSpec(
-            delay_ns=self._delay_ns(heading),
-            jitter_ns=self._value("jitter", heading) or 0,
+    def _impairments(self, direction: Direction) -> ImpairmentSpec:
+        trace = None if self.trace is None else self.trace.impairments(direction)
+        return ImpairmentSpec(
+            delay_ns=self._delay_ns(direction),
+            jitter_ns=self._value("jitter", direction) or 0,
             jitter_correlation=self.jitter_correlation,
             distribution=self.distribution,
-            loss=self._value("loss", heading) or LossRate(0.0),
+            loss=self._value("loss", direction) or LossRate(0.0),
             loss_correlation=self.loss_correlation,
-            rate_bit_s=self._value("rate", heading) if trace is None else None,
+            rate_bit_s=self._value("rate", direction) if trace is None else None,
             trace=trace,
-            queue=self._value("queue", heading),
-            reorder=self._value("reorder", heading) or ReorderModel(0.0),
-            duplicate_ratio=self._value("duplicate", heading) or 0.0,
-            corrupt_ratio=self._value("corrupt", heading) or 0.0,
+            queue=self._value("queue", direction),
+            reorder=self._value("reorder", direction) or ReorderModel(0.0),
+            duplicate_ratio=self._value("duplicate", direction) or 0.0,
+            corrupt_ratio=self._value("corrupt", direction) or 0.0,
         )
 
-    def _delay_ns(self, heading: Heading) -> int:
+    def _delay_ns(self, direction: Direction) -> int:
         rtt_ns = self.rtt_ns
         if self.redraw is not None and self.redraw.mean_ns is not None:
             rtt_ns = self.redraw.mean_ns
         if rtt_ns is None:
-            return self._value("delay", heading) or 0
+            return self._value("delay", direction) or 0
         down_ns, up_ns = halves_ns(rtt_ns)
-        return down_ns if heading == "down" else up_ns
+        return down_ns if direction == "down" else up_ns
 
-    def _value(self, stem: str, heading: Heading) -> Any:
+    def _value(self, stem: str, direction: Direction) -> Any:
         plain, down, up = (self._BOTH | self._DOWN_ONLY)[stem]
-        own = down if heading == "down" else up
+        own = down if direction == "down" else up
         if own in self.model_fields_set:
             return getattr(self, own)
-        if stem in self._DOWN_ONLY and heading == "up":
+        if stem in self._DOWN_ONLY and direction == "up":
             return None
         return getattr(self, plain)
 
@@ -250,12 +250,12 @@ class SinglePath(Section):
     @model_validator(mode="after")
     def _refuse_rates_beside_traces(self) -> Self:
         traces = {} if self.trace is None else {"down": self.trace.down, "up": self.trace.up}
-        for heading, other in (("down", "up"), ("up", "down")):
-            if traces.get(heading) is None:
+        for direction, other in (("down", "up"), ("up", "down")):
+            if traces.get(direction) is None:
                 continue
             also_traced = traces[other] is not None
-            if f"rate_{heading}_bit_s" in self.model_fields_set:
-                key = f"rate_{heading}"
+            if f"rate_{direction}_bit_s" in self.model_fields_set:
+                key = f"rate_{direction}"
             elif "rate_bit_s" in self.model_fields_set and (
                 also_traced or f"rate_{other}_bit_s" in self.model_fields_set
             ):
@@ -263,14 +263,14 @@ class SinglePath(Section):
             else:
                 continue
             raise KeyValueError(
-                key, None, f"{key} has no effect beside trace.{heading}", "keep one of them"
+                key, None, f"{key} has no effect beside trace.{direction}", "keep one of them"
             )
         return self
 
     @model_validator(mode="after")
     def _refuse_impossible_directions(self) -> Self:
-        for heading in ("down", "up"):
-            _refuse_impossible(self._direction(heading), heading)
+        for direction in ("down", "up"):
+            _refuse_impossible(self._impairments(direction), direction)
         losses = (self.down.loss, self.up.loss)
         random = any(isinstance(loss, LossRate) and loss.ratio > 0 for loss in losses)
         bursty = any(isinstance(loss, Gemodel) for loss in losses)
@@ -284,19 +284,19 @@ class SinglePath(Section):
         return self
 
 
-def _refuse_impossible(direction: DirectionSpec, heading: Heading) -> None:
-    if direction.jitter_ns > LARGEST_JITTER_NS:
+def _refuse_impossible(impairments: ImpairmentSpec, direction: Direction) -> None:
+    if impairments.jitter_ns > LARGEST_JITTER_NS:
         raise KeyValueError(
             "jitter", None, "netem's jitter ends at 2.147483647s", "choose a smaller jitter"
         )
-    if direction.jitter_ns > direction.delay_ns:
+    if impairments.jitter_ns > impairments.delay_ns:
         raise KeyValueError(
             "jitter",
             None,
-            f"jitter is larger than the {heading} delay: packets would arrive before being sent",
+            f"jitter is larger than the {direction} delay: packets would arrive before being sent",
             "choose a jitter not above the one-way delay",
         )
-    if direction.reorder.ratio > 0 and direction.delay_ns == 0:
+    if impairments.reorder.ratio > 0 and impairments.delay_ns == 0:
         raise KeyValueError(
-            "reorder", None, f"there is no {heading} delay to overtake", "give rtt or delay"
+            "reorder", None, f"there is no {direction} delay to overtake", "give rtt or delay"
         )

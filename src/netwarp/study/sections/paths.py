@@ -47,7 +47,7 @@ class PathSection(SinglePath):
     """The paths lose everything now and then, as `[path.outages]`."""
 
     @property
-    def may_roam(self) -> bool:
+    def may_hand_over(self) -> bool:
         """Whether the study speaks of handovers, be it of none."""
         return self.handovers is not None or any(
             entry.change == "handover" for entry in self.timeline
@@ -57,7 +57,7 @@ class PathSection(SinglePath):
     def all_paths(self) -> tuple[SinglePath, ...]:
         """The paths, the first one first; of a client that may move, its access points."""
         if self.second is None:
-            return (self, self) if self.may_roam else (self,)
+            return (self, self) if self.may_hand_over else (self,)
         return (self, self.second)
 
     @cached_property
@@ -112,14 +112,14 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
                 " sent",
                 "choose a longer rtt, or less jitter",
             )
-    if entry.change == "rate" and path.toward(entry.direction).trace is not None:
+    if entry.change == "rate" and path.impairments(entry.direction).trace is not None:
         raise KeyValueError(
             f"{where}.change",
             "rate",
             f"the trace's next step undoes it ({entry.direction})",
             "drop it, or path.trace",
         )
-    if entry.change == "rate" and path.toward(entry.direction).rate_bit_s is None:
+    if entry.change == "rate" and path.impairments(entry.direction).rate_bit_s is None:
         raise KeyValueError(
             f"{where}.rate",
             None,
@@ -153,13 +153,13 @@ def _with_trace(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, A
     if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
         return below
     trace = dict(theirs)
-    for heading in ("down", "up"):
-        if {"rate", f"rate_{heading}"} & second.keys():
-            trace.pop(heading, None)
-        if heading in own:
-            other = "up" if heading == "down" else "down"
+    for direction in ("down", "up"):
+        if {"rate", f"rate_{direction}"} & second.keys():
+            trace.pop(direction, None)
+        if direction in own:
+            other = "up" if direction == "down" else "down"
             below = dict(below)
-            below.pop(f"rate_{heading}", None)
+            below.pop(f"rate_{direction}", None)
             rate = below.pop("rate", None)
             if rate is not None and "rate" not in second:
                 below.setdefault(f"rate_{other}", rate)

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netwarp.study.sections.fields import DurationNs, KeyValueError, Kind, RateBitS, Section
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.units import UnitError
-from netwarp.wire import Heading
+from netwarp.wire import Direction
 
 PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
 PeriodNs = Annotated[DurationNs, Field(ge=1)]
@@ -55,7 +55,7 @@ class TimelineEntry(Section):
     """`delay`: the round-trip time from now on, half of it in each direction."""
     rate_bit_s: RateBitS = Field(default=None, alias="rate")
     """`rate`: the rate from now on."""
-    direction: Heading = "down"
+    direction: Direction = "down"
     """`rate`: which direction has it."""
     overlap_ns: DurationNs = Field(default=0, alias="overlap")
     """`handover`: how long the old address still works beside the new one."""
@@ -177,9 +177,9 @@ class TraceSection(Section):
             raise KeyValueError("down", None, "neither down nor up is given", "name a file")
         return self
 
-    def toward(self, heading: Heading) -> RateTrace | None:
+    def impairments(self, direction: Direction) -> RateTrace | None:
         """Give the trace of a direction."""
-        return self.down if heading == "down" else self.up
+        return self.down if direction == "down" else self.up
 
 
 def halves_ns(rtt_ns: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from netwarp.study.sections.fields import (
 )
 from netwarp.study.sections.timeline import PeriodNs
 from netwarp.units import format_duration
-from netwarp.wire import Heading
+from netwarp.wire import Direction
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
 ChunkCount = Annotated[int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")]
@@ -65,7 +65,7 @@ class WorkloadSection(Section):
     """Bulk: how many bytes to send, made from the seed. Either this or `file`."""
     file: str | None = None
     """Bulk: a file to send; a relative path starts at the study file."""
-    direction: Heading = "down"
+    direction: Direction = "down"
     """Bulk: `down` sends from server to client, `up` from client to server."""
     verify: bool = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""

@@ -44,9 +44,9 @@ fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> Ticket {
 }
 
 /// Fetches one segment after another, each taking so long, whenever the player asks. Gives what it did.
-fn watch(medium: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u64, Action)> {
+fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u64, Action)> {
     let mut durations_ms = durations_ms.into_iter();
-    let (mut player, mut now_ns, mut under_way) = (Player::new(medium, 1), 0, None::<(Ticket, u64)>);
+    let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1), 0, None::<(Ticket, u64)>);
     loop {
         let until_ns = match player.next(now_ns) {
             Step::Done => return player.take_actions(),
@@ -85,11 +85,11 @@ fn a_segment_in_the_nick_of_time_is_no_stall() {
 
 #[test]
 fn playing_starts_with_enough_at_hand_or_all_that_is_left() {
-    let medium = Stream { start_buffer_ns: 3000 * MS, ..medium() };
+    let media = Stream { start_buffer_ns: 3000 * MS, ..medium() };
     // Three at 3 · 1500; they last until 7500. There is room for the fourth at 5500; it comes at 9500, and the fifth at
     // 11 000. They are all that is left, so playing goes on with the two.
     let expected = [play(4500, 0), stall(7500), play(11_000, 3), end(13_000)];
-    assert_eq!(watch(&medium, [1500, 1500, 1500, 4000, 1500]), expected);
+    assert_eq!(watch(&media, [1500, 1500, 1500, 4000, 1500]), expected);
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn a_wish_keeps_its_time_until_it_is_sent() {
 
 #[test]
 fn the_medium_goes_round() {
-    let medium = Stream { segments: 2, ..medium() };
-    let mut player = Player::new(&medium, 1);
+    let media = Stream { segments: 2, ..medium() };
+    let mut player = Player::new(&media, 1);
     for (at_ms, segment) in [(0, 0), (1500, 1), (3000, 0), (4500, 1), (6000, 0)] {
         let ticket = ask(&mut player, at_ms, segment, 0);
         player.arrived(ticket, (at_ms + 500) * MS);
@@ -139,8 +139,8 @@ fn the_medium_goes_round() {
 
 #[test]
 fn a_watch_of_part_of_a_segment_ends_inside_it() {
-    let medium = Stream { watch_ns: 1250 * MS, ..medium() };
-    assert_eq!(watch(&medium, [100, 100]), [play(100, 0), end(1350)]);
+    let media = Stream { watch_ns: 1250 * MS, ..medium() };
+    assert_eq!(watch(&media, [100, 100]), [play(100, 0), end(1350)]);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn a_seek_throws_away_what_is_at_hand_and_under_way() {
 
 #[test]
 fn a_viewer_who_seeks_as_the_buffer_runs_out_sees_no_stall() {
-    let medium = Stream { seek_ratio: 1.0, ..medium() };
+    let media = Stream { seek_ratio: 1.0, ..medium() };
     // Whenever a second has been played, the viewer seeks; the buffer holds just that second.
     // Nine requests: five are played, four are under way when the viewer seeks.
-    let actions = watch(&medium, [1500; 9]);
+    let actions = watch(&media, [1500; 9]);
     let kinds: Vec<_> = actions.iter().map(|(at_ns, action)| (at_ns / MS, std::mem::discriminant(action))).collect();
     let [play, seek, end] = [Action::Play { segment: 0 }, Action::Seek { segment: 0 }, Action::End {}]
         .map(|action| std::mem::discriminant(&action));
@@ -180,8 +180,8 @@ fn a_viewer_who_seeks_as_the_buffer_runs_out_sees_no_stall() {
 #[test]
 fn nobody_seeks_while_nothing_plays() {
     // Segments of 300 ms that take 1000 each: of the wall's time most is stalls, and a draw comes with play time alone.
-    let medium = Stream { segment_ns: 300 * MS, seek_ratio: 1.0, watch_ns: 4000 * MS, ..medium() };
-    let actions = watch(&Stream { start_buffer_ns: 300 * MS, ..medium }, [1000; 100]);
+    let media = Stream { segment_ns: 300 * MS, seek_ratio: 1.0, watch_ns: 4000 * MS, ..medium() };
+    let actions = watch(&Stream { start_buffer_ns: 300 * MS, ..media }, [1000; 100]);
     let (mut played_ns, mut since_ns) = (0, None);
     for (at_ns, action) in &actions {
         match (action, since_ns.take()) {
@@ -200,8 +200,8 @@ fn nobody_seeks_while_nothing_plays() {
 
 #[test]
 fn seeks_are_as_frequent_and_as_even_as_drawn() {
-    let medium = Stream { seek_ratio: 0.3, watch_ns: 10_001_000 * MS, ..medium() };
-    let sought: Vec<u32> = watch(&medium, std::iter::repeat(10))
+    let media = Stream { seek_ratio: 0.3, watch_ns: 10_001_000 * MS, ..medium() };
+    let sought: Vec<u32> = watch(&media, std::iter::repeat(10))
         .into_iter()
         .filter_map(|(_, action)| if let Action::Seek { segment } = action { Some(segment) } else { None })
         .collect();
@@ -216,9 +216,9 @@ fn seeks_are_as_frequent_and_as_even_as_drawn() {
 
 #[test]
 fn the_viewer_does_the_same_in_the_same_second_whatever_the_network() {
-    let medium = Stream { seek_ratio: 0.3, watch_ns: 60_000 * MS, ..medium() };
+    let media = Stream { seek_ratio: 0.3, watch_ns: 60_000 * MS, ..medium() };
     let sought = |duration_ms| -> Vec<Action> {
-        let actions = watch(&medium, std::iter::repeat(duration_ms)).into_iter().map(|(_, action)| action);
+        let actions = watch(&media, std::iter::repeat(duration_ms)).into_iter().map(|(_, action)| action);
         actions.filter(|action| matches!(action, Action::Seek { .. })).collect()
     };
     assert_eq!(sought(10), sought(2500));

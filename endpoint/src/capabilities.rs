@@ -1,0 +1,232 @@
+//! What this host's own kernel can do for a native run, found by doing it in namespaces that go with this process.
+
+use std::fs;
+use std::os::fd::FromRawFd as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use nix::errno::Errno;
+use serde::Serialize;
+
+use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
+use crate::netlink::NetlinkError;
+use crate::network::Network;
+use crate::topology::{Namespace, Step, bottleneck, client_device};
+use crate::transport::socket;
+use crate::userns::{self, Privilege};
+
+/// First kernel whose netem takes a seed (`TCA_NETEM_PRNG_SEED`); older ones ignore it in silence.
+const SEEDED_NETEM: (u32, u32) = (6, 6);
+
+/// Largest buffer that Linux can be asked for: it keeps twice the size in an `int`.
+const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
+
+/// What a native run can ask for here.
+#[derive(Debug, Serialize)]
+struct Capabilities {
+    /// `uname -r`.
+    kernel: String,
+    /// Whether a user namespace is needed.
+    rootless: bool,
+    /// What is missing.
+    missing: Missing,
+    /// The kernel's TCP congestion controls that are loaded.
+    congestion: Vec<String>,
+    /// Largest buffer that a UDP or SCTP socket is granted each way. TCP's are set by its own sysctls.
+    socket_buffer_bytes: u64,
+}
+
+/// None where it is there, else the reason and the remedy.
+#[derive(Debug, Default, Serialize)]
+struct Missing {
+    /// Namespaces, cables and sysctls: without them nothing runs.
+    path: Option<String>,
+    /// Delay, rate, loss and all else that a path can ask for.
+    netem: Option<String>,
+    sctp: Option<String>,
+    mptcp: Option<String>,
+}
+
+/// Tries everything and prints what came of it, as one JSON object or one line each.
+pub fn report(json: bool) -> ExitCode {
+    let capabilities = match examine() {
+        Ok(capabilities) => capabilities,
+        Err(error) => {
+            eprintln!("netwarp-endpoint: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if json {
+        println!("{}", serde_json::json!(capabilities));
+        return ExitCode::SUCCESS;
+    }
+    let missing = &capabilities.missing;
+    for (name, lack) in
+        [("path", &missing.path), ("netem", &missing.netem), ("sctp", &missing.sctp), ("mptcp", &missing.mptcp)]
+    {
+        println!("{name}: {}", lack.as_deref().unwrap_or("yes"));
+    }
+    println!("congestion: {}", capabilities.congestion.join(" "));
+    println!("socket buffers: {} bytes", capabilities.socket_buffer_bytes);
+    ExitCode::SUCCESS
+}
+
+fn examine() -> Result<Capabilities> {
+    let kernel = nix::sys::utsname::uname().context("ask for the kernel's version (uname)")?;
+    let kernel = kernel.release().to_string_lossy().into_owned();
+    let nothing = |path| Capabilities {
+        kernel: kernel.clone(),
+        rootless: false,
+        missing: Missing { path: Some(path), ..Missing::default() },
+        congestion: Vec::new(),
+        socket_buffer_bytes: 0,
+    };
+    let privilege = match userns::enter_private_netns() {
+        Ok(privilege) => privilege,
+        Err(error) => return Ok(nothing(format!("{error:#}"))),
+    };
+    let network = match Network::build(&smallest_path()) {
+        Ok(network) => network,
+        Err(error) => return Ok(nothing(path_remedy(&format!("{error:#}")))),
+    };
+    let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
+    capabilities.rootless = privilege == Privilege::UserNamespace;
+    capabilities.missing.netem = netem(&kernel)?;
+    Ok(capabilities)
+}
+
+/// Everything that is seen from inside a host of the path.
+fn look_around(kernel: &str) -> Result<Capabilities> {
+    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let congestion = fs::read_to_string(file).with_context(|| format!("read {file}"))?;
+    Ok(Capabilities {
+        kernel: kernel.to_owned(),
+        rootless: false,
+        missing: Missing {
+            sctp: protocol(libc::IPPROTO_SCTP, "SCTP", "modprobe sctp"),
+            mptcp: protocol(libc::IPPROTO_MPTCP, "MPTCP", "sysctl -w net.mptcp.enabled=1"),
+            ..Missing::default()
+        },
+        congestion: congestion.split_whitespace().map(str::to_owned).collect(),
+        socket_buffer_bytes: socket_buffer_bytes()?,
+    })
+}
+
+fn protocol(number: libc::c_int, name: &str, remedy: &str) -> Option<String> {
+    // SAFETY: plain numbers; the descriptor is owned right away.
+    let descriptor = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, number) };
+    if descriptor >= 0 {
+        // SAFETY: just opened, nobody else has it.
+        drop(unsafe { std::os::fd::OwnedFd::from_raw_fd(descriptor) });
+        return None;
+    }
+    let reason = Errno::last().desc();
+    Some(format!("the host's kernel has no {name} ({reason}): `{remedy}`, or use the virtual backend"))
+}
+
+fn socket_buffer_bytes() -> Result<u64> {
+    let socket =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None).context("open a UDP socket")?;
+    socket::set_buffers(&socket, BUFFER_MAX_BYTES)?;
+    Ok(socket::granted_send_bytes(&socket)?.min(socket::granted_receive_bytes(&socket)?))
+}
+
+/// Tries netem on a path of its own.
+fn netem(kernel: &str) -> Result<Option<String>> {
+    let device = bottleneck(0, Direction::Down);
+    let mut steps = smallest_path();
+    steps.push(Step::Netem { device, impairments: nothing_but_a_limit() });
+    match Network::build(&steps) {
+        Ok(_) if release(kernel) < SEEDED_NETEM => Ok(Some(format!(
+            "the netem of Linux {kernel} cannot be seeded, so that losses would differ from one transport to the next: \
+             use Linux 6.6 or later, or the virtual backend"
+        ))),
+        Ok(_) => Ok(None),
+        Err(error) => {
+            let errno = error.chain().find_map(|cause| match cause.downcast_ref() {
+                Some(NetlinkError::Refused { errno, .. }) => Some(*errno),
+                _ => None,
+            });
+            match errno {
+                Some(Errno::ENOENT | Errno::EOPNOTSUPP) => Ok(Some(
+                    "the host's kernel has no netem: `modprobe sch_netem` as root (on Ubuntu it is in the package \
+                     linux-modules-extra-$(uname -r)), or use the virtual backend"
+                        .to_owned(),
+                )),
+                _ => Err(error.context("try netem")),
+            }
+        }
+    }
+}
+
+fn release(kernel: &str) -> (u32, u32) {
+    let mut numbers = kernel.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// A cable between a host and a router, and a sysctl of the kind that hosts need.
+fn smallest_path() -> Vec<Step> {
+    let (host, router) = (client_device(0), bottleneck(0, Direction::Down));
+    vec![
+        Step::Create(Namespace::Client),
+        Step::Sysctl { key: "net/ipv4/tcp_no_metrics_save", value: "1".to_owned(), optional: false },
+        Step::Create(Namespace::Router(0)),
+        Step::Veth { ends: [(host, "path0".to_owned()), (router, "to-client".to_owned())], mtu_bytes: 1500 },
+        Step::Offloads { device: host, software_segmentation: true },
+        Step::Offloads { device: router, software_segmentation: false },
+        Step::Up(host),
+        Step::Up(router),
+    ]
+}
+
+fn nothing_but_a_limit() -> Impairments {
+    Impairments {
+        delay_ns: 0,
+        jitter_ns: 0,
+        jitter_correlation: 0.0,
+        distribution: Distribution::Uniform,
+        loss: Loss::None {},
+        rate_bit_s: None,
+        limit_packets: 1,
+        shaper_queue_bytes: None,
+        reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
+        duplicate_ratio: 0.0,
+        corrupt_ratio: 0.0,
+        seed: 0,
+    }
+}
+
+/// The usual reasons why a path cannot be built in a namespace that could be made.
+fn path_remedy(error: &str) -> String {
+    let remedy = if error.contains("sysctl") {
+        "make /proc/sys writable (in a container: `--privileged`, or `--security-opt systempaths=unconfined`)"
+    } else if error.contains("veth") {
+        "`modprobe veth` as root"
+    } else {
+        "run on another host"
+    };
+    format!("cannot build a path: {error}: {remedy}, or use the virtual backend")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read_as_numbers() {
+        assert_eq!(release("6.18.44-fc-v669"), (6, 18));
+        assert!(release("6.1.0-13-amd64") < SEEDED_NETEM);
+        assert!(release("7.2") > SEEDED_NETEM);
+    }
+
+    #[test]
+    fn nothing_but_a_limit_asks_for_nothing() {
+        assert!(!nothing_but_a_limit().impairs());
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_built_says_what_to_do() {
+        assert!(path_remedy("write \"1\" to the sysctl net/x: Read-only file system").contains("/proc/sys writable"));
+        assert!(path_remedy("cannot create veth pair: Operation not supported").contains("modprobe veth"));
+    }
+}

@@ -1,0 +1,152 @@
+//! `MPTCP_INFO` and `MPTCP_TCPINFO`: what the kernel says about an MPTCP connection and its subflows
+//! (`include/uapi/linux/mptcp.h`).
+
+use anyhow::{Context as _, Result, ensure};
+use libc::c_int;
+
+use crate::record::Stats;
+use crate::transport::socket::{Plain, Socket};
+use crate::transport::tcp::info::TcpInfo;
+
+const SOL_MPTCP: c_int = 284;
+const MPTCP_INFO: c_int = 1;
+const MPTCP_TCPINFO: c_int = 2;
+const MPTCP_INFO_FLAG_FALLBACK: u32 = 1;
+
+/// The first subflow and as many more as the path manager allows (`MPTCP_PM_SUBFLOWS_MAX`).
+const SUBFLOWS_MAX: usize = 9;
+
+/// The front of `struct mptcp_info`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct MptcpInfo {
+    counts_and_limits: [u8; 6],
+    flags: u32,
+    token: u32,
+    /// Next sequence number to be written, oldest that is not acknowledged, next to be received.
+    sequence: [u64; 3],
+    local_addresses_and_checksum: [u8; 3],
+    retransmits: u32,
+    /// Retransmitted, sent, received.
+    moved_bytes: [u64; 3],
+    acknowledged_bytes: u64,
+}
+
+/// `struct mptcp_subflow_data`.
+#[repr(C, align(8))]
+#[derive(Debug, Clone, Copy, Default)]
+struct SubflowData {
+    header_bytes: u32,
+    subflows: u32,
+    kernel_bytes: u32,
+    element_bytes: u32,
+}
+
+/// What `MPTCP_TCPINFO` fills.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct SubflowInfos {
+    data: SubflowData,
+    infos: [TcpInfo; SUBFLOWS_MAX],
+}
+
+// SAFETY: repr(C), integers and arrays of them.
+unsafe impl Plain for MptcpInfo {}
+// SAFETY: as above.
+unsafe impl Plain for SubflowInfos {}
+
+/// Sees that a connection speaks MPTCP.
+///
+/// # Errors
+/// It fell back to TCP (RFC 8684, 3.7), when it was set up or since.
+pub fn check_not_fallen_back(socket: &Socket) -> Result<()> {
+    // A server's connection that was TCP from its first segment is no MPTCP socket, and has no such option.
+    let fell_back = "the connection fell back to plain TCP: the other end or something on the path took MPTCP away";
+    let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO").context(fell_back)?;
+    ensure!(info.flags & MPTCP_INFO_FLAG_FALLBACK == 0, "{fell_back}");
+    Ok(())
+}
+
+/// Whether the peer has acknowledged content: before that no subflow may join (RFC 8684, 3.1), and a connection that loses its
+/// only address is over.
+pub fn is_fully_established(socket: &Socket) -> bool {
+    let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
+    info.is_ok_and(|info| info.acknowledged_bytes > 0)
+}
+
+/// The subflows that stand, the oldest first.
+///
+/// # Errors
+/// As `getsockopt(2)`; a connection all of whose subflows are gone.
+pub fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
+    let data = SubflowData {
+        header_bytes: size_of::<SubflowData>() as u32,
+        element_bytes: size_of::<TcpInfo>() as u32,
+        ..SubflowData::default()
+    };
+    let asked = SubflowInfos { data, ..SubflowInfos::default() };
+    let told = socket.get(SOL_MPTCP, MPTCP_TCPINFO, asked, "MPTCP_TCPINFO")?;
+    let count = told.data.subflows as usize;
+    ensure!((1..=SUBFLOWS_MAX).contains(&count), "an MPTCP connection has {count} subflows");
+    Ok(told.infos[..count].to_vec())
+}
+
+/// The counters of all subflows as one connection's: packets and windows added up, the smallest RTT of any, the
+/// smoothed RTT of the oldest. Times that overlap are left out.
+pub fn stats(subflows: &[TcpInfo]) -> Stats {
+    let each: Vec<Stats> = subflows.iter().map(TcpInfo::stats).collect();
+    combined(&each)
+}
+
+fn combined(each: &[Stats]) -> Stats {
+    let total = |read: fn(&Stats) -> Option<u64>| each.iter().map(read).sum::<Option<u64>>();
+    Stats {
+        retransmitted_packets: total(|stats| stats.retransmitted_packets),
+        smoothed_rtt_ns: each.first().and_then(|stats| stats.smoothed_rtt_ns),
+        min_rtt_ns: each.iter().filter_map(|stats| stats.min_rtt_ns).min(),
+        congestion_window_bytes: total(|stats| stats.congestion_window_bytes),
+        ..Stats::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn fields_lie_where_the_kernel_puts_them() {
+        assert_eq!((offset_of!(MptcpInfo, flags), size_of::<SubflowData>()), (8, 16));
+        assert_eq!((offset_of!(MptcpInfo, retransmits), offset_of!(MptcpInfo, acknowledged_bytes)), (44, 72));
+        assert_eq!(offset_of!(SubflowInfos, infos), 16);
+    }
+
+    #[test]
+    fn a_plain_tcp_socket_has_fallen_back() {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let told = format!("{:#}", check_not_fallen_back(&Socket::from(socket)).unwrap_err());
+        assert!(told.contains("fell back to plain TCP"), "{told}");
+    }
+
+    #[test]
+    fn subflows_add_up() {
+        let subflow = |packets, smoothed_rtt_ns, min_rtt_ns| Stats {
+            retransmitted_packets: Some(packets),
+            smoothed_rtt_ns: Some(smoothed_rtt_ns),
+            min_rtt_ns,
+            congestion_window_bytes: Some(14_480),
+            busy_ns: Some(9),
+            ..Stats::default()
+        };
+        let told = combined(&[subflow(3, 50, Some(40)), subflow(4, 30, Some(20)), subflow(0, 10, None)]);
+        let expected = Stats {
+            retransmitted_packets: Some(7),
+            smoothed_rtt_ns: Some(50),
+            min_rtt_ns: Some(20),
+            congestion_window_bytes: Some(3 * 14_480),
+            ..Stats::default()
+        };
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,98 @@
+//! `mptcp`: the kernel's Multipath TCP (RFC 8684), its scheduler and path manager included.
+//!
+//! The client connects to the server's address on the first path. The server announces its others, and the client's
+//! path manager opens a subflow to each: the route there is by the path of that address. Options are TCP's, for each
+//! subflow.
+
+mod info;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+
+use super::Report;
+use super::kernel::{ByteStream, Protocol};
+use super::socket::Socket;
+use super::tcp::{self, TcpStream};
+use crate::content::Reader;
+use crate::job::{Job, Resume, Transport, TransportKind};
+use crate::sink::Sink;
+
+/// MPTCP with a job's options.
+#[derive(Debug, Clone)]
+pub struct Mptcp {
+    options: Transport,
+    paths: usize,
+}
+
+impl Mptcp {
+    /// Takes the options from the job.
+    pub fn new(job: &Job) -> Self {
+        Self { options: job.transport.clone(), paths: job.paths.len() }
+    }
+}
+
+impl Protocol for Mptcp {
+    type Stream = MptcpStream;
+
+    const NAME: &'static str = "mptcp";
+
+    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
+        tcp::socket(peer, socket2::Protocol::MPTCP, &self.options)
+            .context("creating an MPTCP socket (the kernel needs CONFIG_MPTCP and net.mptcp.enabled = 1)")
+    }
+
+    /// Subflows arrive at the addresses of other paths, and the kernel looks for a listener there.
+    fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+        let address = match self.paths {
+            1 => address,
+            _ => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port()),
+        };
+        socket.bind(&address.into()).context("binding a socket")
+    }
+
+    fn can_migrate(socket: &Socket) -> bool {
+        info::is_fully_established(socket)
+    }
+
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<MptcpStream>> {
+        info::check_not_fallen_back(&socket)?;
+        let options = self.options.clone();
+        Ok(vec![MptcpStream { stream: TcpStream::new(socket.clone(), options.clone()), socket, options }])
+    }
+}
+
+/// An MPTCP connection: bytes move by the calls that move TCP's.
+#[derive(Debug)]
+pub struct MptcpStream {
+    stream: TcpStream,
+    socket: Arc<Socket>,
+    options: Transport,
+}
+
+impl ByteStream for MptcpStream {
+    fn send(&mut self, message: &[u8]) -> Result<()> {
+        self.stream.send(message)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+        self.stream.receive(buffer)
+    }
+
+    fn send_content(&mut self, content: &mut Reader) -> Result<()> {
+        self.stream.send_content(content)
+    }
+
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
+        self.stream.receive_content(sink)
+    }
+
+    fn report(&self) -> Result<Report> {
+        info::check_not_fallen_back(&self.socket)?;
+        let subflows = info::subflows(&self.socket)?;
+        subflows.iter().try_for_each(|subflow| subflow.check_options(&self.options.tcp))?;
+        let settings = tcp::settings(TransportKind::Mptcp, &self.socket, &self.options, &subflows[0])?;
+        Ok(Report { settings, stats: info::stats(&subflows), resumed: Resume::None })
+    }
+}

@@ -1,0 +1,155 @@
+//! A job's options in quinn's terms. Pure.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
+
+use crate::job::Job;
+
+/// The application's code for an orderly close.
+pub const NO_ERROR: VarInt = VarInt::from_u32(0);
+
+/// The application's code for a connection that a client gives up because it has moved.
+pub const GIVEN_UP: VarInt = VarInt::from_u32(1);
+
+/// Smallest datagram a QUIC path must carry (RFC 9000, section 14).
+const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
+
+const UDP_HEADER_BYTES: u32 = 8;
+const IPV4_HEADER_BYTES: u32 = 20;
+const IPV6_HEADER_BYTES: u32 = 40;
+
+/// quinn's transport parameters for the job. Packets fill the path's MTU from the start, as TCP's do, whose MSS comes
+/// from the interface; so nothing is left to discover.
+///
+/// # Errors
+/// A congestion control quinn does not have, an MTU too small for QUIC.
+pub fn transport(job: &Job, address: IpAddr) -> Result<TransportConfig> {
+    let options = &job.transport;
+    let window = VarInt::from_u64(options.buffer_bytes)
+        .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
+    let datagram_bytes = datagram_bytes(job, address)?;
+    let mut config = TransportConfig::default();
+    config
+        .congestion_controller_factory(congestion(&options.congestion, initial_window_bytes(job, address)?)?)
+        .send_window(options.buffer_bytes)
+        .receive_window(window)
+        .stream_receive_window(window)
+        .initial_mtu(datagram_bytes)
+        // Else quinn takes a burst of losses for a path that has become narrower.
+        .min_mtu(datagram_bytes)
+        .mtu_discovery_config(None)
+        .max_idle_timeout(Some(idle_timeout(job)?))
+        .keep_alive_interval(None);
+    Ok(config)
+}
+
+/// quinn's endpoint parameters for the job.
+///
+/// # Errors
+/// An MTU too small for QUIC.
+pub fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
+    let largest = datagram_bytes(job, address)?;
+    let mut config = EndpointConfig::default();
+    config.max_udp_payload_size(largest).with_context(|| format!("receiving datagrams of {largest} bytes"))?;
+    Ok(config)
+}
+
+/// First flight in bytes of UDP payload.
+///
+/// # Errors
+/// An MTU too small for QUIC.
+pub fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
+    Ok(u64::from(job.transport.initial_window_packets) * u64::from(datagram_bytes(job, address)?))
+}
+
+/// UDP payload of a full packet.
+fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
+    let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
+    let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
+    let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes);
+    let datagram_bytes = job.transport.mss_bytes.map_or(fitting_bytes, |mss_bytes| mss_bytes.min(fitting_bytes));
+    ensure!(
+        datagram_bytes >= SMALLEST_DATAGRAM_BYTES,
+        "QUIC needs datagrams of {SMALLEST_DATAGRAM_BYTES} bytes (RFC 9000, section 14): \
+         MTU {mtu_bytes} and MSS {:?} leave {datagram_bytes}",
+        job.transport.mss_bytes
+    );
+    u16::try_from(datagram_bytes).with_context(|| format!("UDP has no datagrams of {datagram_bytes} bytes"))
+}
+
+fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
+    Ok(match name {
+        "cubic" => {
+            let mut config = CubicConfig::default();
+            config.initial_window(initial_window_bytes);
+            Arc::new(config)
+        }
+        "reno" => {
+            let mut config = NewRenoConfig::default();
+            config.initial_window(initial_window_bytes);
+            Arc::new(config)
+        }
+        "bbr" => {
+            let mut config = BbrConfig::default();
+            config.initial_window(initial_window_bytes);
+            Arc::new(config)
+        }
+        _ => bail!("quinn has no congestion control {name:?}: it has cubic, reno and bbr"),
+    })
+}
+
+/// As long as the run may last: heavy loss must not look like a dead peer.
+fn idle_timeout(job: &Job) -> Result<IdleTimeout> {
+    let limit = Duration::from_nanos(job.limits.virtual_ns);
+    IdleTimeout::try_from(limit).with_context(|| format!("an idle timeout of {limit:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+    fn job() -> Job {
+        serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap()
+    }
+
+    #[test]
+    fn datagrams_fill_the_mtu() {
+        let mut job = job();
+        assert_eq!((datagram_bytes(&job, V4).unwrap(), datagram_bytes(&job, V6).unwrap()), (1472, 1452));
+        assert_eq!(initial_window_bytes(&job, V4).unwrap(), 14_720);
+        job.transport.mss_bytes = Some(1300);
+        assert_eq!(datagram_bytes(&job, V4).unwrap(), 1300);
+        job.paths[0].mtu_bytes = 1280;
+        assert_eq!(datagram_bytes(&job, V4).unwrap(), 1252);
+    }
+
+    #[test]
+    fn a_path_too_narrow_for_quic_is_refused() {
+        let mut job = job();
+        job.paths[0].mtu_bytes = 1227;
+        let refused = format!("{:#}", transport(&job, V4).unwrap_err());
+        assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
+    }
+
+    #[test]
+    fn unknown_congestion_control_is_refused() {
+        let mut job = job();
+        for known in ["cubic", "reno", "bbr"] {
+            job.transport.congestion = known.to_owned();
+            transport(&job, V4).unwrap();
+        }
+        job.transport.congestion = "vegas".to_owned();
+        let refused = format!("{:#}", transport(&job, V4).unwrap_err());
+        assert!(refused.contains("vegas") && refused.contains("cubic"), "{refused}");
+    }
+}

@@ -1,0 +1,360 @@
+//! `quic`: QUIC v1 (quinn) over the kernel's UDP.
+//!
+//! Everything runs on one thread and waits in `epoll_wait` alone, so in virtual time this transport holds the clock
+//! (see [`crate::clock`]).
+
+mod config;
+mod runtime;
+mod session;
+mod udp;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
+use socket2::{Domain, Type};
+
+use self::config::{GIVEN_UP, NO_ERROR};
+use self::runtime::EventLoop;
+use self::session::Watched;
+use self::udp::Datagrams;
+use super::error::Ended;
+use super::identity::{self, Identity, SERVER_NAME};
+use super::{Pending, Report, Sent, socket};
+use crate::clock::{self, Moment};
+use crate::content::Reader;
+use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
+use crate::record::{Settings, Stats};
+use crate::sink::SharedSink;
+use crate::topology;
+
+/// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
+const SEND_BLOCK_BYTES: usize = 64 << 10;
+
+/// The client's side: one UDP socket for all its connections, until the host moves.
+pub struct Dialer {
+    job: Job,
+    endpoint: Mutex<Endpoint>,
+    config: ClientConfig,
+    options: Options,
+}
+
+/// The server's side.
+pub struct Listener {
+    endpoint: Endpoint,
+    identity: Identity,
+    options: Options,
+}
+
+/// What a connection needs to know for its report.
+#[derive(Debug, Clone)]
+struct Options {
+    transport: Transport,
+    initial_window_bytes: u64,
+    send_buffer_bytes: u64,
+    receive_buffer_bytes: u64,
+}
+
+impl Dialer {
+    /// Trusts the certificate with this DER and no other. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// Options quinn does not have.
+    pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
+        let transport = Arc::new(config::transport(job, server)?);
+        let crypto = QuicClientConfig::try_from(identity::client_config(trusted, job.transport.resume)?)
+            .context("choosing QUIC's ciphers")?;
+        let mut config = ClientConfig::new(Arc::new(Watched(Arc::new(crypto))));
+        config.transport_config(transport);
+        let (endpoint, options) = bind(job, SocketAddr::new(home(job, server), 0), None)?;
+        Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), config, options })
+    }
+}
+
+impl super::Dialer for Dialer {
+    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
+        Box::pin(async move {
+            let attempt = || format!("connecting to {server} over quic");
+            let start = Moment::now();
+            let endpoint = self.endpoint.lock().expect("no holder panics").clone();
+            let connecting = endpoint.connect_with(self.config.clone(), server, SERVER_NAME);
+            let connection = match connecting.with_context(attempt)?.into_0rtt() {
+                // The ticket that was left allows early data. Should the server not accept it, the streams say so.
+                Ok((connection, _)) => connection,
+                Err(connecting) => connecting.await.with_context(attempt)?,
+            };
+            let connected = Moment::now();
+            let options = self.options.clone();
+            let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
+            Ok(Box::new(connection) as Box<dyn super::Connection>)
+        })
+    }
+
+    /// Another socket, bound to the new address, so that nothing goes by the old path that was not meant to. It takes over
+    /// what migrates (RFC 9000, section 9); else what is dialled later starts anew there, with the tickets that were left.
+    fn moved(&self, address: IpAddr) -> Result<()> {
+        let address = SocketAddr::new(address, 0);
+        let mut endpoint = self.endpoint.lock().expect("no holder panics");
+        match self.job.transport.reconnect {
+            Reconnect::New => *endpoint = bind(&self.job, address, None)?.0,
+            Reconnect::Migrate => {
+                let (socket, _) = datagrams(&self.job, address)?;
+                endpoint.rebind_abstract(socket).with_context(|| format!("migrating to {address} over quic"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Listener {
+    /// Binds the address and makes itself a certificate. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As `bind(2)`; options quinn does not have.
+    pub fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
+        let identity = Identity::generate()?;
+        let crypto = QuicServerConfig::try_from(identity.server_config(job.transport.resume, u32::MAX)?)
+            .context("choosing QUIC's ciphers")?;
+        let mut config = ServerConfig::with_crypto(Arc::new(Watched(Arc::new(crypto))));
+        config.transport_config(Arc::new(config::transport(job, address.ip())?));
+        let (endpoint, options) = bind(job, address, Some(config))?;
+        Ok(Self { endpoint, identity, options })
+    }
+}
+
+impl super::Listener for Listener {
+    fn certificate(&self) -> Option<&[u8]> {
+        Some(self.identity.certificate())
+    }
+
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
+            let start = Moment::now();
+            let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+            let handshake: Pending<'static, _> = Box::pin(async move {
+                let connecting = incoming.accept().context("QUIC handshake")?;
+                let connection = match options.transport.resume {
+                    // Early data is read, and answered, before the handshake is over; a server can always.
+                    Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
+                    Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
+                };
+                let connected = Moment::now();
+                let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
+                Ok(Box::new(connection) as Box<dyn super::Connection>)
+            });
+            Ok(handshake)
+        })
+    }
+}
+
+fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
+    let (socket, options) = datagrams(job, address)?;
+    let config = config::endpoint(job, address.ip())?;
+    let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(EventLoop));
+    if clock::is_virtual() {
+        clock::hold();
+    }
+    Ok((endpoint.with_context(|| format!("starting quic at {address}"))?, options))
+}
+
+/// A socket bound to the address. A client that moves may have lost its address when it hears of it.
+fn datagrams(job: &Job, address: SocketAddr) -> Result<(Arc<Datagrams>, Options)> {
+    let attempt = || format!("binding {address} over quic");
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
+    let socket = socket.with_context(attempt)?;
+    socket::set_buffers(&socket, job.transport.buffer_bytes)?;
+    let options = options(job, address.ip(), &socket)?;
+    if job.timeline.has_handovers() && address.is_ipv4() {
+        socket.set_freebind_v4(true).with_context(attempt)?;
+    }
+    socket.bind(&address.into()).with_context(attempt)?;
+    Ok((Arc::new(Datagrams::new(socket.into()).with_context(attempt)?), options))
+}
+
+/// Where a client's socket is bound at first: a host that moves has to keep to the path it means.
+fn home(job: &Job, server: IpAddr) -> IpAddr {
+    if job.timeline.has_handovers() { topology::client_address(0).into() } else { unspecified(server) }
+}
+
+/// A window is of use only as far as the UDP socket's buffer can hold it.
+fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
+    let asked_bytes = job.transport.buffer_bytes;
+    Ok(Options {
+        transport: job.transport.clone(),
+        initial_window_bytes: config::initial_window_bytes(job, address)?,
+        send_buffer_bytes: asked_bytes.min(socket::granted_send_bytes(socket)?),
+        receive_buffer_bytes: asked_bytes.min(socket::granted_receive_bytes(socket)?),
+    })
+}
+
+fn unspecified(like: IpAddr) -> IpAddr {
+    match like {
+        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+struct Connection {
+    connection: quinn::Connection,
+    endpoint: Endpoint,
+    options: Options,
+    streams: u32,
+    start: Moment,
+    connected: Moment,
+}
+
+impl Connection {
+    fn stream(&mut self, (send, receive): (quinn::SendStream, quinn::RecvStream)) -> Box<dyn super::Stream> {
+        let index = self.streams;
+        self.streams += 1;
+        Box::new(Stream { send, receive, index })
+    }
+}
+
+impl super::Connection for Connection {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    fn connected(&self) -> Moment {
+        self.connected
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            let opened = self.connection.open_bi().await.context("opening a QUIC stream")?;
+            Ok(self.stream(opened))
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async {
+            match self.connection.accept_bi().await {
+                Ok(accepted) => Ok(Some(self.stream(accepted))),
+                Err(error) if closed_in_order(&error) => Ok(None),
+                Err(error) => Err(error).context("waiting for a QUIC stream"),
+            }
+        })
+    }
+
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
+            match self.connection.closed().await {
+                error if closed_in_order(&error) => Ok(()),
+                error => Err(error).context("waiting for the peer to close"),
+            }
+        })
+    }
+
+    fn report(&self) -> Result<Report> {
+        let path = self.connection.stats().path;
+        let settings = Settings {
+            transport: TransportKind::Quic,
+            congestion: self.options.transport.congestion.clone(),
+            initial_window_bytes: self.options.initial_window_bytes,
+            mss_bytes: path.current_mtu.into(),
+            send_buffer_bytes: self.options.send_buffer_bytes,
+            receive_buffer_bytes: self.options.receive_buffer_bytes,
+            paced: true,
+        };
+        let stats = Stats {
+            retransmitted_packets: Some(path.lost_packets),
+            smoothed_rtt_ns: Some(path.rtt.as_nanos() as u64),
+            min_rtt_ns: Some(path.min_rtt.as_nanos() as u64),
+            congestion_window_bytes: Some(path.cwnd),
+            ..Stats::default()
+        };
+        let resumed = self.connection.handshake_data().and_then(|data| data.downcast::<Resume>().ok());
+        Ok(Report { settings, stats, resumed: *resumed.context("the QUIC handshake is not over")? })
+    }
+
+    fn migrates(&self) -> bool {
+        self.options.transport.reconnect == Reconnect::Migrate && self.connection.handshake_data().is_some()
+    }
+
+    fn abandon(&self) {
+        self.connection.close(GIVEN_UP, b"");
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(async move {
+            self.connection.close(NO_ERROR, b"");
+            // Nothing retransmits a CONNECTION_CLOSE, but it must leave before the process does.
+            self.endpoint.wait_idle().await;
+            Ok(())
+        })
+    }
+}
+
+fn closed_in_order(error: &ConnectionError) -> bool {
+    matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR)
+}
+
+struct Stream {
+    send: quinn::SendStream,
+    receive: quinn::RecvStream,
+    index: u32,
+}
+
+impl super::Stream for Stream {
+    fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.send.write_all(message).await.context("sending over quic") })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.receive.read_exact(buffer).await.context("receiving over quic") })
+    }
+
+    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
+        Box::pin(async move {
+            let first_byte = Moment::now();
+            let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
+            while content.remaining_bytes() > 0 {
+                let block = content.read(&mut block)?;
+                self.send.write_all(block).await.context("sending the content over quic")?;
+            }
+            Ok(Sent { first_byte, sha256: content.into_sha256() })
+        })
+    }
+
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let remaining_bytes = || sink.lock().expect("no holder panics").remaining_bytes();
+            while let remaining @ 1.. = remaining_bytes() {
+                let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
+                let chunk = self.receive.read_chunk(limit, true).await.context("receiving the content over quic")?;
+                let ended = || Ended(format!("the stream ended when {remaining} bytes were to come"));
+                let chunk = chunk.ok_or_else(ended)?;
+                sink.lock().expect("no holder panics").take(&chunk.bytes)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for the peer's end of the stream too: dropping a stream that has not ended asks the peer to stop sending.
+    fn finish(&mut self) -> Pending<'_, bool> {
+        Box::pin(async {
+            self.send.finish().context("finishing a QUIC stream")?;
+            match self.send.stopped().await {
+                Ok(None) => {}
+                Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),
+                // The peer closes only when it has all it wants.
+                Err(StoppedError::ConnectionLost(error)) if closed_in_order(&error) => {}
+                Err(error) => return Err(error).context("finishing a QUIC stream"),
+            }
+            match self.receive.read_chunk(1, true).await {
+                Ok(None) => Ok(true),
+                Ok(Some(_)) => bail!("the peer sent more than it was asked for"),
+                Err(ReadError::ConnectionLost(error)) if closed_in_order(&error) => Ok(true),
+                Err(error) => Err(error).context("waiting for the end of a QUIC stream"),
+            }
+        })
+    }
+}

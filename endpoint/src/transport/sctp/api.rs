@@ -1,0 +1,328 @@
+//! The kernel's SCTP socket interface (`include/uapi/linux/sctp.h`; RFC 6458), as far as `sctp` uses it.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddrV4;
+use std::os::fd::RawFd;
+
+use libc::{c_int, c_void, msghdr};
+
+use crate::transport::socket::Plain;
+
+/// Level of the socket options.
+pub const SOL_SCTP: c_int = 132;
+/// Bounds of the retransmission time-out: [`RtoInfo`].
+pub const SCTP_RTOINFO: c_int = 0;
+/// How associations are set up: [`InitMessage`].
+pub const SCTP_INITMSG: c_int = 2;
+/// Asks the peer to send to an address of this end (RFC 5061, 4.2.4): [`SetPrimary`].
+pub const SCTP_SET_PEER_PRIMARY_ADDR: c_int = 5;
+/// Adds addresses: packed, one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
+pub const SCTP_BINDX_ADD: c_int = 100;
+/// Removes addresses (`SCTP_SOCKOPT_BINDX_REM`).
+pub const SCTP_BINDX_REMOVE: c_int = 101;
+/// Nagle's algorithm off: an int.
+pub const SCTP_NODELAY: c_int = 3;
+/// Largest fragment of a message: [`AssociationValue`].
+pub const SCTP_MAXSEG: c_int = 13;
+/// State of the association: [`AssociationStatus`].
+pub const SCTP_STATUS: c_int = 14;
+/// Counters: [`AssociationStats`].
+pub const SCTP_GET_ASSOC_STATS: c_int = 112;
+
+/// Which stream's message is sent next: [`AssociationValue`].
+pub const SCTP_STREAM_SCHEDULER: c_int = 123;
+/// Streams take turns (`SCTP_SS_RR`; RFC 8260, section 3.2).
+pub const ROUND_ROBIN: u32 = 2;
+/// Say with each message which stream it came on: an int.
+pub const SCTP_RECVRCVINFO: c_int = 32;
+
+/// Of `enum sctp_sstat_state`.
+const SCTP_ESTABLISHED: i32 = 4;
+
+/// Type of the control message that carries [`ReceiveInfo`].
+const SCTP_RCVINFO: c_int = 3;
+
+/// Type of the control message that carries [`SendInfo`].
+const SCTP_SNDINFO: c_int = 2;
+/// Of [`SendInfo`]'s flags: deliver as it comes.
+const SCTP_UNORDERED: u16 = 1;
+
+/// `struct sctp_rtoinfo`, in milliseconds. Zero leaves what is set.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RtoInfo {
+    /// Ignored for one-to-one sockets when set; what the kernel answers when read.
+    pub association: i32,
+    /// RTO.Initial.
+    pub initial_ms: u32,
+    /// RTO.Max.
+    pub max_ms: u32,
+    /// RTO.Min.
+    pub min_ms: u32,
+}
+
+/// `struct sctp_initmsg`. Zero leaves the kernel's default.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InitMessage {
+    /// Streams this end wants to send on.
+    pub outbound_streams: u16,
+    /// Streams it lets the peer send on.
+    pub inbound_streams: u16,
+    /// INITs sent before giving up.
+    pub attempts: u16,
+    /// Longest time between INITs, in milliseconds.
+    pub timeout_ms: u16,
+}
+
+/// `struct sctp_assoc_value`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct AssociationValue {
+    /// Ignored for one-to-one sockets.
+    pub association: i32,
+    /// The option's value.
+    pub value: u32,
+}
+
+/// `struct sctp_sndinfo`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SendInfo {
+    stream: u16,
+    flags: u16,
+    payload_protocol: u32,
+    context: u32,
+    association: i32,
+}
+
+/// `struct sctp_rcvinfo`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct ReceiveInfo {
+    stream: u16,
+    sequence: u16,
+    flags: u16,
+    payload_protocol: u32,
+    transmission_sequence: u32,
+    cumulative_sequence: u32,
+    context: u32,
+    association: i32,
+}
+
+impl SendInfo {
+    /// A message on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
+    pub fn on_stream(stream: u16, unordered: bool) -> Self {
+        Self { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..Self::default() }
+    }
+}
+
+/// Words of a `struct sockaddr_storage`.
+const ADDRESS_WORDS: usize = 32;
+
+/// `struct sctp_setpeerprim`, which is packed to words.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct SetPrimary {
+    association: i32,
+    address: [u32; ADDRESS_WORDS],
+}
+
+impl SetPrimary {
+    /// For a one-to-one socket, whose association it is need not be said.
+    pub fn new(address: SocketAddrV4) -> Self {
+        let family = (libc::AF_INET as libc::sa_family_t).to_ne_bytes();
+        let [high, low] = address.port().to_be_bytes();
+        let mut words = [0; ADDRESS_WORDS];
+        words[0] = u32::from_ne_bytes([family[0], family[1], high, low]);
+        words[1] = u32::from_ne_bytes(address.ip().octets());
+        Self { association: 0, address: words }
+    }
+}
+
+/// `struct sctp_paddrinfo`, which is packed to words.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PeerAddress {
+    association: i32,
+    address: [u32; ADDRESS_WORDS],
+    state: i32,
+    /// Congestion window.
+    pub congestion_window_bytes: u32,
+    /// Smoothed RTT; 0 before the first measurement. The kernel gives its ticks as they are (`transport->srtt` in
+    /// `net/sctp/socket.c`), where RFC 6458 has milliseconds.
+    pub smoothed_rtt_ticks: u32,
+    rto_ms: u32,
+    mtu_bytes: u32,
+}
+
+impl PeerAddress {
+    /// The address data is sent to.
+    pub fn of(status: &AssociationStatus) -> Self {
+        status.primary
+    }
+}
+
+/// `struct sctp_status`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AssociationStatus {
+    association: i32,
+    state: i32,
+    peer_window_bytes: u32,
+    unacknowledged_chunks: u16,
+    pending_chunks: u16,
+    /// Streams the peer may send on.
+    pub inbound_streams: u16,
+    /// Streams this end may send on.
+    pub outbound_streams: u16,
+    /// Largest piece of a message that goes into one packet.
+    pub fragmentation_point_bytes: u32,
+    primary: PeerAddress,
+}
+
+impl AssociationStatus {
+    /// Whether it is up, and neither end has begun to end it.
+    pub fn is_established(&self) -> bool {
+        self.state == SCTP_ESTABLISHED
+    }
+}
+
+/// `struct sctp_assoc_stats`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AssociationStats {
+    association: i32,
+    /// The kernel aligns the address to eight bytes.
+    padding: u32,
+    address: [u32; ADDRESS_WORDS],
+    largest_rto_ms: u64,
+    sacks_received: u64,
+    sacks_sent: u64,
+    packets_sent: u64,
+    packets_received: u64,
+    /// DATA chunks sent again.
+    pub retransmitted_chunks: u64,
+    out_of_sequence_chunks: u64,
+    duplicate_chunks: u64,
+    gap_acknowledgements: u64,
+    unordered_chunks_sent: u64,
+    unordered_chunks_received: u64,
+    ordered_chunks_sent: u64,
+    ordered_chunks_received: u64,
+    control_chunks_sent: u64,
+    control_chunks_received: u64,
+}
+
+// SAFETY: repr(C), integers only.
+unsafe impl Plain for RtoInfo {}
+// SAFETY: repr(C), integers and arrays of them, no padding that is read.
+unsafe impl Plain for AssociationStatus {}
+// SAFETY: as above.
+unsafe impl Plain for AssociationStats {}
+
+/// Sends one message: `sendmsg(2)` with a `SCTP_SNDINFO` control message (RFC 6458, section 5.3.4).
+///
+/// # Errors
+/// As `sendmsg(2)`.
+pub fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) -> io::Result<usize> {
+    const SPACE: usize = control_space(size_of::<SendInfo>());
+    #[repr(align(8))]
+    struct Control([u8; SPACE]);
+    let mut control = Control([0; SPACE]);
+    // SAFETY: all-zero is a valid msghdr.
+    let mut header: msghdr = unsafe { std::mem::zeroed() };
+    // IoSlice is a struct iovec by its own guarantee; sendmsg does not write to it.
+    header.msg_iov = std::ptr::from_ref(message).cast_mut().cast();
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast::<c_void>();
+    header.msg_controllen = SPACE;
+    // SAFETY: `control` is aligned and has room for one header and a SendInfo; all pointers outlive the call.
+    let sent = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&header);
+        (*first).cmsg_level = libc::IPPROTO_SCTP;
+        (*first).cmsg_type = SCTP_SNDINFO;
+        (*first).cmsg_len = libc::CMSG_LEN(size_of::<SendInfo>() as u32) as usize;
+        libc::CMSG_DATA(first).cast::<SendInfo>().write_unaligned(*info);
+        libc::sendmsg(socket, &header, libc::MSG_NOSIGNAL)
+    };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// What `recvmsg(2)` gave of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Its bytes; 0 at the association's end.
+    pub length: usize,
+    /// Whether these are the message's last ones (`MSG_EOR`).
+    pub is_last: bool,
+    /// The stream it came on; none unless the socket was told to say it (`SCTP_RECVRCVINFO`).
+    pub stream: Option<u16>,
+}
+
+/// Receives the next bytes of a message (`recvmsg(2)`).
+///
+/// # Errors
+/// As `recvmsg(2)`.
+pub fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Piece> {
+    const SPACE: usize = control_space(size_of::<ReceiveInfo>());
+    #[repr(align(8))]
+    struct Control([u8; SPACE]);
+    let mut control = Control([0; SPACE]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a valid msghdr.
+    let mut header: msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast::<c_void>();
+    header.msg_controllen = SPACE;
+    // SAFETY: the one part and `control` are valid for writes of their lengths and outlive the call; no name is asked for.
+    let received = unsafe { libc::recvmsg(socket, &mut header, 0) };
+    let length = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel filled `control` with whole control messages and set their total length.
+    let stream = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&header);
+        let is_info = !first.is_null()
+            && (*first).cmsg_level == libc::IPPROTO_SCTP
+            && (*first).cmsg_type == SCTP_RCVINFO
+            && (*first).cmsg_len >= libc::CMSG_LEN(size_of::<ReceiveInfo>() as u32) as usize;
+        is_info.then(|| libc::CMSG_DATA(first).cast::<ReceiveInfo>().read_unaligned().stream)
+    };
+    Ok(Piece { length, is_last: header.msg_flags & libc::MSG_EOR != 0, stream })
+}
+
+const fn control_space(data_bytes: usize) -> usize {
+    // SAFETY: CMSG_SPACE only computes.
+    unsafe { libc::CMSG_SPACE(data_bytes as u32) as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn a_primary_address_is_packed_as_the_kernel_reads_it() {
+        let primary = SetPrimary::new("10.1.2.3:4433".parse().expect("an address"));
+        let bytes: Vec<u8> = primary.address[..2].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert_eq!(bytes[..2], (libc::AF_INET as u16).to_ne_bytes());
+        assert_eq!(bytes[2..], [0x11, 0x51, 10, 1, 2, 3]);
+        assert_eq!(size_of::<SetPrimary>(), 132);
+    }
+
+    #[test]
+    fn fields_lie_where_the_kernel_puts_them() {
+        // As a C program that includes linux/sctp.h prints them.
+        assert_eq!((size_of::<InitMessage>(), size_of::<SendInfo>(), size_of::<AssociationValue>()), (8, 16, 8));
+        assert_eq!(size_of::<ReceiveInfo>(), 28);
+        assert_eq!((size_of::<RtoInfo>(), offset_of!(RtoInfo, max_ms)), (16, 8));
+        assert_eq!((size_of::<PeerAddress>(), offset_of!(PeerAddress, congestion_window_bytes)), (152, 136));
+        assert_eq!(offset_of!(PeerAddress, smoothed_rtt_ticks), 140);
+        assert_eq!(size_of::<AssociationStatus>(), 176);
+        assert_eq!(offset_of!(AssociationStatus, fragmentation_point_bytes), 20);
+        assert_eq!(offset_of!(AssociationStatus, primary), 24);
+        assert_eq!(offset_of!(AssociationStats, largest_rto_ms), 136);
+        assert_eq!((size_of::<AssociationStats>(), offset_of!(AssociationStats, retransmitted_chunks)), (256, 176));
+    }
+}

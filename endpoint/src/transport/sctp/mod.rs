@@ -1,0 +1,356 @@
+//! `sctp`: the kernel's, one-to-one sockets (RFC 6458, section 4).
+
+mod api;
+mod inbox;
+mod migration;
+mod multihoming;
+mod reassembly;
+
+use std::io::{Cursor, ErrorKind, IoSlice, Read as _};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use libc::c_int;
+use socket2::{Domain, Type};
+
+use self::api::{
+    AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, Piece, ROUND_ROBIN, RtoInfo,
+    SCTP_GET_ASSOC_STATS, SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO, SCTP_RTOINFO, SCTP_STATUS,
+    SCTP_STREAM_SCHEDULER, SOL_SCTP, SendInfo, receive_message, send_info_message,
+};
+use self::inbox::Inbox;
+use self::migration::Migration;
+use self::multihoming::Addresses;
+use self::reassembly::{PLACE_BYTES, Reassembly, placed};
+use super::Report;
+use super::error::Ended;
+use super::kernel::{ByteStream, Protocol};
+use super::socket::{self, Socket};
+use crate::clock;
+use crate::content::Reader;
+use crate::job::{Job, Resume, SctpOptions, Transport, TransportKind};
+use crate::record::{Settings, Stats};
+use crate::sink::Sink;
+
+/// Congestion control as RFC 9260, section 7, has it: the only one of the kernel's SCTP.
+const CONGESTION: &str = "rfc9260";
+
+const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
+
+/// Content taken from the association at once.
+const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
+
+/// SCTP with a job's options.
+#[derive(Debug)]
+pub struct Sctp {
+    options: Transport,
+    addresses: Addresses,
+    /// Where associations go with a client that moves.
+    migration: Option<Migration>,
+}
+
+impl Sctp {
+    /// Takes the options from the job.
+    ///
+    /// # Errors
+    /// A congestion control SCTP does not have.
+    pub fn new(job: &Job) -> Result<Self> {
+        let options = job.transport.clone();
+        ensure!(
+            options.congestion == CONGESTION,
+            "SCTP has no congestion control {:?}: the kernel's one is {CONGESTION:?}",
+            options.congestion
+        );
+        Ok(Self { options, addresses: Addresses::of(job), migration: Migration::of(job) })
+    }
+}
+
+impl Protocol for Sctp {
+    type Stream = SctpStream;
+
+    const NAME: &'static str = "sctp";
+
+    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
+        let protocol = socket2::Protocol::from(libc::IPPROTO_SCTP);
+        let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
+        let socket = Socket::from(socket.context("creating an SCTP socket (the kernel needs CONFIG_IP_SCTP)")?);
+        let SctpOptions { streams, .. } = self.options.sctp;
+        let streams = InitMessage { outbound_streams: streams, inbound_streams: streams, ..InitMessage::default() };
+        socket.set(SOL_SCTP, SCTP_INITMSG, &streams, "SCTP_INITMSG")?;
+        socket.set(SOL_SCTP, SCTP_RTOINFO, &rto_bounds(&self.options.sctp)?, "SCTP_RTOINFO")?;
+        socket.set(SOL_SCTP, SCTP_NODELAY, &c_int::from(self.options.nodelay), "SCTP_NODELAY")?;
+        if let Some(mss_bytes) = self.options.mss_bytes {
+            let fragment = AssociationValue { association: 0, value: mss_bytes };
+            socket.set(SOL_SCTP, SCTP_MAXSEG, &fragment, "SCTP_MAXSEG")?;
+        }
+        socket::set_buffers(&socket, self.options.buffer_bytes)?;
+        Ok(socket)
+    }
+
+    fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+        self.addresses.bind_server(socket, address)
+    }
+
+    fn bind_client(&self, socket: &Socket) -> Result<()> {
+        match &self.migration {
+            Some(migration) => migration.bind(socket),
+            None => self.addresses.bind_client(socket),
+        }
+    }
+
+    fn moved(&self, address: IpAddr) -> Result<()> {
+        self.migration.as_ref().map_or(Ok(()), |migration| migration.moved(address))
+    }
+
+    fn left(&self, address: IpAddr) -> Result<()> {
+        self.migration.as_ref().map_or(Ok(()), |migration| migration.left(address))
+    }
+
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {
+        let status = status(&socket)?;
+        check_association(&socket, &status, &self.options.sctp)?;
+        socket.set(SOL_SCTP, SCTP_RECVRCVINFO, &c_int::from(true), "SCTP_RECVRCVINFO")?;
+        let SctpOptions { streams, unordered, .. } = self.options.sctp;
+        if streams > 1 {
+            // The kernel's default sends messages in the order of the calls: a buffer large enough would take all of
+            // the first stream's before any of the second's.
+            let scheduler = AssociationValue { association: 0, value: ROUND_ROBIN };
+            socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
+        }
+        if let Some(migration) = &self.migration {
+            // A server's too, which nobody tells of moves.
+            migration.accompany(&socket)?;
+        }
+        let inbox = Arc::new(Inbox::new(streams));
+        let stream = |number| SctpStream {
+            socket: socket.clone(),
+            options: self.options.clone(),
+            initial_window_bytes: PeerAddress::of(&status).congestion_window_bytes,
+            number,
+            inbox: inbox.clone(),
+            begun: Cursor::default(),
+            order: unordered.then(Order::default),
+        };
+        Ok((0..streams).map(stream).collect())
+    }
+}
+
+/// The bounds in the kernel's unit.
+fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
+    let ms = |nanoseconds: u64| u32::try_from(nanoseconds / NANOSECONDS_PER_MILLISECOND).context("an RTO bound");
+    Ok(RtoInfo {
+        association: 0,
+        initial_ms: ms(options.rto_initial_ns)?,
+        max_ms: ms(options.rto_max_ns)?,
+        min_ms: ms(options.rto_min_ns)?,
+    })
+}
+
+/// Sees that the association has what was asked for: the peer may grant fewer streams, and the kernel keeps
+/// times in ticks.
+fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpOptions) -> Result<()> {
+    let granted = status.outbound_streams.min(status.inbound_streams);
+    ensure!(granted == wanted.streams, "the association has {granted} streams instead of {}", wanted.streams);
+    let kept = RtoInfo { association: 0, ..socket.get(SOL_SCTP, SCTP_RTOINFO, RtoInfo::default(), "SCTP_RTOINFO")? };
+    let asked = rto_bounds(wanted)?;
+    ensure!(
+        kept == asked,
+        "the kernel keeps the RTO bounds (initial, max, min) as {kept:?} instead of {asked:?}: it counts in ticks of \
+         {} ms, so choose whole ones",
+        clock::tick_ns() / NANOSECONDS_PER_MILLISECOND
+    );
+    Ok(())
+}
+
+/// A stream of an association, used as one of bytes.
+#[derive(Debug)]
+pub struct SctpStream {
+    socket: Arc<Socket>,
+    options: Transport,
+    /// As the kernel set it when the association came up: no option chooses it.
+    initial_window_bytes: u32,
+    /// Its number on the association.
+    number: u16,
+    /// Shared by the association's streams.
+    inbox: Arc<Inbox>,
+    /// The message that is being read, when all are in order.
+    begun: Cursor<Vec<u8>>,
+    /// Where messages may overtake each other.
+    order: Option<Order>,
+}
+
+/// Messages that say where they belong.
+#[derive(Debug, Default)]
+struct Order {
+    sent_bytes: u64,
+    received: Reassembly,
+}
+
+impl SctpStream {
+    /// Content that fits in a message.
+    fn room_bytes(&self) -> usize {
+        let message_bytes = self.options.sctp.max_message_bytes as usize;
+        if self.order.is_some() { message_bytes - PLACE_BYTES } else { message_bytes }
+    }
+
+    fn send_message(&mut self, bytes: &[u8]) -> Result<()> {
+        let info = SendInfo::on_stream(self.number, self.options.sctp.unordered);
+        let Some(order) = &mut self.order else { return self.hand_over(bytes, &info) };
+        let message = placed(order.sent_bytes, bytes);
+        order.sent_bytes += bytes.len() as u64;
+        self.hand_over(&message, &info)
+    }
+
+    fn hand_over(&self, message: &[u8], info: &SendInfo) -> Result<()> {
+        loop {
+            let sent = send_info_message(self.socket.as_raw_fd(), &IoSlice::new(message), info);
+            match sent {
+                Ok(sent) if sent == message.len() => return Ok(()),
+                Ok(sent) => bail!("SCTP took {sent} of a message of {} bytes", message.len()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).context("sending an SCTP message"),
+            }
+        }
+    }
+
+    /// Takes the next bytes: at most one message's, a part of it if the buffer is smaller.
+    fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let SctpOptions { streams, max_message_bytes, .. } = self.options.sctp;
+        if streams == 1 && self.order.is_none() {
+            let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
+            ensure!(received > 0, ended());
+            return Ok(received);
+        }
+        let next = || self.inbox.next(self.number, || whole_message(&self.socket, max_message_bytes));
+        loop {
+            let filled = match &mut self.order {
+                Some(order) => order.received.read(buffer),
+                None => self.begun.read(buffer).context("reading a message in memory")?,
+            };
+            match (filled, &mut self.order) {
+                (0, Some(order)) => order.received.take(&next()?)?,
+                (0, None) => self.begun = Cursor::new(next()?),
+                (filled, _) => return Ok(filled),
+            }
+        }
+    }
+}
+
+fn ended() -> Ended {
+    Ended("the peer shut the association down in the middle of the content".to_owned())
+}
+
+/// Waits for a message and says on which stream it came. It may come in parts, with no other in between: messages are
+/// not interleaved (RFC 8260) unless a socket asks for it.
+fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8>)> {
+    let mut message = vec![0; max_message_bytes as usize];
+    let mut filled = 0;
+    loop {
+        ensure!(filled < message.len(), "the peer sent a message of more than {max_message_bytes} bytes");
+        match receive_message(socket.as_raw_fd(), &mut message[filled..]) {
+            Ok(Piece { length: 0, .. }) => bail!(ended()),
+            Ok(Piece { length, is_last, stream }) => {
+                filled += length;
+                if is_last {
+                    message.truncate(filled);
+                    return Ok((stream.context("a message came without saying on which stream")?, message));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context("receiving an SCTP message"),
+        }
+    }
+}
+
+impl ByteStream for SctpStream {
+    fn send(&mut self, message: &[u8]) -> Result<()> {
+        message.chunks(self.room_bytes()).try_for_each(|part| self.send_message(part))
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            filled += self.receive_some(&mut buffer[filled..])?;
+        }
+        Ok(())
+    }
+
+    fn send_content(&mut self, content: &mut Reader) -> Result<()> {
+        let mut block = vec![0; content.remaining_bytes().min(self.room_bytes() as u64) as usize];
+        while content.remaining_bytes() > 0 {
+            self.send_message(content.read(&mut block)?)?;
+        }
+        Ok(())
+    }
+
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
+        let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
+        while let remaining @ 1.. = sink.remaining_bytes() {
+            let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
+            let received = self.receive_some(&mut block[..length])?;
+            sink.take(&block[..received])?;
+        }
+        Ok(())
+    }
+
+    fn report(&self) -> Result<Report> {
+        let status = status(&self.socket)?;
+        let peer = PeerAddress::of(&status);
+        let counters: AssociationStats =
+            self.socket.get(SOL_SCTP, SCTP_GET_ASSOC_STATS, AssociationStats::default(), "SCTP_GET_ASSOC_STATS")?;
+        let settings = Settings {
+            transport: TransportKind::Sctp,
+            congestion: self.options.congestion.clone(),
+            initial_window_bytes: self.initial_window_bytes.into(),
+            mss_bytes: status.fragmentation_point_bytes,
+            send_buffer_bytes: socket::granted_send_bytes(&self.socket)?,
+            receive_buffer_bytes: socket::granted_receive_bytes(&self.socket)?,
+            paced: false,
+        };
+        Ok(Report { settings, stats: stats(&counters, &peer, clock::tick_ns()), resumed: Resume::None })
+    }
+}
+
+fn status(socket: &Socket) -> Result<AssociationStatus> {
+    socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS")
+}
+
+fn stats(counters: &AssociationStats, peer: &PeerAddress, tick_ns: u64) -> Stats {
+    Stats {
+        retransmitted_packets: Some(counters.retransmitted_chunks),
+        smoothed_rtt_ns: (peer.smoothed_rtt_ticks > 0).then(|| u64::from(peer.smoothed_rtt_ticks) * tick_ns),
+        congestion_window_bytes: Some(peer.congestion_window_bytes.into()),
+        ..Stats::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A guest's, whose HZ is 100.
+    const TICK_NS: u64 = 10_000_000;
+
+    #[test]
+    fn any_other_congestion_control_is_refused() {
+        let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let refused = format!("{:#}", Sctp::new(&job).unwrap_err());
+        assert!(refused.contains("cubic") && refused.contains(CONGESTION), "{refused}");
+        job.transport.congestion = CONGESTION.to_owned();
+        Sctp::new(&job).unwrap();
+    }
+
+    #[test]
+    fn what_was_not_measured_is_none() {
+        let unmeasured = stats(&AssociationStats::default(), &PeerAddress::default(), TICK_NS);
+        assert_eq!((unmeasured.smoothed_rtt_ns, unmeasured.busy_ns), (None, None));
+        let (mut peer, mut counters) = (PeerAddress::default(), AssociationStats::default());
+        (peer.smoothed_rtt_ticks, peer.congestion_window_bytes) = (10, 4380);
+        counters.retransmitted_chunks = 3;
+        let measured = stats(&counters, &peer, TICK_NS);
+        assert_eq!(measured.smoothed_rtt_ns, Some(100_000_000));
+        assert_eq!((measured.retransmitted_packets, measured.congestion_window_bytes), (Some(3), Some(4380)));
+    }
+}

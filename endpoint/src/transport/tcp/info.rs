@@ -1,0 +1,167 @@
+//! `TCP_INFO`: what the kernel's TCP says about a connection.
+
+use anyhow::{Result, ensure};
+
+use crate::job::TcpOptions;
+use crate::record::Stats;
+use crate::transport::socket::{Plain, Socket};
+
+/// The front of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
+/// library's definition does not have. Names are the kernel's without `tcpi_`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TcpInfo {
+    state: u8,
+    ca_state: u8,
+    retransmits: u8,
+    probes: u8,
+    backoff: u8,
+    options: u8,
+    window_scales: u8,
+    flags: u8,
+    rto: u32,
+    ato: u32,
+    /// Largest payload of a segment, options already subtracted, in bytes.
+    pub snd_mss: u32,
+    rcv_mss: u32,
+    unacked: u32,
+    sacked: u32,
+    lost: u32,
+    retrans: u32,
+    fackets: u32,
+    last_data_sent: u32,
+    last_ack_sent: u32,
+    last_data_recv: u32,
+    last_ack_recv: u32,
+    pmtu: u32,
+    rcv_ssthresh: u32,
+    rtt_us: u32,
+    rttvar: u32,
+    snd_ssthresh: u32,
+    snd_cwnd_segments: u32,
+    advmss: u32,
+    reordering: u32,
+    rcv_rtt: u32,
+    rcv_space: u32,
+    total_retrans: u32,
+    pacing_rate: u64,
+    max_pacing_rate: u64,
+    bytes_acked: u64,
+    bytes_received: u64,
+    segs_out: u32,
+    segs_in: u32,
+    notsent_bytes: u32,
+    min_rtt_us: u32,
+    data_segs_in: u32,
+    data_segs_out: u32,
+    delivery_rate: u64,
+    busy_time_us: u64,
+    rwnd_limited_us: u64,
+    sndbuf_limited_us: u64,
+}
+
+// SAFETY: repr(C), integers only.
+unsafe impl Plain for TcpInfo {}
+
+impl TcpInfo {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// As `getsockopt(2)`.
+    pub fn read(socket: &Socket) -> Result<Self> {
+        socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
+    }
+
+    /// Sees that both ends agreed on the job's options when they connected.
+    ///
+    /// # Errors
+    /// An option that is there and should not be, or the other way round.
+    pub fn check_options(&self, wanted: &TcpOptions) -> Result<()> {
+        let options = [
+            ("SACK", TCPI_OPT_SACK, wanted.sack, "tcp_sack"),
+            ("timestamps", TCPI_OPT_TIMESTAMPS, wanted.timestamps, "tcp_timestamps"),
+            ("window scaling", TCPI_OPT_WSCALE, wanted.window_scaling, "tcp_window_scaling"),
+        ];
+        for (name, bit, wanted, sysctl) in options {
+            let negotiated = self.options & bit != 0;
+            ensure!(
+                negotiated == wanted,
+                "the job says {name} = {wanted}, but the connection was set up with {negotiated}: \
+                 look at the sysctl net.ipv4.{sysctl} of both ends"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether data went with the SYN and was acknowledged with it (Fast Open; `TCPI_OPT_SYN_DATA`).
+    pub fn has_syn_data(&self) -> bool {
+        const SYN_DATA: u8 = 32;
+        self.options & SYN_DATA != 0
+    }
+
+    /// The counters in the record's units.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            retransmitted_packets: Some(self.total_retrans.into()),
+            smoothed_rtt_ns: measured_ns(self.rtt_us, 0),
+            min_rtt_ns: measured_ns(self.min_rtt_us, u32::MAX),
+            congestion_window_bytes: Some(u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)),
+            busy_ns: Some(self.busy_time_us * NANOSECONDS_PER_MICROSECOND),
+            receive_window_limited_ns: Some(self.rwnd_limited_us * NANOSECONDS_PER_MICROSECOND),
+            send_buffer_limited_ns: Some(self.sndbuf_limited_us * NANOSECONDS_PER_MICROSECOND),
+        }
+    }
+}
+
+/// Bits of `tcpi_options`: what the SYN and its answer agreed on.
+const TCPI_OPT_TIMESTAMPS: u8 = 1;
+const TCPI_OPT_SACK: u8 = 2;
+const TCPI_OPT_WSCALE: u8 = 4;
+
+const NANOSECONDS_PER_MICROSECOND: u64 = 1000;
+
+fn measured_ns(time_us: u32, unmeasured: u32) -> Option<u64> {
+    (time_us != unmeasured).then(|| u64::from(time_us) * NANOSECONDS_PER_MICROSECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    #[test]
+    fn fields_lie_where_the_kernel_puts_them() {
+        // Offsets of include/uapi/linux/tcp.h, as pahole prints them.
+        assert_eq!(offset_of!(TcpInfo, snd_mss), 16);
+        assert_eq!(offset_of!(TcpInfo, rtt_us), 68);
+        assert_eq!(offset_of!(TcpInfo, total_retrans), 100);
+        assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
+        assert_eq!(offset_of!(TcpInfo, busy_time_us), 168);
+        assert_eq!(size_of::<TcpInfo>(), 192);
+    }
+
+    #[test]
+    fn options_that_did_not_take_effect_are_told() {
+        let info = TcpInfo { options: TCPI_OPT_SACK | TCPI_OPT_WSCALE, ..TcpInfo::default() };
+        let wanted = TcpOptions { timestamps: false, ..TcpOptions::today() };
+        info.check_options(&wanted).unwrap();
+        let cases = [
+            (TcpOptions { timestamps: true, ..wanted.clone() }, "net.ipv4.tcp_timestamps"),
+            (TcpOptions { sack: false, ..wanted.clone() }, "net.ipv4.tcp_sack"),
+            (TcpOptions { window_scaling: false, ..wanted }, "net.ipv4.tcp_window_scaling"),
+        ];
+        for (wanted, expected) in cases {
+            let told = info.check_options(&wanted).unwrap_err().to_string();
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_none() {
+        let stats = TcpInfo { min_rtt_us: u32::MAX, ..TcpInfo::default() }.stats();
+        assert_eq!((stats.smoothed_rtt_ns, stats.min_rtt_ns), (None, None));
+        let stats = TcpInfo { rtt_us: 100_241, min_rtt_us: 100_000, ..TcpInfo::default() }.stats();
+        assert_eq!((stats.smoothed_rtt_ns, stats.min_rtt_ns), (Some(100_241_000), Some(100_000_000)));
+    }
+}

@@ -1,0 +1,160 @@
+//! Content taken from a stream socket with the times at which it came, for few system calls.
+//!
+//! A reader that takes each packet as it comes needs a system call and a look at the clock for each. This one waits for
+//! the next packet, and then lets the kernel collect what follows for a moment ([`LOOK`]). The kernel stamps packets when
+//! they arrive (`SO_TIMESTAMPNS`), so what ends a look is known to the nanosecond, and so is what comes first after a pause.
+//! A pause is seen if it is longer than a look; within one, content counts as having come without a pause. Where nobody asks
+//! for pauses, looks are as long as the record of goodput allows: in a run of hours over a lossy path they would be most of
+//! what it costs.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd as _;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use libc::{c_int, timespec};
+
+use super::error::Ended;
+use super::socket::{Socket, retry, size};
+use crate::clock::{self, Moment};
+use crate::sink::Sink;
+
+/// How long the kernel collects: the least it can, which is the tick it counts a socket's time-outs in, and up to one more.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How much it collects at most: 5 ms at 100 Mbit/s.
+const LOOK_BYTES: usize = 64 << 10;
+
+/// Receives all that the sink waits for.
+///
+/// # Errors
+/// As `recvmsg(2)`; the peer closing first.
+pub fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
+    socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
+    let received = look(socket, sink);
+    socket.set_read_timeout(None).context("setting SO_RCVTIMEO")?;
+    received
+}
+
+fn look(socket: &Socket, sink: &mut Sink) -> Result<()> {
+    let lead_ns = clock::realtime_lead_ns();
+    let mut block = vec![0; if sink.discards() { 0 } else { LOOK_BYTES }];
+    let mut look = Duration::ZERO;
+    // Every other look is for what comes first, however long that takes.
+    let mut is_first = true;
+    while let remaining @ 1.. = sink.remaining_bytes() {
+        let wanted = sink.resolution().map_or(LOOK, |resolution| resolution.max(LOOK));
+        if look != wanted {
+            look = wanted;
+            socket.set_read_timeout(Some(look)).context("setting SO_RCVTIMEO")?;
+        }
+        let length = remaining.min(LOOK_BYTES as u64) as usize;
+        let flags = if is_first { 0 } else { libc::MSG_WAITALL };
+        match receive(socket, &mut block, length, flags) {
+            Ok((0, _)) => bail!(Ended(format!("the peer closed the connection when {remaining} bytes were to come"))),
+            Ok((received, stamp_ns)) => {
+                let at = stamp_ns.map_or_else(Moment::now, |stamp_ns| Moment::after(stamp_ns.saturating_sub(lead_ns)));
+                sink.hash(block.get(..received).unwrap_or_default());
+                sink.came(received as u64, at, is_first)?;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && is_first => {
+                socket.await_readable().context("waiting for content")?;
+                continue;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error).context("receiving"),
+        }
+        is_first = !is_first;
+    }
+    Ok(())
+}
+
+/// Room for one control message: a header and a time.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+/// `recvmsg(2)` into the block, or with an empty block into nowhere (`MSG_TRUNC`, tcp(7)). Gives how many bytes came, and
+/// when the last of them did, in nanoseconds of `CLOCK_REALTIME`; packets that came before the kernel was asked to stamp them
+/// have no such time.
+fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io::Result<(usize, Option<u64>)> {
+    let (base, flags) = match block {
+        [] => (std::ptr::null_mut(), flags | libc::MSG_TRUNC),
+        block => (block.as_mut_ptr().cast(), flags),
+    };
+    let mut part = libc::iovec { iov_base: base, iov_len: length };
+    let mut control = Control([0; 64]);
+    // SAFETY: a msghdr is plain data, of which zeros are valid.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<Control>() as _);
+    // SAFETY: the message's parts live until the call is over. The block is valid for writes of `length` bytes, which
+    // callers keep within it; without one, TCP writes nothing.
+    let received = retry(|| size(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) }))?;
+    // SAFETY: the kernel has filled the control buffer as far as the message's header now says.
+    let first = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
+    if first.is_null() {
+        return Ok((received, None));
+    }
+    // SAFETY: a control message that is not null is whole, and that of this type holds a timespec, aligned or not.
+    let stamp = unsafe {
+        let is_stamp = ((*first).cmsg_level, (*first).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+        is_stamp.then(|| libc::CMSG_DATA(first).cast::<timespec>().read_unaligned())
+    };
+    Ok((received, stamp.map(|stamp| clock::nanoseconds(&stamp))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::arrival_log::SharedFlow;
+    use crate::sink::{Received, WatchedArrivals};
+
+    /// What a sink sees of a peer that sends these parts, with pauses in between.
+    fn received(parts: Vec<Vec<u8>>, pause: Duration, verify: bool) -> (Received, Duration) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut theirs = listener.accept().unwrap().0;
+        let size_bytes = parts.iter().map(Vec::len).sum::<usize>() as u64;
+        let sending = std::thread::spawn(move || {
+            let mut slept = Duration::ZERO;
+            for (number, part) in parts.iter().enumerate() {
+                if number > 0 {
+                    let start = std::time::Instant::now();
+                    std::thread::sleep(pause);
+                    slept = slept.max(start.elapsed());
+                }
+                theirs.write_all(part).unwrap();
+            }
+            slept
+        });
+        let socket = Socket::from(socket2::Socket::from(ours));
+        let flow = WatchedArrivals { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true };
+        let mut sink = Sink::new(size_bytes, verify).watching_arrivals(Some(flow));
+        receive_content(&socket, &mut sink).unwrap();
+        assert_eq!(socket.read_timeout().unwrap(), None, "later calls wait for as long as it takes");
+        (sink.received().unwrap(), sending.join().unwrap())
+    }
+
+    #[test]
+    fn every_byte_is_taken_and_hashed() {
+        let parts: Vec<Vec<u8>> = (0..50_u8).map(|part| vec![part; 10_000]).collect();
+        let mut whole = Sink::new(500_000, true);
+        whole.take(&parts.concat()).unwrap();
+        let (hashed, _) = received(parts.clone(), Duration::ZERO, true);
+        assert_eq!(hashed.sha256, whole.received().unwrap().sha256);
+        assert!(received(parts, Duration::ZERO, false).0.sha256.is_none());
+    }
+
+    #[test]
+    fn a_pause_longer_than_a_look_is_seen_whole() {
+        for verify in [true, false] {
+            let (seen, slept) = received(vec![vec![1; 5000]; 3], Duration::from_millis(150), verify);
+            let gap = seen.longest_gap.expect("there were pauses");
+            assert!(gap.length_ns > 140_000_000, "{gap:?} of {slept:?}");
+            assert!(seen.first_byte < seen.last_byte && seen.last_byte <= Moment::now());
+        }
+    }
+}

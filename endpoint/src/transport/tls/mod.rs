@@ -1,0 +1,390 @@
+//! `tls`: TLS 1.3 (rustls) over the kernel's TCP. No kernel TLS: records are made and opened in this process.
+//!
+//! With early data (`resume = 0rtt`) a client that has a ticket sends what it asks for with its ClientHello, once TCP is
+//! connected, and the server answers with its own first flight. The content of a client that sends (`up`) waits for
+//! the handshake: were early data refused, it would have to be sent again.
+//!
+//! Early data can be replayed: whoever has a copy of a client's first flight can send it to the server once more, and
+//! nothing in it is fresh (RFC 8446, section 8). It is for requests that may be answered twice. This server answers
+//! each ticket once.
+
+mod records;
+
+use std::io::{self, Read as _, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, Connection as Session, HandshakeKind, ServerConfig, ServerConnection};
+
+use self::records::Records;
+use super::Report;
+use super::error::Ended;
+use super::identity::{self, Identity, SERVER_NAME};
+use super::kernel::{ByteStream, Protocol};
+use super::socket::{SEND_BLOCK_BYTES, Socket};
+use super::tcp::{self, Tcp};
+use crate::content::Reader;
+use crate::job::{Job, Resume, Transport, TransportKind};
+use crate::sink::Sink;
+
+/// Early data a connection may bring: far more than requests.
+const EARLY_DATA_BYTES: u32 = 16 << 10;
+
+/// Content sent at once while the handshake goes on.
+const EARLY_BLOCK_BYTES: usize = 64 << 10;
+
+/// The client's side.
+pub struct Client {
+    tcp: Tcp,
+    options: Transport,
+    config: Arc<ClientConfig>,
+}
+
+impl Client {
+    /// Trusts the certificate with this DER and no other.
+    ///
+    /// # Errors
+    /// Bytes that are no certificate.
+    pub fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
+        let config = Arc::new(identity::client_config(trusted, job.transport.resume)?);
+        Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config })
+    }
+}
+
+impl Protocol for Client {
+    type Stream = TlsStream;
+
+    const NAME: &'static str = "tls";
+
+    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
+        self.tcp.socket(peer)
+    }
+
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TlsStream>> {
+        let name = ServerName::try_from(SERVER_NAME).context("naming the server")?;
+        let mut session = ClientConnection::new(self.config.clone(), name).context("starting a TLS client")?;
+        let is_early = session.early_data().is_some();
+        let mut stream = TlsStream::new(socket, session.into(), &self.options);
+        if !is_early {
+            stream.handshake()?;
+        }
+        Ok(vec![stream])
+    }
+}
+
+/// The server's side.
+pub struct Server {
+    tcp: Tcp,
+    options: Transport,
+    config: Arc<ServerConfig>,
+    identity: Identity,
+}
+
+impl Server {
+    /// Makes itself a certificate.
+    ///
+    /// # Errors
+    /// No random numbers to be had.
+    pub fn new(job: &Job) -> Result<Self> {
+        let identity = Identity::generate()?;
+        let config = Arc::new(identity.server_config(job.transport.resume, EARLY_DATA_BYTES)?);
+        Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
+    }
+}
+
+impl Protocol for Server {
+    type Stream = TlsStream;
+
+    const NAME: &'static str = "tls";
+
+    fn socket(&self, peer: SocketAddr) -> Result<Socket> {
+        self.tcp.socket(peer)
+    }
+
+    fn establish(&self, socket: Arc<Socket>) -> Result<Vec<TlsStream>> {
+        let session = ServerConnection::new(self.config.clone()).context("starting a TLS server")?;
+        let mut stream = TlsStream::new(socket, session.into(), &self.options);
+        match self.options.resume {
+            Resume::ZeroRtt => stream.handshake_or_early_data()?,
+            Resume::None | Resume::OneRtt => stream.handshake()?,
+        }
+        Ok(vec![stream])
+    }
+
+    fn certificate(&self) -> Option<&[u8]> {
+        Some(self.identity.certificate())
+    }
+}
+
+/// A TLS session on a TCP connection.
+pub struct TlsStream {
+    session: Session,
+    records: Records,
+    options: Transport,
+    /// Client: early data sent and not yet known to be accepted. It stays so until the handshake is over.
+    unconfirmed: Vec<u8>,
+    /// Server: whether it accepted early data.
+    has_early_data: bool,
+}
+
+impl TlsStream {
+    fn new(socket: Arc<Socket>, mut session: Session, options: &Transport) -> Self {
+        session.set_buffer_limit(None);
+        let (records, options) = (Records::new(socket), options.clone());
+        Self { session, records, options, unconfirmed: Vec::new(), has_early_data: false }
+    }
+
+    /// Completes the handshake, if there is anything left of it. What the server did not take as early data is sent
+    /// again.
+    fn handshake(&mut self) -> Result<()> {
+        while self.session.is_handshaking() {
+            self.session.complete_io(&mut self.records).context("TLS handshake")?;
+        }
+        let unconfirmed = std::mem::take(&mut self.unconfirmed);
+        if let Session::Client(session) = &mut self.session {
+            if !session.is_early_data_accepted() {
+                session.writer().write_all(&unconfirmed).context("sealing what was refused as early data")?;
+            }
+        }
+        flush(&mut self.session, &mut self.records)
+    }
+
+    /// Client: a server that answers early data has to be heard first.
+    fn client_handshake(&mut self) -> Result<()> {
+        match self.session {
+            Session::Client(_) if self.session.is_handshaking() => self.handshake(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Server: goes on with the handshake until it is complete, or may be answered before it is.
+    fn handshake_or_early_data(&mut self) -> Result<()> {
+        while self.session.is_handshaking() && !self.has_early_data {
+            self.receive_record().context("TLS handshake")?;
+            if let Session::Server(session) = &mut self.session {
+                self.has_early_data = session.early_data().is_some();
+            }
+        }
+        Ok(())
+    }
+
+    /// Server: takes what there is of a handshake that goes on while early data is answered. Its end brings the client a
+    /// ticket, which one that moves before it has everything could not do without.
+    fn hear_handshake(&mut self) -> Result<()> {
+        while self.session.is_handshaking() && self.records.socket.is_readable().context("watching for a record")? {
+            self.receive_record().context("TLS handshake")?;
+        }
+        Ok(())
+    }
+
+    /// Server: takes early data into the buffer; gives how much of it there was.
+    fn receive_early(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let Session::Server(session) = &mut self.session else { break };
+            let Some(mut early) = session.early_data() else { break };
+            let read = early.read(&mut buffer[filled..]).context("reading early data")?;
+            filled += read;
+            if read == 0 && session.is_handshaking() {
+                self.receive_record()?;
+            } else if read == 0 {
+                break;
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Receives what is left until the peer ends the session: tickets among it.
+    fn receive_to_end(&mut self) -> Result<()> {
+        loop {
+            let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
+            let state = self.session.process_new_packets().context("opening a TLS record")?;
+            if read == 0 || state.peer_has_closed() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What it used of an earlier connection.
+    fn resumed(&self) -> Resume {
+        let is_early = match &self.session {
+            Session::Client(session) => session.is_early_data_accepted(),
+            Session::Server(_) => self.has_early_data,
+        };
+        match self.session.handshake_kind() {
+            Some(HandshakeKind::Resumed) if is_early => Resume::ZeroRtt,
+            Some(HandshakeKind::Resumed) => Resume::OneRtt,
+            _ => Resume::None,
+        }
+    }
+
+    /// Receives one record and opens it.
+    fn receive_record(&mut self) -> Result<()> {
+        loop {
+            let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
+            ensure!(read > 0, ended());
+            if self.records.is_consumed() {
+                break;
+            }
+        }
+        let state = self.session.process_new_packets().context("opening a TLS record")?;
+        if state.peer_has_closed() && state.plaintext_bytes_to_read() == 0 {
+            bail!(ended());
+        }
+        // What a handshake answers, and the tickets a server sends when it is over.
+        flush(&mut self.session, &mut self.records)
+    }
+
+    /// Gives plaintext at hand to `take`, receiving more when there is none; `take` says how much it took.
+    fn with_plaintext(&mut self, take: impl FnOnce(&[u8]) -> Result<usize>) -> Result<()> {
+        use std::io::BufRead as _;
+        loop {
+            match self.session.reader().fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error).context("receiving over TLS"),
+                Ok([]) => bail!(ended()),
+                Ok(_) => break,
+            }
+            self.receive_record()?;
+        }
+        let mut reader = self.session.reader();
+        let taken = take(reader.fill_buf().context("receiving over TLS")?)?;
+        reader.consume(taken);
+        Ok(())
+    }
+}
+
+impl ByteStream for TlsStream {
+    fn send(&mut self, message: &[u8]) -> Result<()> {
+        match &mut self.session {
+            Session::Client(session) if session.is_handshaking() => {
+                let mut early = session.early_data().context("sending before the handshake is over")?;
+                early.write_all(message).context("sealing early data")?;
+                self.unconfirmed.extend_from_slice(message);
+            }
+            session => session.writer().write_all(message).context("sealing a message")?,
+        }
+        flush(&mut self.session, &mut self.records)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
+        self.client_handshake()?;
+        let mut filled = self.receive_early(buffer)?;
+        while filled < buffer.len() {
+            let rest = &mut buffer[filled..];
+            self.with_plaintext(|plaintext| {
+                let length = plaintext.len().min(rest.len());
+                rest[..length].copy_from_slice(&plaintext[..length]);
+                filled += length;
+                Ok(length)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn send_content(&mut self, content: &mut Reader) -> Result<()> {
+        self.client_handshake()?;
+        let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
+        while content.remaining_bytes() > 0 {
+            self.hear_handshake()?;
+            let room = if self.session.is_handshaking() { block.len().min(EARLY_BLOCK_BYTES) } else { block.len() };
+            self.session.writer().write_all(content.read(&mut block[..room])?).context("sealing a block")?;
+            flush(&mut self.session, &mut self.records)?;
+        }
+        Ok(())
+    }
+
+    fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
+        self.client_handshake()?;
+        while let remaining @ 1.. = sink.remaining_bytes() {
+            self.with_plaintext(|plaintext| {
+                let length = remaining.min(plaintext.len() as u64) as usize;
+                sink.take(&plaintext[..length])?;
+                Ok(length)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.session.send_close_notify();
+        flush(&mut self.session, &mut self.records)?;
+        match self.session {
+            // Tickets of a connection with early data come after the content: the server could not send them before.
+            Session::Client(_) if self.options.resume != Resume::None => self.receive_to_end(),
+            _ => Ok(()),
+        }
+    }
+
+    fn report(&self) -> Result<Report> {
+        let report = tcp::report(TransportKind::Tls, &self.records.socket, &self.options)?;
+        Ok(Report { resumed: self.resumed(), ..report })
+    }
+}
+
+fn ended() -> Ended {
+    Ended("the peer closed the connection in the middle of the content".to_owned())
+}
+
+fn flush(session: &mut Session, records: &mut Records) -> Result<()> {
+    while session.wants_write() {
+        session.write_tls(records).context("sending TLS records")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn job() -> Job {
+        let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
+        (job.transport.kind, job.transport.resume) = (TransportKind::Tls, Resume::ZeroRtt);
+        job
+    }
+
+    /// A request and its answer over a new connection. Gives what each end says of it.
+    fn exchange(client: &Client, server: &Server) -> (Resume, Resume) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let theirs = listener.accept().unwrap().0;
+        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        std::thread::scope(|scope| {
+            let serving = scope.spawn(|| {
+                let mut stream = server.establish(take(theirs)).unwrap().remove(0);
+                let mut request = [0; 3];
+                stream.receive(&mut request).unwrap();
+                stream.send(&request).unwrap();
+                stream.finish().unwrap();
+                // As a confirmation would, the end comes after the client's Finished, which the ticket answers.
+                stream.receive_to_end().unwrap();
+                flush(&mut stream.session, &mut stream.records).unwrap();
+                stream.resumed()
+            });
+            let mut stream = client.establish(take(ours)).unwrap().remove(0);
+            stream.send(b"ask").unwrap();
+            let mut answer = [0; 3];
+            stream.receive(&mut answer).unwrap();
+            assert_eq!(&answer, b"ask");
+            stream.session.send_close_notify();
+            flush(&mut stream.session, &mut stream.records).unwrap();
+            stream.receive_to_end().unwrap();
+            (stream.resumed(), serving.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn early_data_that_is_refused_is_sent_again() {
+        let mut server = Server::new(&job()).unwrap();
+        let client = Client::new(&job(), server.identity.certificate()).unwrap();
+        assert_eq!(exchange(&client, &server), (Resume::None, Resume::None));
+        let mut config = ServerConfig::clone(&server.config);
+        config.max_early_data_size = 0;
+        server.config = Arc::new(config);
+        assert_eq!(exchange(&client, &server), (Resume::OneRtt, Resume::OneRtt));
+    }
+}

@@ -1,0 +1,71 @@
+//! TLS records on a socket (RFC 8446, section 5.1), as rustls reads and writes them.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::transport::error;
+use crate::transport::socket::Socket;
+
+/// Type, version and length; the body follows.
+const HEADER_BYTES: usize = 5;
+
+/// Receives whole records, header and body in one call each; sends many records in one call.
+pub struct Records {
+    /// The connection that they travel on.
+    pub socket: Arc<Socket>,
+    record: Vec<u8>,
+    consumed: usize,
+}
+
+impl Records {
+    /// None received yet.
+    pub fn new(socket: Arc<Socket>) -> Self {
+        Self { socket, record: Vec::new(), consumed: 0 }
+    }
+
+    /// Whether all that was received has been read.
+    pub fn is_consumed(&self) -> bool {
+        self.consumed == self.record.len()
+    }
+
+    fn receive(&mut self) -> Result<()> {
+        self.consumed = 0;
+        self.record.resize(HEADER_BYTES, 0);
+        if !self.socket.receive_exact_or_end(&mut self.record)? {
+            self.record.clear();
+            return Ok(());
+        }
+        let length = u16::from_be_bytes([self.record[3], self.record[4]]);
+        self.record.resize(HEADER_BYTES + usize::from(length), 0);
+        self.socket.receive_exact(&mut self.record[HEADER_BYTES..])
+    }
+}
+
+impl Read for Records {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_consumed() {
+            self.receive().map_err(|error| io::Error::new(error::kind(&error), format!("{error:#}")))?;
+        }
+        let rest = &self.record[self.consumed..];
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        self.consumed += length;
+        Ok(length)
+    }
+}
+
+impl Write for Records {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.socket.send_vectored(&[IoSlice::new(buffer)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.socket.send_vectored(parts)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

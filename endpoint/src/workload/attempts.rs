@@ -1,0 +1,52 @@
+//! What a server has to know beyond one connection when its client moves and comes back on another.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Of one run.
+#[derive(Debug, Default)]
+pub struct AttemptTracker {
+    latest_attempt: AtomicU32,
+    recorded: Mutex<BTreeSet<(u32, u32)>>,
+}
+
+impl AttemptTracker {
+    /// The client asked for something on a connection of this attempt: how often it had dialled anew before, in the run.
+    pub fn heard_of(&self, attempt: u32) {
+        self.latest_attempt.fetch_max(attempt, Relaxed);
+    }
+
+    /// Whether the client has come back since.
+    pub fn is_superseded(&self, attempt: u32) -> bool {
+        attempt < self.latest_attempt.load(Relaxed)
+    }
+
+    /// Whether this chunk of a transfer has no record yet; from now on it has. A client that moved before it knew that its
+    /// confirmation had arrived asks once more for nothing.
+    pub fn record_once(&self, transfer: u32, chunk: u32) -> bool {
+        self.recorded.lock().expect("no holder panics").insert((transfer, chunk))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_superseded_by_a_later_attempt_alone() {
+        let attempts = AttemptTracker::default();
+        attempts.heard_of(0);
+        assert!(!attempts.is_superseded(0));
+        attempts.heard_of(2);
+        attempts.heard_of(1);
+        assert!(attempts.is_superseded(1) && !attempts.is_superseded(2));
+    }
+
+    #[test]
+    fn a_chunk_is_recorded_once() {
+        let attempts = AttemptTracker::default();
+        let recorded = [(0, 0), (0, 1), (1, 0), (0, 1)].map(|(transfer, chunk)| attempts.record_once(transfer, chunk));
+        assert_eq!(recorded, [true, true, true, false]);
+    }
+}

@@ -1,0 +1,92 @@
+//! The medium in the server's storage: seeded bytes, every segment of every quality others. Pure but for reading it.
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::content::{Part, Reader, hash};
+use crate::job::{Content, Stream};
+
+/// A media. Its bytes are one seeded content: all segments of the lowest quality in order, then all of the next.
+#[derive(Debug, Clone)]
+pub struct Media {
+    segments: u32,
+    content: Content,
+    /// For each quality: bytes before its first segment, and size of each.
+    qualities: Vec<(u64, u64)>,
+}
+
+impl Media {
+    /// That of a sound job, whose bytes can be counted in 64 bits.
+    pub fn of(asked: &Stream) -> Self {
+        let mut size_bytes = 0;
+        let mut qualities = Vec::new();
+        for quality in &asked.qualities {
+            qualities.push((size_bytes, quality.segment_bytes));
+            size_bytes += u64::from(asked.segments) * quality.segment_bytes;
+        }
+        let content = Content::Seeded { seed: asked.seed, size_bytes };
+        Self { segments: asked.segments, content, qualities }
+    }
+
+    /// Where a segment lies, if there is one.
+    pub fn part(&self, quality: u32, segment: u32) -> Option<Part> {
+        let (first_bytes, length_bytes) = *self.qualities.get(quality as usize)?;
+        let offset_bytes = first_bytes + u64::from(segment) * length_bytes;
+        (segment < self.segments).then_some(Part { offset_bytes, length_bytes })
+    }
+
+    /// To read a segment from one of its bytes on, not hashing it.
+    ///
+    /// # Errors
+    /// A segment there is not, or that ends before that byte.
+    pub fn open_from(&self, quality: u32, segment: u32, offset_bytes: u64) -> Result<Reader> {
+        let part = self.part(quality, segment);
+        let part = part.with_context(|| format!("the medium has no segment {segment} in quality {quality}"))?;
+        ensure!(offset_bytes < part.length_bytes, "segment {segment} ends before its byte {offset_bytes}");
+        let rest =
+            Part { offset_bytes: part.offset_bytes + offset_bytes, length_bytes: part.length_bytes - offset_bytes };
+        Reader::open(&self.content, rest, false)
+    }
+
+    /// Hex SHA-256 of a part of the media.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn sha256(&self, part: Part) -> Result<String> {
+        hash(Reader::open(&self.content, part, true)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Job, Workload};
+
+    #[test]
+    fn segments_tile_the_medium_and_differ() {
+        let text = include_str!("../../../../tests/golden/job-stream-roaming.json");
+        let job: Job = serde_json::from_str(text).expect("the golden job is a job");
+        let Workload::Stream(mut asked) = job.workload else { panic!("the golden job is a stream") };
+        asked.segments = 2;
+        for (quality, bytes) in asked.qualities.iter_mut().zip([10, 11, 13]) {
+            quality.segment_bytes = bytes;
+        }
+        let media = Media::of(&asked);
+        let places = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)];
+        let parts = places.map(|(quality, segment)| media.part(quality, segment).expect("there is one"));
+        let ends = parts.map(|part| (part.offset_bytes, part.offset_bytes + part.length_bytes));
+        assert_eq!(ends, [(0, 10), (10, 20), (20, 31), (31, 42), (42, 55), (55, 68)]);
+        let mut hashes: Vec<String> = parts.into_iter().map(|part| media.sha256(part).unwrap()).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), places.len());
+        let read = |offset_bytes| {
+            let mut buffer = [0; 20];
+            media.open_from(1, 1, offset_bytes).unwrap().read(&mut buffer).unwrap().to_vec()
+        };
+        assert_eq!(read(4), read(0)[4..]);
+        for (quality, segment, offset_bytes) in [(3, 0, 0), (0, 2, 0), (0, 0, 10)] {
+            assert!(media.open_from(quality, segment, offset_bytes).is_err());
+        }
+        assert_eq!((media.part(0, 2), media.part(3, 0)), (None, None));
+    }
+}

@@ -1,0 +1,71 @@
+"""Commands that look at a run directory: show, report, timeline, export."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from netwarp.cli import options
+from netwarp.cli.terminal import print_json, tell
+from netwarp.run_directory import RunDirectory
+
+
+def show(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    as_json: options.Json = False,
+) -> None:
+    """Print the table of a run directory again."""
+    from netwarp.output.summary import summarise
+    from netwarp.output.table import print_results
+    from netwarp.pipeline import collect
+
+    paths = RunDirectory(directory)
+    results = collect(paths)
+    if as_json:
+        print_json(summarise(directory))
+    else:
+        print_results(results, Console(), paths.clock)
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    as_json: options.Json = False,
+) -> None:
+    """Make results, figures and report of a run directory anew, finished or not."""
+    from netwarp.pipeline import evaluate
+
+    finished = evaluate(RunDirectory(directory))
+    tell(finished, as_json)
+
+
+def timeline(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of it, such as c003-r01.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE",
+            help="Where to: .svg, .png, or .json for Vega-Lite. Default: figures/RUN.svg.",
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Draw what happened in one run over time: delay, goodput, what the player did."""
+    from netwarp.report.run_picture import draw_run
+
+    typer.echo(draw_run(RunDirectory(directory), run, out))
+
+
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    format_: Annotated[
+        str, typer.Option("--format", metavar="csv|json|iperf3", help="What to write.")
+    ] = "csv",
+) -> None:
+    """Write a run directory's results to standard output in another format."""
+    from netwarp.output.export import export_results
+
+    sys.stdout.write(export_results(directory, format_))

@@ -1,0 +1,43 @@
+"""What the commands print: answers to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from netwarp.pipeline import StudyRun
+
+
+def tell(finished: StudyRun, as_json: bool) -> None:
+    """Print what came of a study; exit status 1 when a run failed."""
+    from netwarp.output.table import print_results
+
+    if as_json:
+        print_json(finished.summary)
+    else:
+        console = Console()
+        print_results(finished.results, console, finished.directory.clock)
+        console.print(f"report: {finished.directory.path / 'report.html'}", soft_wrap=True)
+    if finished.results.failed:
+        raise typer.Exit(1)
+
+
+def print_json(value: Any) -> None:
+    """Print the one object of `--json`."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def console() -> Console:
+    """Everything that is not the answer goes to standard error."""
+    return Console(stderr=True)
+
+
+def escaped(text: str) -> str:
+    """Keep rich from reading brackets as markup."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,101 @@
+"""The object that `--json` prints and `summary.json` holds. Scripts rely on its names."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from netwarp.claims import evaluate_claims
+from netwarp.results.comparisons import compare_contenders
+from netwarp.results.rundata import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from netwarp.estimate.comparison import Comparison
+    from netwarp.estimate.stats import Estimate
+    from netwarp.results import CellResult, Results
+    from netwarp.results.rundata import RunData
+
+
+def summarise(directory: Path) -> dict[str, Any]:
+    """Summarise a run directory whose `results.parquet` is written.
+
+    Raises:
+        RunDirectoryError: something is missing there.
+        ResultError: something there cannot be read.
+    """
+    return summary(load(directory))
+
+
+def summary(data: RunData) -> dict[str, Any]:
+    """Make the object: plain types only, everything in base units."""
+    provenance = data.provenance
+    return {
+        "study": data.study.title,
+        "out": str(data.directory),
+        "seed": data.study.seed,
+        "virtual_s": provenance.get("virtual_s"),
+        "wall_s": provenance.get("wall_s"),
+        "cells": _cells(data.results),
+        "claims": [
+            json.loads(json.dumps(claim.to_json()))
+            for claim in evaluate_claims(data.study.claims, data.results)
+        ],
+    }
+
+
+def _cells(results: Results) -> list[dict[str, Any]]:
+    compared = compare_contenders(results)
+    found = {
+        contender.cell.index: contender.comparison
+        for group in compared.groups
+        for contender in group.contenders
+        if contender.comparison is not None
+    }
+    return [
+        _cell(cell, results.metrics)
+        | (
+            {"comparison": _comparison(found[cell.index], compared.metric, compared.first)}
+            if cell.index in found
+            else {}
+        )
+        for cell in results.cells
+    ]
+
+
+def _cell(cell: CellResult, metrics: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "factors": dict(cell.factors),
+        "runs": len(cell.runs),
+        "failed": len(cell.failed),
+        "estimates": {
+            metric: _estimate(found)
+            for metric in metrics
+            if (found := cell.estimate(metric)) is not None
+        },
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "mean": estimate.mean,
+        "ci95": list(estimate.ci95) if estimate.ci95 else None,
+        "median": estimate.median,
+        "samples": list(estimate.samples),
+    }
+
+
+def _comparison(comparison: Comparison, metric: str, first: str) -> dict[str, Any]:
+    return {
+        "metric": metric,
+        "against": first,
+        "verdict": comparison.verdict.value,
+        comparison.scale: comparison.effect,
+        "ci95": list(comparison.ci95) if comparison.ci95 else None,
+        "p": comparison.p,
+        "adjusted_p": comparison.adjusted_p,
+        "pairs": comparison.n,
+        "left_out": comparison.left_out,
+        "exact": comparison.exact,
+    }

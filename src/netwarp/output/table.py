@@ -1,0 +1,171 @@
+"""The table that `compare`, `run` and `show` print: a block per condition, a line per contender."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netwarp.estimate.levels import condition_text, level_text, sentence_case
+from netwarp.metrics import METRICS
+from netwarp.results.comparisons import Comparisons, ContenderResult, compare_contenders
+from netwarp.wording import (
+    Quantity,
+    favourable,
+    mean_text,
+    median_text,
+    number,
+    quantity,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console, JustifyMethod
+
+    from netwarp.results import Results
+    from netwarp.run_directory import Clock
+
+WIDTH = 100
+HEADS = {
+    "completion_time_s": "completion",
+    "goodput_bit_s": "goodput",
+    "retransmitted_packets": "retransm.",
+    "connect_time_s": "connect",
+    "loading_delay_s": "loading",
+    "startup_delay_s": "start-up",
+    "stall_s": "stalled",
+    "media_rate_bit_s": "played",
+}
+BESIDE = ("goodput_bit_s", "retransmitted_packets", "connect_time_s")
+BESIDE_OF_STREAMS = ("startup_delay_s", "stall_s", "media_rate_bit_s")
+"""What stands beside the metric that is compared."""
+
+
+def print_results(results: Results, console: Console, clock: Clock = "virtual") -> None:
+    """Print completion time, goodput, retransmissions, connection time, verdict.
+
+    Of streams: loading delay, start-up delay, time stalled, bit rate played, verdict. The metric
+    compared is given as mean ± half the 95 % interval; in real time as median and range.
+    """
+    if not results.runs:
+        console.print("no run has finished yet")
+        return
+    compared = compare_contenders(results)
+    width = min(console.width, WIDTH)
+    for block in blocks(results, compared, clock):
+        console.print(block, width=width)
+    for note in notes(results, compared, clock):
+        console.print(Text(note, style="dim"), width=width)
+
+
+def blocks(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[Table | Text]:
+    """Lay the results out: a table for each condition, with common columns, and headings."""
+    beside = BESIDE_OF_STREAMS if "loading_delay_s" in results.metrics else BESIDE
+    metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
+    shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
+    heads = _heads(compared, shown)
+    lines = [
+        [_line(contender, compared, shown, clock) for contender in group.contenders]
+        for group in compared.groups
+    ]
+    widths = [
+        max(_longest(head), *(line[i].cell_len for group in lines for line in group))
+        for i, head in enumerate(heads[:-1])
+    ]
+    laid_out: list[Table | Text] = [_grid(heads, widths, [], show_header=True)]
+    for group, contenders in zip(compared.groups, lines, strict=True):
+        if group.condition:
+            laid_out.append(Text(sentence_case(condition_text(group.condition)), style="bold"))
+        laid_out += [_grid(heads, widths, contenders, show_header=False), Text("")]
+    return laid_out
+
+
+def _grid(
+    heads: Sequence[Text], widths: Sequence[int], lines: Sequence[list[Text]], *, show_header: bool
+) -> Table:
+    """Make a table of fixed columns; the last takes what is left."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=show_header)
+    for i, head in enumerate(heads[:-1]):
+        justify: JustifyMethod = "left" if i == 0 else "right"
+        table.add_column(head, justify=justify, width=widths[i], no_wrap=True)
+    table.add_column(heads[-1])
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
+    named = [
+        Text(f"{HEADS.get(metric, unit.title.lower())}\n{unit.unit or _counted(metric)}")
+        for metric, unit in shown.items()
+    ]
+    first = level_text(compared.factor, compared.first)
+    return [Text(""), *named, Text(f"{HEADS.get(compared.metric, 'value')}\nagainst {first}")]
+
+
+def _counted(metric: str) -> str:
+    return "packets" if METRICS[metric].unit == "packets" else ""
+
+
+def _longest(text: Text) -> int:
+    return max(map(len, text.plain.splitlines()), default=0)
+
+
+def notes(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[str]:
+    """Say how the numbers came about, and which runs failed."""
+    text = "± is half the 95 % confidence interval of the mean (Student's t)"
+    paired = "verdicts by paired t-tests on shared loss seeds"
+    if clock == "real":
+        text = "real time: medians, in brackets the smallest and the largest value"
+        paired = "verdicts by paired t-tests, replicate by replicate"
+    if any(not c.paired for c in compared.comparisons):
+        text += "; verdicts by Welch's t-test"
+    elif compared.comparisons:
+        text += f"; {paired}"
+    if compared.tested > 1:
+        text += f", Holm-adjusted for {compared.tested} comparisons"
+    lines = [text + "."]
+    if any(c.exact for c in compared.comparisons):
+        lines.append("exact: nothing random happened, all replicates are equal.")
+    lines += [f"failed: {run.run} ({run.reason})" for run in results.failed[:5]]
+    if len(results.failed) > 5:
+        lines.append(f"… and {len(results.failed) - 5} more failed runs: see the report")
+    return lines
+
+
+def _shown(results: Results, metric: str) -> Quantity:
+    means = [e.mean for cell in results.cells if (e := cell.estimate(metric)) is not None]
+    return quantity(metric, max(means))
+
+
+def _line(
+    contender: ContenderResult, compared: Comparisons, shown: dict[str, Quantity], clock: Clock
+) -> list[Text]:
+    cell = contender.cell
+    texts = [Text(level_text(compared.factor, contender.label))]
+    for metric, unit in shown.items():
+        estimate = cell.estimate(metric)
+        if estimate is None:
+            texts.append(Text("–"))
+        elif metric == compared.metric:
+            text = mean_text if clock == "virtual" else median_text
+            texts.append(Text(text(estimate, unit)))
+        else:
+            value = estimate.mean if clock == "virtual" else estimate.median
+            texts.append(Text(number(value * unit.scale)))
+    verdict = _verdict(contender, compared)
+    if cell.failed:
+        verdict.append(f" · {len(cell.failed)} of {len(cell.runs)} failed", style="red")
+    return [*texts, verdict]
+
+
+def _verdict(contender: ContenderResult, compared: Comparisons) -> Text:
+    if contender.comparison is None:
+        return Text("")
+    better = favourable(contender.comparison, compared.metric)
+    style = {True: "green", False: "yellow", None: "dim"}[better]
+    return Text(verdict_text(contender.comparison, compared.metric), style=style)

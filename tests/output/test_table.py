@@ -1,0 +1,175 @@
+"""The terminal table, the words in it, and the exports."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import support
+from netwarp.errors import InputError
+from netwarp.estimate.comparison import Sample, compare
+from netwarp.estimate.levels import condition_text, ordered, scale_of
+from netwarp.estimate.stats import estimate
+from netwarp.output.export import export_results
+from netwarp.output.table import print_results
+from netwarp.results import Results, write_results
+from netwarp.wording import (
+    effect_text,
+    favourable,
+    mean_text,
+    number,
+    p_text,
+    quantity,
+    spread_note,
+    verdict_text,
+)
+
+
+def printed(results: Results, width: int = 100, *, colour: bool = False) -> str:
+    out = io.StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=colour, color_system="standard" if colour else None
+    )
+    print_results(results, console)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_table_fits_and_says_everything(width: int) -> None:
+    text = printed(support.results(), width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= min(width, 100)
+    assert "\x1b" not in text
+    for wanted in ("Loss 5 %, RTT 200 ms", "against TCP", "Mbit/s", "slower [", "faster [",
+                   "no significant difference", "identical", "(exact)", "1 of 5"):  # fmt: skip
+        assert wanted in text
+    assert "Holm-adjusted for 12 comparisons" in " ".join(lines)
+    assert f"failed: {support.FAILED_RUN}" in text
+    assert "…" not in text
+
+
+def test_colour_only_repeats_what_the_words_say() -> None:
+    assert "\x1b[32m" in printed(support.results(), colour=True)
+
+
+def test_one_replicate_is_said_to_be_untested() -> None:
+    text = printed(support.results(replicates=1, failed_run=None))
+    assert "not tested (one replicate)" in text
+    assert "±" not in text.split("is half")[0].rsplit("\n", 1)[0]
+
+
+def test_nothing_finished_yet() -> None:
+    assert "no run has finished" in printed(Results(()))
+
+
+def test_where_everything_failed_there_is_still_a_table() -> None:
+    one = Results(tuple(r for r in support.results().runs if r.run == support.FAILED_RUN))
+    assert "1 of 1 failed" in printed(one)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0, 3, "0"), (1234.5, 3, "1\u202f234"), (0.012345, 3, "0.0123"), (-2.5, 2, "\u22122.5"),
+     (99.96, 3, "100"), (9.996, 3, "10.0")],
+)  # fmt: skip
+def test_numbers_keep_the_digits_that_mean_something(value: float, digits: int, text: str) -> None:
+    assert number(value, digits) == text
+
+
+def test_a_mean_has_the_decimals_of_its_interval() -> None:
+    shown = quantity("completion_time_s", 13.2)
+    assert mean_text(estimate([13.0, 13.5, 13.1, 13.2]), shown) == "13.20 ± 0.34"
+    exact = estimate([8.4521, 8.4521])
+    assert (mean_text(exact, shown), spread_note(exact)) == ("8.452", "exact")
+    assert spread_note(estimate([1.0])) == "one run"
+    assert spread_note(estimate([1.0, 2.0])) == ""
+
+
+@pytest.mark.parametrize(
+    ("metric", "largest", "unit"),
+    [("connect_time_s", 0.4, "ms"), ("completion_time_s", 20, "s"), ("first_byte_s", 2e-5, "µs"),
+     ("goodput_bit_s", 4e7, "Mbit/s"), ("goodput_bit_s", 2e9, "Mbit/s"),
+     ("goodput_bit_s", 2e10, "Gbit/s"), ("wire_bytes_down", 1e7, "MB"),
+     ("path_loss_down", 0.01, "%"), ("retransmitted_packets", 10, ""),
+     ("loading_delay_s_p95", 0.3, "ms"), ("quality_share_lowest", 0.3, "%"), ("stalls", 3, "")],
+)  # fmt: skip
+def test_units_suit_the_largest_value(metric: str, largest: float, unit: str) -> None:
+    assert quantity(metric, largest).unit == unit
+
+
+def test_verdicts_speak_of_time_and_of_rates() -> None:
+    slow = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
+    fast = {r: Sample(v / 2, r) for r, v in enumerate([10.1, 10.9, 12.1, 13.0])}
+    found = compare(slow, fast)
+    assert verdict_text(found, "completion_time_s").startswith("2.00× faster [1.9")
+    assert favourable(found, "completion_time_s") is True
+    assert verdict_text(found, "goodput_bit_s").startswith("2.00× lower [")
+    assert favourable(found, "goodput_bit_s") is False
+    back = compare(fast, slow)
+    assert verdict_text(back, "completion_time_s").startswith("2.00× slower [1.9")
+
+
+def test_a_difference_near_one_is_given_in_percent() -> None:
+    a = {0: Sample(1.0, 0), 1: Sample(1.0, 1)}
+    b = {0: Sample(1.0021, 0), 1: Sample(1.0021, 1)}
+    assert verdict_text(compare(a, b), "completion_time_s") == "0.21 % slower (exact)"
+
+
+def test_a_difference_from_zero_is_given_in_units() -> None:
+    a = {0: Sample(0.0, 0), 1: Sample(0.0, 1)}
+    b = {0: Sample(0.25, 0), 1: Sample(0.25, 1)}
+    assert effect_text(compare(a, b), "completion_time_s") == "250 ms"
+
+
+def test_p_values_stop_at_a_thousandth() -> None:
+    assert (p_text(0.0004), p_text(0.04)) == ("p < 0.001", "p = 0.040")
+
+
+def test_levels_are_ordered_by_number() -> None:
+    assert ordered(["200ms", "1s", "50ms"]) == ["50ms", "200ms", "1s"]
+    assert ordered(["10%", "0%", "2%"]) == ["0%", "2%", "10%"]
+    assert ordered(["1gbit", "10mbit"]) == ["10mbit", "1gbit"]
+    assert ordered(["reno", "cubic"]) == ["reno", "cubic"]
+    scale = scale_of(["7%", "0%"])
+    assert scale is not None
+    assert scale.values["7%"] == 7
+    assert scale_of(["nan", "1"]) is None
+    assert condition_text({"path.rtt": "50ms", "path.loss": "1%"}) == "RTT 50 ms, loss 1 %"
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("export")
+    write_results(support.results(), path / "results.parquet")
+    return path
+
+
+def test_csv_has_a_line_for_each_run(directory: Path) -> None:
+    lines = export_results(directory, "csv").splitlines()
+    assert lines[0].startswith("run,cell,replicate,seed,transport,path.loss,path.rtt,outcome")
+    assert len(lines) == 1 + len(support.results().runs)
+
+
+def test_json_has_what_the_table_has(directory: Path) -> None:
+    rows = json.loads(export_results(directory, "json"))
+    failed = next(row for row in rows if row["run"] == support.FAILED_RUN)
+    assert failed["reason"] == support.FAILURE
+    assert failed["metrics"]["completion_time_s"] is None
+    assert rows[0]["factors"]["path.loss"] == "0%"
+
+
+def test_iperf3_names_mean_what_iperf3_means(directory: Path) -> None:
+    first, *rest = json.loads(export_results(directory, "iperf3"))
+    total = first["end"]["sum_received"]
+    assert total["bytes"] == support.SIZE_BYTES
+    assert total["bits_per_second"] == pytest.approx(8 * total["bytes"] / total["seconds"])
+    assert first["end"]["sum_sent"]["retransmits"] == 0
+    assert first["start"]["test_start"]["protocol"] == "TCP"
+    assert [run["error"] for run in rest if "error" in run] == [support.FAILURE]
+
+
+def test_an_unknown_format_is_refused(directory: Path) -> None:
+    with pytest.raises(InputError, match="csv, json, iperf3"):
+        export_results(directory, "xml")
