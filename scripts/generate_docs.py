@@ -164,8 +164,11 @@ def _run_format() -> Iterator[str]:
             yield from (f"### {model.__name__}", "", _prose(model), "")
             yield from _table(("key", "value", "meaning"), _wire_rows(model))
     yield from ("## Metrics", "", "What is computed from a run's records.", "")
-    rows = ((f"`{m.name}`", m.unit, m.better, m.description) for m in METRICS.values())
-    yield from _table(("metric", "unit", "better", "meaning"), rows)
+    rows = (
+        (f"`{metric.name}`", metric.unit, metric.better, metric.description, metric.source)
+        for metric in METRICS.values()
+    )
+    yield from _table(("metric", "unit", "better", "meaning", "from records"), rows)
 
 
 def _study_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Numbers and verdicts as people read them: in tables, on axes, in the report.
+"""Numbers, verdicts, factors and levels as people read them: in tables, on axes, in the report.
 
 Stored metrics are in the base units that the registry gives them; shown ones are scaled to a
 readable unit and cut to the digits that mean something.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.levels import scale_of
 from netwarp.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -24,49 +25,36 @@ MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
-TITLES = {
-    "connect_time_s": "Connection time",
-    "first_byte_s": "Time to first byte",
-    "completion_time_s": "Completion time",
-    "goodput_bit_s": "Goodput",
-    "retransmitted_packets": "Retransmitted packets",
-    "wire_packets_down": "Packets on the wire, server to client",
-    "wire_packets_up": "Packets on the wire, client to server",
-    "wire_bytes_down": "Bytes on the wire, server to client",
-    "wire_bytes_up": "Bytes on the wire, client to server",
-    "wire_packets_total": "Packets on the wire, both directions",
-    "wire_bytes_total": "Bytes on the wire, both directions",
-    "longest_gap_s": "Longest time without new content",
-    "reconnections": "Reconnections",
-    "handover_gap_s": "Gap at a handover",
-    "handover_gap_s_max": "Longest gap at a handover",
-    "loading_delay_s": "Loading delay",
-    "loading_delay_s_p50": "Loading delay, median",
-    "loading_delay_s_p95": "Loading delay, 95th percentile",
-    "loading_delay_s_p99": "Loading delay, 99th percentile",
-    "startup_delay_s": "Start-up delay",
-    "stalls": "Stalls",
-    "stall_s": "Time stalled",
-    "seeks": "Seeks",
-    "seek_to_play_s": "From seek to play",
-    "switches": "Quality switches",
-    "quality_share_lowest": "Play time in the lowest quality",
-    "quality_share_highest": "Play time in the highest quality",
-    "quality_mean": "Mean quality, 0 the lowest",
-    "media_rate_bit_s": "Bit rate played",
-    "path_min_rtt_s": "Smallest RTT of the path",
-    "cpu_client_s": "CPU time, client",
-    "cpu_server_s": "CPU time, server",
-    "cpu_per_byte_client_ns": "CPU time per byte, client",
-    "cpu_per_byte_server_ns": "CPU time per byte, server",
+FACTOR_TITLES = {
+    "path.rtt": "Round-trip time",
+    "path.delay": "One-way delay",
+    "path.loss": "Packet loss",
+    "path.rate": "Bottleneck rate",
+    "path.queue": "Queue",
+    "path.jitter": "Jitter",
+    "path.mtu": "MTU",
+    "path.handovers.count": "Handovers",
+    "path.outages.count": "Outages",
+    "path.outages.length": "Outage",
+    "path.redraw.mean": "Mean round-trip time",
+    "path.redraw.deviation": "Deviation of the round-trip time",
+    "path.trace.down": "Rate trace",
+    "transport.mss": "MSS",
+    "transport.reconnect": "Reconnection",
+    "workload.rule": "Rule of the player",
+    "workload.seek": "Seek probability",
+    "workload.size": "File size",
 }
 
-
-_LASTING = frozenset(
-    {"longest_gap_s", "handover_gap_s", "handover_gap_s_max", "stall_s", "busy_s",
-     "receive_window_limited_s", "send_buffer_limited_s", "path_min_rtt_s"}
-)  # fmt: skip
-"""Times that nobody hurries through."""
+FACTOR_NAMES = {
+    "path.handovers.count": "handovers",
+    "path.outages.count": "outages",
+    "path.outages.length": "outage",
+    "path.redraw.mean": "mean RTT",
+    "path.redraw.deviation": "deviation of the RTT",
+    "path.trace.down": "rate trace",
+    "transport.reconnect": "reconnection",
+}
 
 
 @dataclass(frozen=True)
@@ -86,8 +74,7 @@ class Quantity:
 def quantity(metric: str, largest: float) -> Quantity:
     """Choose title and unit for a metric whose largest shown value is `largest` (stored unit)."""
     unit, scale = _unit(metric, abs(largest))
-    title = TITLES.get(metric) or _title_from_name(metric)
-    return Quantity(title, unit, scale)
+    return Quantity(METRICS[metric].title, unit, scale)
 
 
 def less_is_better(metric: str) -> bool:
@@ -158,12 +145,8 @@ def outcome_text(comparison: Comparison, metric: str) -> str:
     """Write the verdict without its size: `slower`, `higher`, `no significant difference`."""
     if not comparison.verdict.decided:
         return str(comparison.verdict)
-    less = comparison.verdict is Verdict.LESS
-    if metric in _LASTING:
-        return "shorter" if less else "longer"
-    if METRICS[metric].unit in ("s", "ns"):
-        return "faster" if less else "slower"
-    return "lower" if less else "higher"
+    less, more = METRICS[metric].words
+    return less if comparison.verdict is Verdict.LESS else more
 
 
 def effect_text(comparison: Comparison, metric: str) -> str:
@@ -191,6 +174,54 @@ def favourable(comparison: Comparison, metric: str) -> bool | None:
     if not comparison.verdict.decided:
         return None
     return (comparison.verdict is Verdict.LESS) == less_is_better(metric)
+
+
+def factor_title(factor: str) -> str:
+    """Name a factor in words: `path.loss` is "Packet loss"."""
+    known = FACTOR_TITLES.get(factor)
+    return known or factor.rsplit(".", 1)[-1].replace("_", " ").capitalize()
+
+
+def level_text(factor: str, label: str) -> str:
+    """Write one level as people read it."""
+    if factor == "transport":
+        return transport_text(label)
+    scale = scale_of([label])
+    return label if scale is None else scale.text(label)
+
+
+def transport_text(label: str) -> str:
+    """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"."""
+    kind, dash, rest = label.partition("-")
+    return (kind.upper() if kind in _TRANSPORTS else kind) + dash + rest
+
+
+def condition_text(factors: Mapping[str, str]) -> str:
+    """Write the levels that cells share as one line: `RTT 50 ms, loss 1 %`."""
+    return ", ".join(f"{factor_name(f)} {level_text(f, level)}" for f, level in factors.items())
+
+
+def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
+    """Name a cell: its transport, then its conditions."""
+    rest = condition_text({f: level for f, level in factors.items() if f != "transport"})
+    kind = level_text("transport", factors["transport"]) if "transport" in factors else ""
+    return between.join(filter(None, [kind, rest])) or "all runs"
+
+
+def sentence_case(text: str) -> str:
+    """Begin with a capital, and leave the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def factor_name(factor: str) -> str:
+    """Name a factor in a word or two within a sentence: `path.rtt` is "RTT"."""
+    if factor in FACTOR_NAMES:
+        return FACTOR_NAMES[factor]
+    name = factor.rsplit(".", 1)[-1].replace("_", " ")
+    return name.upper() if name in ("rtt", "mtu", "mss") else name
+
+
+_TRANSPORTS = frozenset({"tcp", "tls", "sctp", "quic", "udp", "mptcp"})
 
 
 def _factor(effect: float, verdict: Verdict) -> float:
@@ -231,10 +262,3 @@ def _unit(metric: str, largest: float) -> tuple[str, float]:
         if largest >= (10 * size if size == 1e9 else size):
             return unit, 1 / size
     return steps[-1][1], 1 / steps[-1][0]
-
-
-def _title_from_name(metric: str) -> str:
-    name = metric
-    for suffix in ("_bit_s", "_s", "_bytes", "_ratio"):
-        name = name.removesuffix(suffix)
-    return name.replace("_", " ").capitalize()

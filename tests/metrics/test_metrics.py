@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from netwarp.metrics import failure_from_records, metrics_from_records
+from netwarp.metrics import MAIN_METRICS, METRICS, failure_from_records, metrics_from_records
 from netwarp.wire import Calibration, Connection, Job, Record, Transfer, job_from_json, read_records
 from support import bulk
 
@@ -86,3 +86,18 @@ def test_a_chunk_that_is_missing_or_not_what_was_sent_fails_the_run() -> None:
     failure = failure_from_records(whole, spoilt)
     assert failure is not None
     assert "not what was sent" in failure.message
+
+
+def test_goodput_after_connecting_leaves_the_handshakes_out() -> None:
+    found = metrics_from_records(job(chunks=4, transfers=3), records(3, 4))
+    assert found["transfer_goodput_bit_s"] == pytest.approx(8 * 10_000_000 / (0.230 - 0.130))
+
+
+def test_a_metric_is_one_entry() -> None:
+    """What tables, axes and documents say of a metric comes from its entry, and from there only."""
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.title
+        assert metric.source
+        assert set(metric.beside or ()) <= set(METRICS)
+    assert MAIN_METRICS[0] == "completion_time_s"

@@ -10,12 +10,13 @@ from rich.console import Console
 import support
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Sample, compare
-from netwarp.estimate.levels import condition_text, ordered, scale_of
+from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.output.export import export_results
 from netwarp.output.table import print_results
 from netwarp.results import Results, write_results
 from netwarp.wording import (
+    condition_text,
     effect_text,
     favourable,
     mean_text,

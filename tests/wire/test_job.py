@@ -99,6 +99,9 @@ def test_metrics_come_from_the_receiver_the_sender_and_the_path() -> None:
         "wire_packets_total": 11_000,
         "wire_bytes_total": 11_270_000,
         "goodput_bit_s": pytest.approx(8 * 10_000_000 / (completion_ns / 1e9)),
+        "transfer_goodput_bit_s": pytest.approx(
+            8 * 10_000_000 / (completion_ns / 1e9 - 0.10024036)
+        ),
         "retransmitted_packets": 371,
         "wire_packets_down": 7400,
         "wire_bytes_down": 11_000_000,

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims import evidence
-from netwarp.estimate.levels import condition_text
+from netwarp.wording import condition_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

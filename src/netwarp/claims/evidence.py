@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from netwarp.estimate.comparison import Comparison, compare
-from netwarp.estimate.levels import factor_name, level_text, ordered, scale_of
+from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import Interval, mean_interval
-from netwarp.wording import number, quantity
+from netwarp.wording import factor_name, level_text, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Levels of a factor as numbers: what orders them, spaces them on an axis, and fits slopes."""
+"""Levels of a factor as numbers: what orders them, spaces them on an axis, and fits slopes.
+
+How people read them is in `netwarp.wording`.
+"""
 
 from __future__ import annotations
 
@@ -17,37 +20,6 @@ from netwarp.units import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-TITLES = {
-    "path.rtt": "Round-trip time",
-    "path.delay": "One-way delay",
-    "path.loss": "Packet loss",
-    "path.rate": "Bottleneck rate",
-    "path.queue": "Queue",
-    "path.jitter": "Jitter",
-    "path.mtu": "MTU",
-    "path.handovers.count": "Handovers",
-    "path.outages.count": "Outages",
-    "path.outages.length": "Outage",
-    "path.redraw.mean": "Mean round-trip time",
-    "path.redraw.deviation": "Deviation of the round-trip time",
-    "path.trace.down": "Rate trace",
-    "transport.mss": "MSS",
-    "transport.reconnect": "Reconnection",
-    "workload.rule": "Rule of the player",
-    "workload.seek": "Seek probability",
-    "workload.size": "File size",
-}
-
-NAMES = {
-    "path.handovers.count": "handovers",
-    "path.outages.count": "outages",
-    "path.outages.length": "outage",
-    "path.redraw.mean": "mean RTT",
-    "path.redraw.deviation": "deviation of the RTT",
-    "path.trace.down": "rate trace",
-    "transport.reconnect": "reconnection",
-}
 
 
 @dataclass(frozen=True)
@@ -83,54 +55,6 @@ def ordered(labels: Sequence[str]) -> list[str]:
     """Sort levels by number; names stay in the study's order."""
     scale = scale_of(labels)
     return list(labels) if scale is None else sorted(labels, key=scale.values.__getitem__)
-
-
-def factor_title(factor: str) -> str:
-    """Name a factor in words: `path.loss` is "Packet loss"."""
-    known = TITLES.get(factor)
-    return known or factor.rsplit(".", 1)[-1].replace("_", " ").capitalize()
-
-
-def level_text(factor: str, label: str) -> str:
-    """Write one level as people read it."""
-    if factor == "transport":
-        return transport_text(label)
-    scale = scale_of([label])
-    return label if scale is None else scale.text(label)
-
-
-def transport_text(label: str) -> str:
-    """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"."""
-    kind, dash, rest = label.partition("-")
-    return (kind.upper() if kind in _TRANSPORTS else kind) + dash + rest
-
-
-def condition_text(factors: Mapping[str, str]) -> str:
-    """Write the levels that cells share as one line: `RTT 50 ms, loss 1 %`."""
-    return ", ".join(f"{factor_name(f)} {level_text(f, level)}" for f, level in factors.items())
-
-
-def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
-    """Name a cell: its transport, then its conditions."""
-    rest = condition_text({f: level for f, level in factors.items() if f != "transport"})
-    kind = level_text("transport", factors["transport"]) if "transport" in factors else ""
-    return between.join(filter(None, [kind, rest])) or "all runs"
-
-
-def sentence_case(text: str) -> str:
-    """Begin with a capital, and leave the rest as it is."""
-    return text[:1].upper() + text[1:]
-
-
-def factor_name(factor: str) -> str:
-    """Name a factor in a word or two within a sentence: `path.rtt` is "RTT"."""
-    if factor in NAMES:
-        return NAMES[factor]
-    name = factor.rsplit(".", 1)[-1].replace("_", " ")
-    return name.upper() if name in ("rtt", "mtu", "mss") else name
-
-
-_TRANSPORTS = frozenset({"tcp", "tls", "sctp", "quic", "udp", "mptcp"})
 
 
 def _time_unit(largest_ns: float) -> tuple[str, float]:

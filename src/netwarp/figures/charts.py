@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import altair as alt
 import vl_convert
 
-from netwarp.estimate.levels import factor_title, level_text
 from netwarp.figures.data import (
     Layout,
     Row,
@@ -23,7 +22,7 @@ from netwarp.figures.data import (
     wants_log,
 )
 from netwarp.figures.style import INK, config, series_styles, series_texts
-from netwarp.wording import quantity
+from netwarp.wording import factor_title, level_text, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

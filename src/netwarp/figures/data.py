@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwarp.estimate.levels import (
+from netwarp.estimate.levels import ordered, scale_of
+from netwarp.wording import (
+    Quantity,
     condition_text,
     factor_title,
     level_text,
-    ordered,
-    scale_of,
+    mean_text,
+    number,
+    quantity,
     sentence_case,
+    spread_note,
 )
-from netwarp.wording import Quantity, mean_text, number, quantity, spread_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,14 +6,21 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.levels import condition_text, factor_name, factor_title, level_text
 from netwarp.figures.charts import OVER_FACTOR, Chart, scatter, titled
 from netwarp.figures.data import Layout, layout
 from netwarp.figures.over_time.figure import timeline_figure
 from netwarp.results.comparisons import main_metric
 from netwarp.run_directory import write_bytes, write_text
 from netwarp.study.questions import Figure
-from netwarp.wording import less_is_better, mean_text, quantity
+from netwarp.wording import (
+    condition_text,
+    factor_name,
+    factor_title,
+    less_is_better,
+    level_text,
+    mean_text,
+    quantity,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwarp.estimate.levels import level_text
+from netwarp.wording import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

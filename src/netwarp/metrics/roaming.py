@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.select import connections, of_kind
+from netwarp.metrics.metric import SHORTER, Metric
 from netwarp.units import NS_PER_S
-from netwarp.wire import Handover
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from netwarp.metrics.run_records import RunRecords
 
-    from netwarp.wire import Job, Record
+_GAP = "Longest time without new content that a handover made"
 
 
-def roaming_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
-    """Compute reconnections and the gaps at handovers; nothing where the client stays."""
-    if not job.timeline.has_handovers:
-        return {}
-    given_up = sum(connection.abandoned for connection in connections(records, "client"))
-    found: dict[str, float] = {"reconnections": given_up}
-    handovers = of_kind(records, Handover)
-    gaps_ns = [each.longest_gap_ns for each in handovers if each.longest_gap_ns is not None]
-    if gaps_ns:
-        found["handover_gap_s"] = sum(gaps_ns) / len(gaps_ns) / NS_PER_S
-        found["handover_gap_s_max"] = max(gaps_ns) / NS_PER_S
-    return found
+def _reconnections(run: RunRecords) -> float | None:
+    return run.given_up if run.job.timeline.has_handovers else None
+
+
+def _handover_gap_s(run: RunRecords) -> float | None:
+    gaps_ns = run.handover_gaps_ns
+    return sum(gaps_ns) / len(gaps_ns) / NS_PER_S if gaps_ns else None
+
+
+def _handover_gap_s_max(run: RunRecords) -> float | None:
+    return max(run.handover_gaps_ns) / NS_PER_S if run.handover_gaps_ns else None
+
+
+ROAMING_METRICS = (
+    Metric(
+        "reconnections", "count", "neither", "Reconnections",
+        "Connections given up because the client moved, and dialled anew.",
+        "connection", _reconnections, in_report=True,
+    ),
+    Metric(
+        "handover_gap_s", "s", "lower", "Gap at a handover", f"{_GAP}; mean over the handovers.",
+        "handover", _handover_gap_s, SHORTER, in_report=True,
+    ),
+    Metric(
+        "handover_gap_s_max", "s", "lower", "Longest gap at a handover",
+        f"{_GAP}; the longest of all.", "handover", _handover_gap_s_max, SHORTER,
+    ),
+)  # fmt: skip

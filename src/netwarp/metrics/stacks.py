@@ -1,51 +1,85 @@
-"""What the stacks counted, and what the processes cost."""
+"""What the sender's stack counted over the connections of the run's last transfer, and what the
+processes cost.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.select import connections, content_bytes, of_kind, of_last_transfer, sender
+from netwarp.metrics.metric import SHORTER, Metric
+from netwarp.metrics.run_records import total
+from netwarp.metrics.select import content_bytes
 from netwarp.units import NS_PER_S
-from netwarp.wire import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from netwarp.metrics.run_records import RunRecords
+    from netwarp.wire import Side
 
-    from netwarp.wire import Job, Record, Stats
-
-
-def stack_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
-    """Compute the sender's counters, over all connections of the run's last transfer."""
-    last = of_last_transfer(job, records)
-    stats = [connection.stats for connection in connections(last, sender(job))]
-    counters = {
-        "retransmitted_packets": total(each.retransmitted_packets for each in stats),
-        "busy_s": _seconds(stats, "busy_ns"),
-        "receive_window_limited_s": _seconds(stats, "receive_window_limited_ns"),
-        "send_buffer_limited_s": _seconds(stats, "send_buffer_limited_ns"),
-    }
-    return {name: value for name, value in counters.items() if value is not None}
+_CPU = "in its own code and in the kernel's; real time only"
+_SIDES: tuple[Side, Side] = ("client", "server")
 
 
-def cpu_metrics(job: Job, records: Sequence[Record]) -> dict[str, float]:
-    """Compute CPU times; in virtual time there are none."""
-    moved_bytes = content_bytes(job, records)
-    found: dict[str, float] = {}
-    for usage in of_kind(records, Usage):
-        cpu_ns = usage.user_ns + usage.system_ns
-        found[f"cpu_{usage.side}_s"] = cpu_ns / NS_PER_S
-        found[f"cpu_per_byte_{usage.side}_ns"] = cpu_ns / moved_bytes
-    return found
+def _retransmitted_packets(run: RunRecords) -> float | None:
+    return total(each.retransmitted_packets for each in run.sender_stats)
 
 
-def total(values: Iterable[int | None]) -> int | None:
-    """Add up; None when nothing was counted, or one of them cannot say."""
-    counted = list(values)
-    if not counted or None in counted:
-        return None
-    return sum(value for value in counted if value is not None)
-
-
-def _seconds(stats: Sequence[Stats], name: str) -> float | None:
-    total_ns = total(getattr(each, name) for each in stats)
+def _seconds(run: RunRecords, counter: str) -> float | None:
+    total_ns = total(getattr(each, counter) for each in run.sender_stats)
     return None if total_ns is None else total_ns / NS_PER_S
+
+
+def _cpu_s(run: RunRecords, side: Side) -> float | None:
+    cpu_ns = run.cpu_ns(side)
+    return None if cpu_ns is None else cpu_ns / NS_PER_S
+
+
+def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
+    cpu_ns = total(run.cpu_ns(side) for side in sides)
+    return None if cpu_ns is None else cpu_ns / content_bytes(run.job, run.records)
+
+
+STACK_METRICS = (
+    Metric(
+        "retransmitted_packets", "packets", "lower", "Retransmitted packets",
+        "As the sender's stack counts them.", "connection", _retransmitted_packets,
+        head="retransm.", in_report=True,
+    ),
+    Metric(
+        "busy_s", "s", "neither", "Busy", "Time in which the sender had something to send.",
+        "connection", partial(_seconds, counter="busy_ns"), SHORTER,
+    ),
+    Metric(
+        "receive_window_limited_s", "s", "neither", "Receive window limited",
+        "Of it, held back by the peer's window.", "connection",
+        partial(_seconds, counter="receive_window_limited_ns"), SHORTER,
+    ),
+    Metric(
+        "send_buffer_limited_s", "s", "neither", "Send buffer limited",
+        "Of it, held back by the send buffer.", "connection",
+        partial(_seconds, counter="send_buffer_limited_ns"), SHORTER,
+    ),
+)  # fmt: skip
+
+CPU_METRICS = (
+    *(
+        entry
+        for side in _SIDES
+        for entry in (
+            Metric(
+                f"cpu_{side}_s", "s", "lower", f"CPU time, {side}",
+                f"CPU time of the {side}'s process, {_CPU}.", "usage", partial(_cpu_s, side=side),
+            ),
+            Metric(
+                f"cpu_per_byte_{side}_ns", "ns", "lower", f"CPU time per byte, {side}",
+                f"CPU time of the {side}'s process, {_CPU}, for each content byte.", "usage",
+                partial(_cpu_per_byte_ns, sides=(side,)), in_report=True,
+            ),
+        )
+    ),
+    Metric(
+        "cpu_per_byte_ns", "ns", "lower", "CPU time per byte, both sides",
+        f"CPU time of both processes, {_CPU}, for each content byte.", "usage",
+        partial(_cpu_per_byte_ns, sides=_SIDES),
+    ),
+)  # fmt: skip

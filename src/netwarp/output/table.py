@@ -8,16 +8,18 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netwarp.estimate.levels import condition_text, level_text, sentence_case
 from netwarp.metrics import METRICS
 from netwarp.results.comparisons import Comparisons, ContenderResult, compare_contenders
 from netwarp.wording import (
     Quantity,
+    condition_text,
     favourable,
+    level_text,
     mean_text,
     median_text,
     number,
     quantity,
+    sentence_case,
     verdict_text,
 )
 
@@ -30,19 +32,6 @@ if TYPE_CHECKING:
     from netwarp.run_directory import Clock
 
 WIDTH = 100
-HEADS = {
-    "completion_time_s": "completion",
-    "goodput_bit_s": "goodput",
-    "retransmitted_packets": "retransm.",
-    "connect_time_s": "connect",
-    "loading_delay_s": "loading",
-    "startup_delay_s": "start-up",
-    "stall_s": "stalled",
-    "media_rate_bit_s": "played",
-}
-BESIDE = ("goodput_bit_s", "retransmitted_packets", "connect_time_s")
-BESIDE_OF_STREAMS = ("startup_delay_s", "stall_s", "media_rate_bit_s")
-"""What stands beside the metric that is compared."""
 
 
 def print_results(results: Results, console: Console, clock: Clock = "virtual") -> None:
@@ -64,7 +53,7 @@ def print_results(results: Results, console: Console, clock: Clock = "virtual") 
 
 def blocks(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[Table | Text]:
     """Lay the results out: a table for each condition, with common columns, and headings."""
-    beside = BESIDE_OF_STREAMS if "loading_delay_s" in results.metrics else BESIDE
+    beside = METRICS[compared.metric].beside or ()
     metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     heads = _heads(compared, shown)
@@ -100,11 +89,11 @@ def _grid(
 
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
     named = [
-        Text(f"{HEADS.get(metric, unit.title.lower())}\n{unit.unit or _counted(metric)}")
+        Text(f"{METRICS[metric].head or unit.title.lower()}\n{unit.unit or _counted(metric)}")
         for metric, unit in shown.items()
     ]
     first = level_text(compared.factor, compared.first)
-    return [Text(""), *named, Text(f"{HEADS.get(compared.metric, 'value')}\nagainst {first}")]
+    return [Text(""), *named, Text(f"{METRICS[compared.metric].head or 'value'}\nagainst {first}")]
 
 
 def _counted(metric: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from netwarp.estimate.levels import cell_text
 from netwarp.estimate.stats import binomial_interval
 from netwarp.wire import Delay, GemodelLoss, Outage, RandomLoss, Rate
-from netwarp.wording import count, number, percent
+from netwarp.wording import cell_text, count, number, percent
 
 if TYPE_CHECKING:
     from netwarp.results import CellResult

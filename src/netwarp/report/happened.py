@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.levels import cell_text
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.results.comparisons import main_metric
-from netwarp.wording import quantity
+from netwarp.wording import cell_text, quantity
 
 if TYPE_CHECKING:
     from netwarp.figures.charts import Chart

@@ -17,21 +17,25 @@ from markupsafe import Markup
 
 from netwarp import __version__
 from netwarp.claims import evaluate_claims
-from netwarp.estimate.levels import condition_text, level_text, sentence_case, transport_text
 from netwarp.figures.style import dark_overlay
+from netwarp.metrics import METRICS
 from netwarp.report import trust
 from netwarp.report.happened import happened
 from netwarp.results.comparisons import Comparisons, ContenderResult, compare_contenders
 from netwarp.wording import (
     Quantity,
+    condition_text,
     effect_text,
     favourable,
+    level_text,
     mean_text,
     median_text,
     number,
     outcome_text,
     quantity,
+    sentence_case,
     spread_note,
+    transport_text,
     verdict_text,
 )
 
@@ -44,22 +48,6 @@ if TYPE_CHECKING:
     from netwarp.results import CellResult, Results
     from netwarp.results.rundata import RunData
     from netwarp.run_directory import Clock
-
-COLUMNS = (
-    "startup_delay_s",
-    "stalls",
-    "stall_s",
-    "seek_to_play_s",
-    "switches",
-    "media_rate_bit_s",
-    "goodput_bit_s",
-    "retransmitted_packets",
-    "connect_time_s",
-    "reconnections",
-    "handover_gap_s",
-    "cpu_per_byte_client_ns",
-    "cpu_per_byte_server_ns",
-)
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
@@ -208,7 +196,8 @@ def _mark_class(contender: ContenderResult, compared: Comparisons) -> str:
 
 
 def _results_table(results: Results, compared: Comparisons, clock: Clock) -> dict[str, Any]:
-    metrics = [m for m in (compared.metric, *COLUMNS) if m in results.metrics]
+    columns = [metric.name for metric in METRICS.values() if metric.in_report]
+    metrics = [m for m in (compared.metric, *columns) if m in results.metrics]
     shown = {
         m: quantity(m, max(e.mean for c in results.cells if (e := c.estimate(m)) is not None))
         for m in dict.fromkeys(metrics)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netwarp.estimate.comparison import Comparison, Verdict
-from netwarp.estimate.levels import cell_text, level_text
 from netwarp.estimate.stats import replicates_needed
 from netwarp.report.calibration import calibration
 from netwarp.wire import Connection
-from netwarp.wording import count, number, p_text, percent
+from netwarp.wording import cell_text, count, level_text, number, p_text, percent
 
 if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons

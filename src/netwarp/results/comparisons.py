@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import Comparison, compare, holm
-from netwarp.metrics import METRICS
+from netwarp.metrics import MAIN_METRICS, METRICS
 
 if TYPE_CHECKING:
     from netwarp.results.results import CellResult, Factors, Results
@@ -90,5 +90,5 @@ def main_metric(results: Results) -> str:
     Where there is neither, the first metric that any run has.
     """
     there = set(results.metrics)
-    wanted = ("completion_time_s", "loading_delay_s", *METRICS)
-    return next((metric for metric in wanted if metric in there), "completion_time_s")
+    wanted = (*MAIN_METRICS, *METRICS)
+    return next((metric for metric in wanted if metric in there), MAIN_METRICS[0])

@@ -6,14 +6,13 @@ from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Protocol
 
-from netwarp.estimate.levels import cell_text, condition_text, level_text, sentence_case
 from netwarp.figures.charts import Chart, titled
 from netwarp.figures.over_time.chart import timeline_chart
 from netwarp.figures.over_time.data import run_timeline
 from netwarp.figures.over_time.panel import Seen
 from netwarp.figures.style import TRANSPORT_STYLES, series_styles
 from netwarp.wire import Stream
-from netwarp.wording import number
+from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

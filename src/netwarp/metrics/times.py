@@ -1,0 +1,78 @@
+"""How long things took, and at what rate content arrived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.metrics.metric import FASTER, SHORTER, Metric
+from netwarp.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from netwarp.metrics.run_records import RunRecords
+
+_START = "From the client's first connect until"
+
+
+def _connect_time_s(run: RunRecords) -> float:
+    return (run.ready_ns - run.span_ns[0]) / NS_PER_S
+
+
+def _first_byte_s(run: RunRecords) -> float:
+    return (run.first_byte_ns - run.span_ns[0]) / NS_PER_S
+
+
+def _completion_time_s(run: RunRecords) -> float | None:
+    start_ns, end_ns = run.span_ns
+    return (end_ns - start_ns) / NS_PER_S if run.received else None
+
+
+def _goodput_bit_s(run: RunRecords) -> float:
+    start_ns, end_ns = run.span_ns
+    return run.content_bits * NS_PER_S / (end_ns - start_ns)
+
+
+def _transfer_goodput_bit_s(run: RunRecords) -> float | None:
+    transfer_ns = run.span_ns[1] - run.ready_ns
+    return run.content_bits * NS_PER_S / transfer_ns if run.received and transfer_ns > 0 else None
+
+
+def _longest_gap_s(run: RunRecords) -> float | None:
+    gaps_ns = [each.longest_gap_ns for each in run.received if each.longest_gap_ns is not None]
+    return max(gaps_ns) / NS_PER_S if gaps_ns else None
+
+
+TIME_METRICS = (
+    Metric(
+        "connect_time_s", "s", "lower", "Connection time",
+        f"{_START} all its connections are ready for application data, for the first time.",
+        "connection", _connect_time_s, FASTER, head="connect", in_report=True,
+    ),
+    Metric(
+        "first_byte_s", "s", "lower", "Time to first byte",
+        f"{_START} the receiver has the first content byte.",
+        "transfer, segment", _first_byte_s, FASTER,
+    ),
+    Metric(
+        "completion_time_s", "s", "lower", "Completion time",
+        f"{_START} the receiver has the last one, reconnections included; a stream has none.",
+        "connection, transfer", _completion_time_s, FASTER, head="completion",
+        beside=("goodput_bit_s", "retransmitted_packets", "connect_time_s"),
+    ),
+    Metric(
+        "goodput_bit_s", "bit/s", "higher", "Goodput",
+        "Content bits over the completion time; of a stream, whole segments over the session.",
+        "connection, transfer, segment", _goodput_bit_s, head="goodput", in_report=True,
+    ),
+    Metric(
+        "transfer_goodput_bit_s", "bit/s", "higher", "Goodput after connecting",
+        "Content bits over the time from when all connections are ready until the last byte: the"
+        " goodput without the handshakes; a stream has none.",
+        "connection, transfer", _transfer_goodput_bit_s,
+    ),
+    Metric(
+        "longest_gap_s", "s", "lower", "Longest time without new content",
+        "Longest time without new content at the receiver, in a run with outages, moves or traces:"
+        " after an outage, the fail-over.",
+        "transfer", _longest_gap_s, SHORTER,
+    ),
+)  # fmt: skip
