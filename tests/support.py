@@ -15,7 +15,8 @@ import numpy as np
 
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
-from netwarp.results import RESULTS_FILE, Results, RunResult, write_results
+from netwarp.results import Results, RunResult
+from netwarp.results.parquet import RESULTS_FILE, write_results
 from netwarp.run_directory import RunDirectory, Status, write_json
 from netwarp.study import study_from_mapping
 from netwarp.wire import (

@@ -17,10 +17,8 @@ from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.machine.speed import stored_speed
 from netwarp.metrics import metrics_from_records
-from netwarp.output.summary import summarise
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.report import write_report
-from netwarp.results import RESULTS_FILE, Results, from_plan, write_results
+from netwarp.results import Results, from_plan
 from netwarp.run import execute
 from netwarp.run.progress import ProgressBar
 from netwarp.run.provenance import provenance
@@ -76,6 +74,10 @@ def run_study(study: Study, request: Request, console: Console) -> StudyRun:
 
 def evaluate(directory: RunDirectory) -> StudyRun:
     """Make results, figures, summary and report from what a run directory holds."""
+    from netwarp.output.summary import summarise
+    from netwarp.report import write_report
+    from netwarp.results.parquet import RESULTS_FILE, write_results
+
     results = collect(directory)
     write_results(results, directory.path / RESULTS_FILE)
     summary = summarise(directory.path)

@@ -14,7 +14,8 @@ from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.output.export import export_results
 from netwarp.output.table import print_results
-from netwarp.results import Results, write_results
+from netwarp.results import Results
+from netwarp.results.parquet import write_results
 from netwarp.wording import (
     condition_text,
     effect_text,

@@ -8,7 +8,8 @@ import pytest
 import support
 from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.pipeline import collect
-from netwarp.results import Results, from_frame, from_plan, read_results, to_frame, write_results
+from netwarp.results import Results, from_plan
+from netwarp.results.parquet import from_frame, read_results, to_frame, write_results
 from netwarp.results.rundata import load
 from netwarp.run_directory import RunDirectory
 

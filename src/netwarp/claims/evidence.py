@@ -19,8 +19,11 @@ from netwarp.wording import factor_name, level_text, number, quantity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from netwarp.estimate.stats import Floats
+    from numpy.typing import NDArray
+
     from netwarp.results import CellResult
+
+    Floats = NDArray[np.float64]
 
 Says = Literal["supports", "contradicts", "open", "untested"]
 LEVELS_FOR_A_LINE = 3

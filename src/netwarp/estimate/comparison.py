@@ -11,15 +11,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import numpy as np
-from scipy import stats as scipy_stats
-
-from netwarp.estimate.stats import CONFIDENCE, Interval, standard_error, student_quantile
-
-if TYPE_CHECKING:
-    from netwarp.estimate.stats import Floats
+from netwarp.estimate.signed_rank import signed_rank_p
+from netwarp.estimate.stats import (
+    CONFIDENCE,
+    Interval,
+    mean_of,
+    standard_deviation,
+    standard_error,
+)
+from netwarp.estimate.student import student_quantile, two_sided_p
 
 ALPHA = 1 - CONFIDENCE
 WILCOXON_MINIMUM = 6  # with fewer pairs its two-sided p-value cannot fall below 0.05
@@ -124,38 +126,36 @@ def _paired(baseline: Samples, contender: Samples) -> Comparison:
     pairs = [(s.value, contender[r].value) for r, s in sorted(baseline.items())]
     complete = [(a, b) for a, b in pairs if a is not None and b is not None]
     left_out = len(pairs) - len(complete)
-    a = np.array([pair[0] for pair in complete])
-    b = np.array([pair[1] for pair in complete])
+    a = [pair[0] for pair in complete]
+    b = [pair[1] for pair in complete]
     early = _without_test(a, b, left_out, paired=True)
     if early is not None:
         return early
-    positive = bool((a > 0).all() and (b > 0).all())
-    differences = np.log(b) - np.log(a) if positive else b - a
-    mean = float(differences.mean())
+    positive = min(*a, *b) > 0
+    differences = [math.log(y) - math.log(x) if positive else y - x for x, y in complete]
+    mean = mean_of(differences)
     error = standard_error(differences)
-    if np.ptp(differences) == 0:
-        error = 0.0
     half = error * student_quantile(len(differences) - 1, CONFIDENCE)
     p = _two_sided_p(mean, error, len(differences) - 1)
     return _comparison(
         mean, half, p, positive,
-        wilcoxon_p=_wilcoxon(differences), spread=float(differences.std(ddof=1)),
+        wilcoxon_p=_wilcoxon(differences), spread=standard_deviation(differences),
         n=len(complete), left_out=left_out, paired=True,
     )  # fmt: skip
 
 
 def _unpaired(baseline: Samples, contender: Samples) -> Comparison:
     """Welch's t-test (Welch 1947, Biometrika 34:28), on logarithms where all are positive."""
-    a = np.array([s.value for s in baseline.values() if s.value is not None])
-    b = np.array([s.value for s in contender.values() if s.value is not None])
+    a = [s.value for s in baseline.values() if s.value is not None]
+    b = [s.value for s in contender.values() if s.value is not None]
     left_out = len(baseline) + len(contender) - len(a) - len(b)
     early = _without_test(a, b, left_out, paired=False)
     if early is not None:
         return early
-    positive = bool((a > 0).all() and (b > 0).all())
+    positive = min(*a, *b) > 0
     if positive:
-        a, b = np.log(a), np.log(b)
-    mean = float(b.mean() - a.mean())
+        a, b = [math.log(value) for value in a], [math.log(value) for value in b]
+    mean = mean_of(b) - mean_of(a)
     variances = (standard_error(a) ** 2, standard_error(b) ** 2)
     error = math.sqrt(sum(variances))
     degrees = sum(variances) ** 2 / sum(
@@ -169,12 +169,14 @@ def _unpaired(baseline: Samples, contender: Samples) -> Comparison:
     )  # fmt: skip
 
 
-def _without_test(a: Floats, b: Floats, left_out: int, *, paired: bool) -> Comparison | None:
+def _without_test(
+    a: Sequence[float], b: Sequence[float], left_out: int, *, paired: bool
+) -> Comparison | None:
     """Compare where no test applies: too few samples, or nothing random; else None."""
     n = min(len(a), len(b))
     one_or_none = n < 2
-    constant = not one_or_none and np.ptp(a) == 0 and np.ptp(b) == 0
-    identical = paired and not one_or_none and bool((a == b).all())
+    constant = not one_or_none and min(a) == max(a) and min(b) == max(b)
+    identical = paired and not one_or_none and a == b
     if not (one_or_none or constant or identical):
         return None
     if n == 0:
@@ -183,9 +185,9 @@ def _without_test(a: Floats, b: Floats, left_out: int, *, paired: bool) -> Compa
     elif identical:
         scale, effect = "ratio", 1.0
     elif a[0] > 0 and b[0] > 0:
-        scale, effect = "ratio", float(b[0] / a[0])
+        scale, effect = "ratio", b[0] / a[0]
     else:
-        scale, effect = "difference", float(b[0] - a[0])
+        scale, effect = "difference", b[0] - a[0]
     if one_or_none:
         verdict = Verdict.FAILED_RUNS if left_out else Verdict.ONE_REPLICATE
     else:
@@ -223,15 +225,12 @@ def _comparison(
 def _two_sided_p(mean: float, error: float, degrees: float) -> float:
     if error == 0:
         return 1.0 if mean == 0 else 0.0
-    return float(2 * scipy_stats.t.sf(abs(mean) / error, degrees))
+    return two_sided_p(mean / error, degrees)
 
 
-def _wilcoxon(differences: Floats) -> float | None:
-    """Wilcoxon's signed-rank test (1945, Biometrics Bulletin 1:80), zeros left out."""
-    nonzero = differences[differences != 0]
-    if len(nonzero) < WILCOXON_MINIMUM:
-        return None
-    return float(scipy_stats.wilcoxon(nonzero).pvalue)
+def _wilcoxon(differences: Sequence[float]) -> float | None:
+    nonzero = [difference for difference in differences if difference != 0]
+    return signed_rank_p(nonzero) if len(nonzero) >= WILCOXON_MINIMUM else None
 
 
 def _verdict(effect: float | None, neutral: float, p: float) -> Verdict:

@@ -1,7 +1,9 @@
 """Samples → estimates with confidence intervals.
 
-Pure: numbers in, numbers out; what is drawn at random is drawn from a seed that is passed in.
-Comparisons of two cells are in `netwarp.estimate.comparison`.
+Pure: numbers in, numbers out. Comparisons of two cells are in `netwarp.estimate.comparison`.
+
+A table of results needs nothing but this, so numpy and scipy, which take longer to import than a
+table to print, are used only in the functions that have no short closed form.
 """
 
 from __future__ import annotations
@@ -10,15 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from scipy import stats
+from netwarp.estimate.student import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 
@@ -65,23 +62,21 @@ def estimate(samples: Sequence[float]) -> Estimate:
     there is no sample or one is not finite.
     """
     values = _finite(samples)
-    p25, median, p75 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
+    in_order = sorted(values)
     return Estimate(
-        mean=_mean(values),
+        mean=mean_of(values),
         ci95=mean_interval(values),
-        median=median,
-        p25=p25,
-        p75=p75,
-        minimum=float(values.min()),
-        maximum=float(values.max()),
-        stdev=float(values.std(ddof=1)) if len(values) > 1 else None,
-        samples=tuple(float(v) for v in values),
+        median=_quantile(in_order, 0.5),
+        p25=_quantile(in_order, 0.25),
+        p75=_quantile(in_order, 0.75),
+        minimum=in_order[0],
+        maximum=in_order[-1],
+        stdev=standard_deviation(values) if len(values) > 1 else None,
+        samples=tuple(values),
     )
 
 
-def mean_interval(
-    samples: Sequence[float] | Floats, confidence: float = CONFIDENCE
-) -> Interval | None:
+def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
     """Two-sided confidence interval of the mean by Student's t ("Student" 1908, Biometrika 6:1).
 
     None for a single sample, which says nothing about spread; a point for equal samples.
@@ -89,47 +84,11 @@ def mean_interval(
     values = _finite(samples)
     if len(values) == 1:
         return None
-    mean = _mean(values)
-    if values.min() == values.max():
+    mean = mean_of(values)
+    if min(values) == max(values):
         return (mean, mean)
     half = standard_error(values) * student_quantile(len(values) - 1, confidence)
     return (mean - half, mean + half)
-
-
-def median_interval(
-    samples: Sequence[float], seed: int, confidence: float = CONFIDENCE
-) -> Interval | None:
-    """Bootstrap confidence interval of the median: bias-corrected and accelerated (BCa).
-
-    Efron 1987, JASA 82:171; 9 999 resamples from `seed`. For metrics whose spread is far from
-    normal. None for a single sample; a point for equal samples. Where the acceleration is
-    undefined (few distinct samples) the percentile interval is given.
-    """
-    values = _finite(samples)
-    if len(values) == 1:
-        return None
-    if values.min() == values.max():
-        return (float(values[0]), float(values[0]))
-    rng = np.random.default_rng(seed)
-    resamples = values[rng.integers(0, len(values), size=(9999, len(values)))]
-    medians = np.median(resamples, axis=1)
-    low, high = np.quantile(medians, _bca_levels(values, medians, confidence))
-    return (float(low), float(high))
-
-
-def _bca_levels(values: Floats, medians: Floats, confidence: float) -> tuple[float, float]:
-    """Quantiles of the bootstrap distribution that bound the interval (Efron 1987, eq. 1.9)."""
-    median = np.median(values)
-    # Ties count half: resampled medians often equal the sample's own.
-    below = float(np.mean(medians < median) + np.mean(medians == median) / 2)
-    bias = stats.norm.ppf(min(max(below, 1e-4), 1 - 1e-4))
-    jackknife = np.array([np.median(np.delete(values, i)) for i in range(len(values))])
-    spread = jackknife.mean() - jackknife
-    scale = float((spread**2).sum()) ** 1.5
-    acceleration = float((spread**3).sum()) / (6 * scale) if scale > 0 else 0.0
-    z = stats.norm.ppf([(1 - confidence) / 2, (1 + confidence) / 2])
-    levels = np.asarray(stats.norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))))
-    return (float(levels[0]), float(levels[1]))
 
 
 def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
@@ -142,24 +101,13 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
         raise ValueError(f"{successes} of {trials} is no proportion")
     if trials == 0:
         return (0.0, 1.0)
+    from scipy.special import betaincinv
+
     tail = (1 - confidence) / 2
     failures = trials - successes
-    low = 0.0 if successes == 0 else float(stats.beta.ppf(tail, successes, failures + 1))
-    high = 1.0 if failures == 0 else float(stats.beta.ppf(1 - tail, successes + 1, failures))
+    low = 0.0 if successes == 0 else float(betaincinv(successes, failures + 1, tail))
+    high = 1.0 if failures == 0 else float(betaincinv(successes + 1, failures, 1 - tail))
     return (low, high)
-
-
-def jain_index(shares: Sequence[float]) -> float:
-    """Fairness of shares of one resource: 1 when equal, 1/n when one has all.
-
-    Jain, Chiu and Hawe 1984, DEC-TR-301. Raises ValueError for no share, a negative one, or when
-    all are 0.
-    """
-    values = _finite(shares)
-    if values.min() < 0 or values.max() == 0:
-        raise ValueError("shares must be at least 0, and one of them above")
-    scaled = values / values.max()
-    return float(scaled.sum() ** 2 / (len(scaled) * (scaled**2).sum()))
 
 
 def replicates_needed(log_ratio_stdev: float, ratio: float, power: float = 0.8) -> int:
@@ -190,31 +138,42 @@ def replicates_needed(log_ratio_stdev: float, ratio: float, power: float = 0.8) 
 
 def _t_power(n: int, standardized_effect: float) -> float:
     """Chance that a two-sided paired t-test with `n` pairs finds the effect at the 5 % level."""
+    from scipy.special import nctdtr
+
     critical = student_quantile(n - 1, CONFIDENCE)
-    noncentrality = standardized_effect * math.sqrt(n)
-    return float(stats.nct.sf(critical, n - 1, noncentrality))
+    return 1 - float(nctdtr(n - 1, standardized_effect * math.sqrt(n), critical))
 
 
-def student_quantile(degrees: float, confidence: float) -> float:
-    """How many standard errors a two-sided interval reaches to each side."""
-    return float(stats.t.ppf((1 + confidence) / 2, degrees))
-
-
-def standard_error(values: Floats) -> float:
-    """Of the mean of two samples or more."""
-    return float(values.std(ddof=1)) / math.sqrt(len(values))
-
-
-def _mean(values: Floats) -> float:
+def mean_of(values: Sequence[float]) -> float:
     """Mean that is exactly the common value when all are equal (a float sum is not)."""
-    first = float(values[0])
-    return first if bool((values == first).all()) else math.fsum(values) / len(values)
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    return math.fsum(values) / len(values)
 
 
-def _finite(samples: Sequence[float] | Floats) -> Floats:
-    values = np.asarray(samples, dtype=np.float64)
-    if values.ndim != 1 or len(values) == 0:
+def standard_deviation(values: Sequence[float]) -> float:
+    """Of the population that two samples or more were drawn from."""
+    mean = mean_of(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean of two samples or more."""
+    return standard_deviation(values) / math.sqrt(len(values))
+
+
+def _quantile(in_order: Sequence[float], share: float) -> float:
+    place = share * (len(in_order) - 1)
+    below = math.floor(place)
+    low, high = in_order[below], in_order[min(below + 1, len(in_order) - 1)]
+    return low + (place - below) * (high - low)
+
+
+def _finite(samples: Sequence[float]) -> list[float]:
+    values = [float(sample) for sample in samples]
+    if not values:
         raise ValueError("an estimate needs at least one sample")
-    if not np.isfinite(values).all():
-        raise ValueError(f"samples must be finite numbers, not {list(samples)}")
+    if not all(map(math.isfinite, values)):
+        raise ValueError(f"samples must be finite numbers, not {values}")
     return values

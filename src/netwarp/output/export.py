@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
-from netwarp.results import RESULTS_FILE, Results, RunResult, read_results, to_frame
+from netwarp.results.parquet import RESULTS_FILE, read_results, to_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from netwarp.results import Results, RunResult
 
 
 def export_results(directory: Path, format_: str) -> str:

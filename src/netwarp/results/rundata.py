@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import ResultError, RunDirectoryError
-from netwarp.results.results import RESULTS_FILE, Results, read_results
+from netwarp.results.parquet import RESULTS_FILE, read_results
 from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, Clock, RunDirectory
 from netwarp.study import Study, study_from_mapping
 from netwarp.wire import Job, Record, job_from_json, read_records
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from netwarp.results.results import Results
 
 
 @dataclass(frozen=True)
