@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench docs setup clean
+.PHONY: help demo test fuzz bench docs setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,6 +10,14 @@ demo: setup ## race four transports over a lossy path and write a report (set-up
 
 test: setup ## run every test lane (set-up included)
 	scripts/test.sh
+
+# Cases of seeds SEED, SEED + 1, …: a failure names the seed that repeats it with RUNS=1.
+SEED ?= $(shell date +%s)
+RUNS ?= 500
+MUTANTS ?= $(shell expr 3 '*' $(RUNS))
+fuzz: setup ## run RUNS random studies from SEED on, and three times as many broken ones
+	NETWARP_FUZZ_SEED=$(SEED) NETWARP_FUZZ_RUNS=$(RUNS) NETWARP_FUZZ_MUTANTS=$(MUTANTS) \
+		.venv/bin/python -m pytest -q tests/fuzz
 
 bench: setup ## measure what runs cost
 	.venv/bin/python scripts/bench.py

@@ -29,9 +29,10 @@ main() {
     cargo_lint_lane clippy --locked --all-targets -- -D warnings
     cargo_test_lane
     pytest_lane fast "not cli and not guest and not native"
-    pytest_lane cli cli
+    pytest_lane cli "cli and not fuzz"
     pytest_lane native native
-    pytest_lane guest guest
+    pytest_lane guest "guest and not fuzz"
+    pytest_lane fuzz fuzz
     report
 }
 

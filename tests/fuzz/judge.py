@@ -1,0 +1,141 @@
+"""Judges a run of a random study: what the path did against what it was asked, and the times.
+
+Chances are so small that a session of some thousand runs has no false alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, sqrt
+
+from guest.closed_form import CONNECT_RTTS
+from guest.lab import Measured
+from netwarp.estimate.stats import binomial_interval
+from netwarp.units import NS_PER_S
+from netwarp.wire import Bulk, Calibration, GemodelLoss, Impairments, Job, Outage, RandomLoss, Rate
+
+CONFIDENCE = 1 - 1e-8
+DEVIATIONS = 9
+ETHERNET_BYTES = 14
+# A time-out, its repetitions and a handshake that is tried again: what no formula counts here.
+SLACK_S = 10.0
+
+
+def faults(run: Measured) -> Iterator[str]:
+    """Say everything that is wrong with a run that should have ended well."""
+    if run.status.outcome != "ok":
+        yield f"failed: {run.status.reason}"
+        return
+    for record in run.records:
+        if isinstance(record, Calibration):
+            yield from _path_faults(run.planned.job, record)
+    yield from _time_faults(run)
+
+
+def _path_faults(job: Job, counted: Calibration) -> Iterator[str]:
+    path = job.paths[counted.path]
+    asked = path.down if counted.direction == "down" else path.up
+    where = f"path {counted.path + 1} {counted.direction}"
+    sent = counted.offered_packets
+    arrived = counted.delivered_packets + counted.dropped_packets + counted.left_packets
+    if not asked.duplicate_ratio and arrived != sent:
+        yield f"{where}: {sent} packets went in, {arrived} are accounted for"
+    changes = [event.change for event in job.timeline.events if event.path == counted.path]
+    # A token bucket starts with its burst, so nothing short is held against it.
+    if asked.rate_bit_s and asked.shaper_queue_bytes is None:
+        frame_bytes = path.mtu_bytes + ETHERNET_BYTES
+        most_bytes = asked.rate_bit_s * counted.interval_ns / NS_PER_S / 8 + frame_bytes
+        if counted.delivered_bytes > most_bytes:
+            yield (
+                f"{where}: delivered {counted.delivered_bytes} bytes, and a rate of"
+                f" {asked.rate_bit_s} bit/s allows {most_bytes:.0f}"
+            )
+    out = any(isinstance(change, Outage) for change in changes)
+    if not (out or asked.duplicate_ratio or job.timeline.has_handovers):
+        yield from _loss_faults(asked, counted, where)
+
+
+def _loss_faults(asked: Impairments, counted: Calibration, where: str) -> Iterator[str]:
+    lost, packets, loss = counted.lost_packets, counted.offered_packets, asked.loss
+    if lost is None:
+        yield f"{where}: the kernel did not tell losses from full queues"
+    elif isinstance(loss, GemodelLoss):
+        bad = loss.p / (loss.p + loss.r) if loss.p else 0.0
+        # Variance of a sum over a two-state chain whose steps have the correlation 1 - p - r.
+        stretch = (2 - loss.p - loss.r) / (loss.p + loss.r) if loss.p else 1.0
+        mean = packets * (bad * loss.loss_bad + (1 - bad) * loss.loss_good)
+        if abs(lost - mean) > DEVIATIONS * (sqrt(max(mean * stretch, 1)) + stretch):
+            yield f"{where}: {lost} of {packets} packets lost, {mean:.1f} expected"
+    elif not (isinstance(loss, RandomLoss) and loss.correlation):
+        ratio = loss.ratio if isinstance(loss, RandomLoss) else 0.0
+        low, high = binomial_interval(lost, packets, CONFIDENCE) if packets else (0.0, 1.0)
+        if not low <= ratio <= high:
+            yield f"{where}: {lost} of {packets} packets lost, asked for {ratio:.2%}"
+
+
+def _time_faults(run: Measured) -> Iterator[str]:
+    job, metrics = run.planned.job, run.metrics
+    steady = not (job.timeline.events or job.timeline.redraws)
+    if steady and "connect_time_s" in metrics:
+        least_s = 0.0 if job.transport.resume == "0rtt" else _least_rtt_s(job)
+        if metrics["connect_time_s"] < least_s:
+            yield f"connected after {metrics['connect_time_s']} s, a round trip is {least_s} s"
+    if isinstance(job.workload, Bulk):
+        took_s, goodput_bit_s = metrics["completion_time_s"], metrics["goodput_bit_s"]
+        rate_bit_s = _most_rate_bit_s(job)
+        if rate_bit_s and goodput_bit_s > rate_bit_s:
+            yield f"a goodput of {goodput_bit_s:.0f} bit/s over a rate of {rate_bit_s}"
+        most_s = _most_s(job, job.workload, round(goodput_bit_s * took_s / 8))
+        if most_s and took_s > most_s:
+            yield f"took {took_s} s on a path without trouble, {most_s} s would be much"
+
+
+def _least_rtt_s(job: Job) -> float:
+    """Give the shortest round trip; 0 where a packet may overtake or a delay has no bound."""
+    rtts_ns = []
+    for path in job.paths:
+        ways = (path.down, path.up)
+        unbounded = any(way.jitter_ns and way.distribution != "uniform" for way in ways)
+        if unbounded or any(way.reorder.ratio for way in ways):
+            return 0.0
+        rtts_ns.append(sum(way.delay_ns - way.jitter_ns for way in ways))
+    return min(rtts_ns) / NS_PER_S
+
+
+def _most_rate_bit_s(job: Job) -> int | None:
+    """Give the rate of all paths together; None where one is unlimited or follows a trace."""
+    total_bit_s = 0
+    for path in job.paths:
+        rate_bit_s = (path.down if job.direction == "down" else path.up).rate_bit_s
+        if rate_bit_s is None:
+            return None
+        total_bit_s += rate_bit_s
+    changes = [event.change for event in job.timeline.events]
+    return total_bit_s + sum(each.rate_bit_s for each in changes if isinstance(each, Rate))
+
+
+def _most_s(job: Job, workload: Bulk, size_bytes: int) -> float | None:
+    """Give a generous time for a transfer over a path that does nothing but delay and limit."""
+    (path, *others) = job.paths
+    ways = (path.down, path.up)
+    rates_bit_s = [way.rate_bit_s for way in ways if way.rate_bit_s is not None]
+    changes = bool(job.timeline.events or job.timeline.redraws)
+    if others or changes or len(rates_bit_s) < len(ways) or any(map(_troubles, ways)):
+        return None
+    rtt_s = (path.down.delay_ns + path.up.delay_ns) / NS_PER_S
+    # Slow start from one packet, an eightfold load of headers and repairs, one dial at a time.
+    rounds = (CONNECT_RTTS.get(job.transport.kind, 2) + 2) * workload.chunks
+    packets = ceil(size_bytes / 500)
+    sending_s = 8 * size_bytes * 8 / min(rates_bit_s)
+    return SLACK_S + sending_s + rtt_s * (rounds + 4 * packets.bit_length() + 30)
+
+
+def _troubles(way: Impairments) -> bool:
+    """Say whether a direction does more to packets than delay and limit them."""
+    return bool(
+        way.loss.kind != "none"
+        or way.jitter_ns
+        or way.reorder.ratio
+        or way.duplicate_ratio
+        or way.corrupt_ratio
+    )
