@@ -20,6 +20,7 @@ main() {
     lint_lane "ruff check" .venv/bin/ruff check .
     lint_lane "ruff format" .venv/bin/ruff format --check .
     lint_lane "mypy" .venv/bin/mypy --strict
+    lint_lane "import contracts" .venv/bin/lint-imports --no-cache --no-logo
     lint_lane "shellcheck" shellcheck -x guest/*.sh scripts/*.sh .ci/run
     find_rust || {
         printf 'test: no Rust %s or later; run: scripts/setup.sh packages\n' "$OLDEST_RUST" >&2
