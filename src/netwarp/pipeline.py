@@ -11,17 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.execution import Interrupted, Observer, execute
+from netwarp.execution.provenance import provenance
 from netwarp.machine.speed import stored_speed
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.results import Results, from_plan
-from netwarp.run import execute
-from netwarp.run.progress import ProgressBar
-from netwarp.run.provenance import provenance
 from netwarp.run_directory import RECORDS_FILE, RunDirectory, write_json
 from netwarp.study import Study
 from netwarp.wire import job_from_json, read_records
@@ -50,7 +47,7 @@ class StudyRun:
     summary: dict[str, Any]
 
 
-def run_study(study: Study, request: Request, console: Console) -> StudyRun:
+def run_study(study: Study, request: Request, observer: Observer) -> StudyRun:
     """Plan a study, run what has not run yet, and evaluate it.
 
     Raises:
@@ -65,11 +62,16 @@ def run_study(study: Study, request: Request, console: Console) -> StudyRun:
         refuse_another_study(plan, directory)
         describe(study, plan, request, directory)
         started_s = time.monotonic()
-        with ProgressBar(len(plan), console, request.backend.clock) as observer:
+        observer.planned(len(plan), request.backend.clock)
+        try:
             execute(plan, request.backend, directory, jobs=request.jobs, observer=observer)
-        note_times(directory, observer.clocks.virtual_s, time.monotonic() - started_s)
-        with console.status("evaluating: results, figures, report"):
-            return evaluate(directory)
+        except Interrupted:
+            note_times(directory, time.monotonic() - started_s)
+            raise
+        finally:
+            observer.ended()
+        note_times(directory, time.monotonic() - started_s)
+        return evaluate(directory)
 
 
 def evaluate(directory: RunDirectory) -> StudyRun:
@@ -151,10 +153,16 @@ def measured_before(
     return [line for line in lines if line["run"] in kept and line["run"] not in names]
 
 
-def note_times(directory: RunDirectory, virtual_s: float, wall_s: float) -> None:
-    """Add what this execution took to what earlier ones of the same directory took."""
+def note_times(directory: RunDirectory, wall_s: float) -> None:
+    """Note what all executions into a directory took, and the time its runs cover.
+
+    Args:
+        directory: with its provenance written.
+        wall_s: what this execution took.
+    """
     noted = _read(directory.provenance_file)
-    noted["virtual_s"] += virtual_s
+    statuses = [directory.status(run) for run in directory.kept_runs()]
+    noted["virtual_s"] = sum(status.virtual_s for status in statuses if status is not None)
     noted["wall_s"] += wall_s
     write_json(directory.provenance_file, noted)
 

@@ -217,3 +217,15 @@ def _plain(number: Decimal) -> str:
     """Write a decimal without exponent and trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def span_text(seconds: float) -> str:
+    """Write a time span as a person would: `12.3 s`, `4 min 05 s`, `2 h 14 min`, `3 d 4 h`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"

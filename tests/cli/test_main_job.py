@@ -1,45 +1,20 @@
-"""The main job from outside: a study runs, resumes, survives a kill, says what failed."""
+"""The main job from outside: a study runs, resumes, says what failed."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import select
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.conftest import Netwarp
+from cli.processes import finished_runs
 
 pytestmark = pytest.mark.guest
 
 SMALL = ("compare", "--size", "200kB", "--rtt", "20ms", "--loss", "0%,2%", "--rate", "20mbit")
 RACE = (*SMALL, "--transport", "tcp,quic", "--replicates", "3", "--out", "out")
-LONG = (
-    *("compare", "--transport", "tcp", "--size", "10MB", "--rtt", "100ms", "--loss", "5%"),
-    *("--replicates", "60", "--out", "out"),
-)
-
-
-def guests_in(place: Path) -> list[int]:
-    """Processes that work in a run directory below a place."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").readlink().is_relative_to(place):
-                found.append(int(process.name))
-        except OSError:
-            continue  # gone already, or not ours to look at
-    return found
-
-
-def finished_runs(out: Path) -> list[str]:
-    return sorted(path.name for path in (out / "runs").glob("c*"))
 
 
 def stamps(out: Path) -> dict[str, int]:
@@ -47,7 +22,7 @@ def stamps(out: Path) -> dict[str, int]:
 
 
 @pytest.fixture
-def compare_contenders(netwarp: Netwarp) -> dict[str, Any]:
+def race(netwarp: Netwarp) -> dict[str, Any]:
     answer = netwarp(*RACE, "--json")
     assert answer.returncode == 0, answer.stderr
     summary: dict[str, Any] = json.loads(answer.stdout)
@@ -112,52 +87,6 @@ def test_what_was_run_can_be_replayed_without_a_guest(netwarp: Netwarp, tmp_path
     answer = netwarp(*again, "--backend", "replay:out", "--json")
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["cells"] == first["cells"]
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_stopped_in_the_middle_it_loses_no_run_and_leaves_no_process(
-    netwarp: Netwarp, tmp_path: Path, how: signal.Signals
-) -> None:
-    process = subprocess.Popen(
-        [Path(sys.prefix) / "bin" / "netwarp", *LONG],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    out = tmp_path / "out"
-    wait_for_runs(process, out, 3)
-    pids = [os.pidfd_open(pid) for pid in guests_in(out)]
-    os.kill(process.pid, how)
-    _, said = process.communicate(timeout=30)
-    kept = finished_runs(out)
-    assert len(kept) >= 3
-    for pid in pids:
-        assert has_ended(pid), "a guest outlived netwarp"
-    # One that was begun since dies as well, and what a guest forked with it.
-    for pid in guests_in(out):
-        with contextlib.suppress(ProcessLookupError):
-            assert has_ended(os.pidfd_open(pid)), "a guest outlived netwarp"
-    assert guests_in(out) == []
-    if how is not signal.SIGKILL:
-        assert process.returncode == 130
-        assert "runs are kept" in said
-    answer = netwarp(*LONG[:-3], "4", "--out", "out")
-    assert answer.returncode == 0, answer.stderr
-    assert finished_runs(out)[:4] == [f"c000-r0{number}" for number in range(4)]
-
-
-def wait_for_runs(process: subprocess.Popen[str], out: Path, count: int) -> None:
-    """Watch the run directory until some runs are finished; the program tells nobody else."""
-    while len(finished_runs(out)) < count:
-        assert process.poll() is None, "netwarp ended before it could be stopped"
-
-
-def has_ended(pidfd: int) -> bool:
-    """Wait for a process that was told to die."""
-    ready, _, _ = select.select([pidfd], [], [], 10)
-    os.close(pidfd)
-    return bool(ready)
 
 
 def test_a_failed_run_is_said_and_the_exit_status_is_one(netwarp: Netwarp, tmp_path: Path) -> None:

@@ -6,17 +6,15 @@ refused option answer at once.
 
 from __future__ import annotations
 
-import signal
-import sys
 from importlib import metadata
 from typing import Annotated, NoReturn
 
 import typer
 
 from netwarp.cli import compare, inspect, machine, running
+from netwarp.cli.interruption import interruption
 from netwarp.cli.terminal import console, escaped
 from netwarp.errors import NetwarpError
-from netwarp.run import Interrupted
 
 app = typer.Typer(
     name="netwarp",
@@ -56,27 +54,17 @@ def netwarp(
 
 def main() -> NoReturn:
     """Run the program; the one place that prints errors."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    interruption.listen()
     try:
         app(standalone_mode=True)
         status = 0
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
     except NetwarpError as error:
         console().print(f"[bold red]error:[/] {escaped(str(error))}", soft_wrap=True)
         status = error.exit_status
-    except Interrupted as interrupted:
-        console().print(
-            f"interrupted: {interrupted.finished} of {interrupted.planned} runs are kept;"
-            " the same command goes on from there",
-            soft_wrap=True,
-        )
-        status = 130
-    except KeyboardInterrupt:
-        console().print("interrupted")
-        status = 130
-    sys.exit(status)
-
-
-def _interrupt(signum: int, frame: object) -> NoReturn:
-    """Treat a polite kill like Ctrl-C: clean up, keep what was measured."""
-    del signum, frame
-    raise KeyboardInterrupt
+    finally:
+        # Also where the interruption has become another exception on its way.
+        if interruption.requested:
+            interruption.leave()
+    interruption.end_process(status)

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from netwarp.cli import options
+from netwarp.cli.interruption import interruption
 from netwarp.cli.terminal import print_json, tell
 from netwarp.run_directory import RunDirectory
 
@@ -38,6 +39,7 @@ def report(
     """Make results, figures and report of a run directory anew, finished or not."""
     from netwarp.pipeline import evaluate
 
+    interruption.kept_text = lambda: f"{directory} is kept; the same command draws its report"
     finished = evaluate(RunDirectory(directory))
     tell(finished, as_json)
 

@@ -15,6 +15,8 @@ from netwarp.backends.guest_files import find_kernel
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.cli import options
+from netwarp.cli.interruption import interruption
+from netwarp.cli.progress import ProgressBar
 from netwarp.cli.terminal import console, print_json, tell
 from netwarp.study import Study, load_study
 
@@ -91,6 +93,7 @@ def reproduce(
     from netwarp.sources.scorecard import print_scorecard
 
     sources = load_sources(source)
+    observer = observed()
     done = []
     for each in sources:
         place = out / each.name if out and len(sources) > 1 else out
@@ -99,7 +102,7 @@ def reproduce(
             # --jobs is for the studies whose runs can go side by side.
             at_a_time = None if study.backend == "native" else jobs
             request = request_for(study, backend, directory, at_a_time, [])
-            return run_study(study, request, console())
+            return run_study(study, request, observer)
 
         done.append(reproduce_document(each, carry, out=place, quick=quick))
         if not as_json:
@@ -124,7 +127,14 @@ def run_and_print(
     from netwarp.pipeline import run_study
 
     request = request_for(study, backend, out, jobs, filters)
-    tell(run_study(study, request, console()), as_json)
+    tell(run_study(study, request, observed()), as_json)
+
+
+def observed() -> ProgressBar:
+    """Make the progress bar, which knows what an interruption leaves."""
+    bar = ProgressBar(console())
+    interruption.kept_text = bar.kept_text
+    return bar
 
 
 def request_for(

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import altair as alt
-import vl_convert
 
+from netwarp import vega
 from netwarp.figures.data import (
     Layout,
     Row,
@@ -58,11 +58,11 @@ class Chart:
 
     def svg(self) -> str:
         """Draw as SVG."""
-        return vl_convert.vegalite_to_svg(self.still, allowed_base_urls=[])
+        return vega.svg(self.still)
 
     def png(self) -> bytes:
         """Draw as PNG."""
-        return vl_convert.vegalite_to_png(self.still, scale=PNG_SCALE, allowed_base_urls=[])
+        return vega.png(self.still, PNG_SCALE)
 
 
 def line(plan: Layout) -> alt.TopLevelMixin:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from netwarp.backends.guest_files import cache_directory, endpoint_version
+from netwarp.execution.provenance import cpu_model
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run.provenance import cpu_model
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE, write_json
 from netwarp.study import study_from_mapping
 from netwarp.wire import read_records

@@ -12,10 +12,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
-from netwarp import __version__
+from netwarp import __version__, vega
 from netwarp.claims import evaluate_claims
 from netwarp.figures.style import dark_overlay
 from netwarp.metrics import METRICS
@@ -306,8 +305,7 @@ def _json(value: Any) -> Markup:
 @cache
 def _bundle() -> Markup:
     """Give Vega, Vega-Lite and Vega-Embed as one script that nothing in it ends early."""
-    text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    text = text.replace("</script", "<\\/script")
+    text = vega.script_bundle().replace("</script", "<\\/script")
     return Markup(text)  # noqa: S704 - a library's code, no user's text in it
 
 

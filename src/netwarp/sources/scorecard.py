@@ -12,7 +12,7 @@ from rich.text import Text
 
 from netwarp import __version__
 from netwarp.claims import ClaimVerdict
-from netwarp.run.progress import span_text
+from netwarp.units import span_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import (
@@ -16,8 +15,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from netwarp.cli.terminal import escaped
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import Clock, Status
+from netwarp.units import span_text
 
 LINE_EVERY_S = 10.0
 
@@ -68,14 +69,34 @@ class Clocks:
 class ProgressBar:
     """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
 
-    def __init__(self, total: int, console: Console, clock: Clock = "virtual") -> None:
-        self.clocks = Clocks(time.monotonic(), clock)
-        self._total = total
+    def __init__(self, console: Console) -> None:
+        self.clocks = Clocks(time.monotonic())
+        self._total = 0
         self._console = console
         self._lock = threading.Lock()
         self._said_s = self.clocks.started_s
         self._progress: Progress | None = None
-        if console.is_terminal:
+
+    def kept_text(self) -> str:
+        """Say what of the study under way an interruption leaves."""
+        if not self._total:
+            return "nothing was run yet"
+        if self.clocks.finished == self._total:
+            return (
+                f"all {self._total} runs are kept, the report is not drawn;"
+                " the same command goes on from there"
+            )
+        return (
+            f"{self.clocks.finished} of {self._total} runs are kept;"
+            " the same command goes on from there"
+        )
+
+    def planned(self, runs: int, clock: Clock) -> None:
+        """A study begins."""
+        self.clocks = Clocks(time.monotonic(), clock)
+        self._total = runs
+        self._said_s = self.clocks.started_s
+        if self._console.is_terminal:
             self._progress = Progress(
                 TextColumn("[bold]{task.description}"),
                 BarColumn(),
@@ -83,31 +104,17 @@ class ProgressBar:
                 TaskProgressColumn(),
                 TextColumn("{task.fields[clocks]}"),
                 TimeRemainingColumn(),
-                console=console,
+                console=self._console,
             )
-            self._task = self._progress.add_task("running", total=total, clocks="")
-
-    def __enter__(self) -> ProgressBar:
-        if self._progress is not None:
+            self._task = self._progress.add_task("running", total=runs, clocks="")
             self._progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-        self._say(last=True)
 
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
         self.progressed(run, 0.0)
 
     def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """A run's clock."""
+        """A run's clock moved."""
         with self._lock:
             self.clocks.progressed(run.run, virtual_s)
             self._draw()
@@ -118,9 +125,16 @@ class ProgressBar:
             self.clocks.ended(run.run, status, resumed=resumed)
             if status.outcome == "failed":
                 self._console.print(
-                    f"[red]{run.run} failed:[/red] {status.reason}", highlight=False
+                    f"[red]{run.run} failed:[/red] {escaped(str(status.reason))}", highlight=False
                 )
             self._draw()
+
+    def ended(self) -> None:
+        """No run is under way any more."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+        self._say()
 
     def _draw(self) -> None:
         now_s = time.monotonic()
@@ -132,24 +146,10 @@ class ProgressBar:
             self._said_s = now_s
             self._say()
 
-    def _say(self, *, last: bool = False) -> None:
-        if self._progress is not None and not last:
-            return
+    def _say(self) -> None:
         resumed = f" ({self.clocks.resumed} from before)" if self.clocks.resumed else ""
         self._console.print(
             f"{self.clocks.finished} of {self._total} runs{resumed} ·"
             f" {self.clocks.text(time.monotonic())}",
             highlight=False,
         )
-
-
-def span_text(seconds: float) -> str:
-    """Write a time span as a person would: `12.3 s`, `4 min 05 s`, `2 h 14 min`, `3 d 4 h`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"

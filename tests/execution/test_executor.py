@@ -15,9 +15,9 @@ import pytest
 
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
+from netwarp.execution import Interrupted, Unobserved, execute
 from netwarp.pipeline import measured_before, refuse_another_study
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run import Interrupted, execute
 from netwarp.run_directory import RECORDS_FILE, Clock, RunDirectory, Status
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
@@ -63,15 +63,9 @@ class FakeBackend:
         return {}
 
 
-class Silent:
+class Silent(Unobserved):
     def __init__(self) -> None:
         self.resumed: list[str] = []
-
-    def started(self, run: PlannedRun) -> None:
-        pass
-
-    def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        pass
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
         if resumed:

@@ -6,33 +6,21 @@ import queue
 import shutil
 import threading
 from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Protocol
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
+from netwarp.execution.observer import Observer
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import RunDirectory, Status
 
 # Records, console and figures of a run are small; a disk this full is about to lose something.
 FREE_DISK_BYTES = 64 << 20
+SIGNALS_EVERY_S = 0.2
 
 
-class Observer(Protocol):
-    """Who wants to know how far it is: the progress bar."""
-
-    def started(self, run: PlannedRun) -> None:
-        """A run begins."""
-
-    def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """A run's clock."""
-
-    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """A run ended, now or (resumed) in an earlier execution."""
-
-
-class Interrupted(Exception):  # noqa: N818 - an event, not an error
-    """Ctrl-C: what had finished is kept."""
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while runs went on: what had finished is kept."""
 
     def __init__(self, finished: int, planned: int) -> None:
         self.finished = finished
@@ -122,10 +110,8 @@ def _work(
             observer.finished(run, status, resumed=False)
 
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="netwarp-run") as pool:
-        futures = [pool.submit(worker, slot) for slot in range(jobs)]
         try:
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                future.result()
+            _wait_for_all([pool.submit(worker, slot) for slot in range(jobs)])
         except BaseException as error:
             stopping.set()
             backend.stop()
@@ -137,6 +123,26 @@ def _work(
                     f" {planned} are kept: mend that, and the same command goes on from there"
                 ) from None
             raise
+
+
+def _wait_for_all(workers: Sequence[Future[None]]) -> None:
+    """Wait until all have ended, or raise what one of them raised.
+
+    Ctrl-C has to get through here. Importing polars (2.1.0) replaces Python's SIGINT handler by one
+    with SA_RESTART, after which a wait for a lock is never given up for a signal: hence the
+    time-out. And a KeyboardInterrupt in the midst of `concurrent.futures.wait` can leave a lock
+    released twice: hence a queue, which waits in C.
+    """
+    ended: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
+    for worker in workers:
+        worker.add_done_callback(ended.put)
+    left = len(workers)
+    while left:
+        try:
+            ended.get(timeout=SIGNALS_EVERY_S).result()
+        except queue.Empty:
+            continue
+        left -= 1
 
 
 def _run_one(

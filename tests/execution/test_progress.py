@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from netwarp.run.progress import Clocks, span_text
+from netwarp.cli.progress import Clocks
 from netwarp.run_directory import Status
+from netwarp.units import span_text
 
 OK = Status("ok", None, 1.0, 1.0, 0, 100.0)
 

@@ -1,0 +1,128 @@
+"""Draws Vega-Lite charts and bundles Vega's script, in a process of its own.
+
+The library that does it (vl-convert, a JavaScript engine) holds Python's lock for as long as it
+draws, seconds at a time: neither Ctrl-C nor another thread would be heard meanwhile. Here it is
+waited for with `select`, which any signal interrupts. The process is started when it is first
+needed, serves all charts of this one, and dies with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from netwarp.errors import NetwarpError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WORKER = Path(__file__).with_name("worker.py")
+
+
+def svg(spec: Mapping[str, Any]) -> str:
+    """Draw a Vega-Lite specification as SVG."""
+    return _ask({"draw": "svg", "spec": spec}).decode()
+
+
+def png(spec: Mapping[str, Any], scale: float) -> bytes:
+    """Draw a Vega-Lite specification as PNG, `scale` pixels for each of its own."""
+    return _ask({"draw": "png", "spec": spec, "scale": scale})
+
+
+def script_bundle() -> str:
+    """Give Vega, Vega-Lite and Vega-Embed as one script that defines `vegaEmbed`."""
+    return _ask({"draw": "bundle"}).decode()
+
+
+class _Worker:
+    """The process that draws: a line of JSON to its input, a line and the drawing from its output.
+
+    The line that answers has the drawing's length in bytes, or what went wrong.
+    """
+
+    def __init__(self) -> None:
+        # A session of its own: a Ctrl-C in the terminal is for us, and we end it.
+        self.process = subprocess.Popen(
+            [sys.executable, WORKER, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._pending = b""
+
+    def ask(self, request: Mapping[str, Any]) -> bytes:
+        """Have something drawn.
+
+        Raises:
+            NetwarpError: the library refused it, or the process ended.
+        """
+        done = False
+        try:
+            with contextlib.suppress(BrokenPipeError):  # why it ended is said below
+                pipe = self._pipe(self.process.stdin)
+                pipe.write(json.dumps(request).encode() + b"\n")
+                pipe.flush()
+            answer = json.loads(self._read_line())
+            drawn = self._read(answer["bytes"])
+            done = True
+        finally:
+            if not done:  # what it answers later would be taken for the answer to another question
+                self.stop()
+        if answer["error"] is not None:
+            raise NetwarpError(f"a chart cannot be drawn: {answer['error']}")
+        return drawn
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                self._pipe(pipe).close()
+
+    def _read_line(self) -> bytes:
+        while b"\n" not in self._pending:
+            self._receive()
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line
+
+    def _read(self, count: int) -> bytes:
+        while len(self._pending) < count:
+            self._receive()
+        content, self._pending = self._pending[:count], self._pending[count:]
+        return content
+
+    def _receive(self) -> None:
+        descriptor = self._pipe(self.process.stdout).fileno()
+        select.select([descriptor], [], [])
+        received = os.read(descriptor, 1 << 20)
+        if not received:
+            raise NetwarpError(
+                f"the process that draws charts ended with status {self.process.wait()}:"
+                " is memory short?"
+            )
+        self._pending += received
+
+    @staticmethod
+    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+        if pipe is None:
+            raise ValueError("the process that draws is started with pipes")
+        return pipe
+
+
+_worker: _Worker | None = None
+
+
+def _ask(request: Mapping[str, Any]) -> bytes:
+    global _worker  # noqa: PLW0603 - one for the whole program: starting its engine is dear
+    if _worker is None or _worker.process.poll() is not None:
+        _worker = _Worker()
+        atexit.register(_worker.stop)
+    return _worker.ask(request)

@@ -1,0 +1,49 @@
+"""The program that draws; see `netwarp.vega`. It imports nothing of netwarp, to start at once."""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+import vl_convert
+
+PR_SET_PDEATHSIG = 1
+
+
+def main(parent: int) -> None:
+    """Answer requests until the input ends."""
+    # It dies with the process it draws for, also in the middle of a drawing.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        return
+    for line in sys.stdin.buffer:
+        error = None
+        content = b""
+        try:
+            content = drawn(json.loads(line))
+        except ValueError as refused:
+            error = str(refused)
+        sys.stdout.buffer.write(json.dumps({"bytes": len(content), "error": error}).encode())
+        sys.stdout.buffer.write(b"\n" + content)
+        sys.stdout.buffer.flush()
+
+
+def drawn(request: dict[str, Any]) -> bytes:
+    """Draw what a request asks for.
+
+    Raises:
+        ValueError: the specification is not one.
+    """
+    if request["draw"] == "svg":
+        return vl_convert.vegalite_to_svg(request["spec"], allowed_base_urls=[]).encode()
+    if request["draw"] == "png":
+        return vl_convert.vegalite_to_png(
+            request["spec"], scale=request["scale"], allowed_base_urls=[]
+        )
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

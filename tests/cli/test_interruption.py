@@ -1,0 +1,149 @@
+"""Stopped in the middle, netwarp ends at once, keeps what finished, leaves no process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Netwarp
+from cli.processes import (
+    CTRL_C,
+    NETWARP,
+    Terminal,
+    children,
+    finished_runs,
+    guests_in,
+    has_ended,
+    wait_for_runs,
+)
+from recorded import write_directory
+
+STUDY = """# Does it stop?
+title = "long"
+replicates = 200
+[path]
+rtt = "100ms"
+loss = "5%"
+[workload]
+kind = "bulk"
+size = "10MB"
+[factors]
+transport = ["tcp"]
+"""
+SOURCE = """title = "long"
+authors = "us"
+published = "never"
+method = "none"
+differs = "nowhere"
+studies = ["long"]
+"""
+COMPARE = (
+    *("compare", "--transport", "tcp", "--size", "10MB", "--rtt", "100ms", "--loss", "5%"),
+    *("--replicates", "200"),
+)
+
+
+@pytest.fixture
+def busy_machine() -> Iterator[None]:
+    """Every CPU has other work to do, twice."""
+    idlers = [
+        subprocess.Popen(["sh", "-c", "while :; do :; done"])
+        for _ in range(2 * len(os.sched_getaffinity(0)))
+    ]
+    yield
+    for idler in idlers:
+        idler.kill()
+        idler.wait()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "long.toml").write_text(STUDY)
+    (tmp_path / "source.toml").write_text(SOURCE)
+    return tmp_path
+
+
+@pytest.mark.guest
+@pytest.mark.usefixtures("busy_machine")
+@pytest.mark.parametrize(
+    ("arguments", "out", "keys"),
+    [
+        (COMPARE, "out", CTRL_C * 3),
+        (("run", "long.toml"), "out", CTRL_C),
+        (("demo", "--replicates", "50"), "out", CTRL_C),
+        (("reproduce", "./"), "out/long", CTRL_C),
+    ],
+    ids=["compare, again and again", "run", "demo", "reproduce"],
+)
+def test_ctrl_c_stops_runs(place: Path, arguments: tuple[str, ...], out: str, keys: bytes) -> None:
+    terminal = Terminal(place, *arguments, "--out", "out")
+    wait_for_runs(terminal.process, place / out)
+    guests = guests_in(place / out)
+    for key in keys:
+        terminal.type(bytes([key]))
+    said = terminal.rest()
+    assert terminal.process.returncode == 130, said
+    kept = finished_runs(place / out)
+    assert f"interrupted: {len(kept)} of " in said
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    for guest in [*guests, *guests_in(place / out)]:
+        assert has_ended(guest), "a guest outlived netwarp"
+    assert guests_in(place / out) == []
+
+
+@pytest.mark.usefixtures("busy_machine")
+def test_ctrl_c_stops_the_drawing_of_a_report(tmp_path: Path) -> None:
+    """It comes while the process that draws is at its first chart of many."""
+    write_directory(tmp_path / "out")
+    study = tmp_path / "out" / "study.json"
+    content = json.loads(study.read_text())
+    study.write_text(json.dumps(content | {"figure": content["figure"] * 4}))
+    terminal = Terminal(tmp_path, "report", "out")
+    while not (drawing := children(terminal.process.pid)):
+        assert terminal.process.poll() is None, "it ended without drawing anything"
+    terminal.type(CTRL_C * 3)
+    said = terminal.rest()
+    assert terminal.process.returncode == 130, said
+    assert "interrupted: out is kept" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "out" / "report.html").exists()
+    for process in drawing:
+        assert has_ended(process), "the process that draws outlived netwarp"
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_stops_runs_and_the_same_command_goes_on(
+    netwarp: Netwarp, tmp_path: Path, how: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [NETWARP, *COMPARE, "--out", "out"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    out = tmp_path / "out"
+    wait_for_runs(process, out)
+    guests = guests_in(out)
+    os.kill(process.pid, how)
+    _, said = process.communicate(timeout=30)
+    kept = finished_runs(out)
+    assert 2 <= len(kept) < 200
+    for guest in [*guests, *guests_in(out)]:
+        assert has_ended(guest), "a guest outlived netwarp"
+    assert guests_in(out) == []
+    if how is not signal.SIGKILL:
+        assert process.returncode == 130
+        assert f"interrupted: {len(kept)} of 200 runs are kept" in said
+        assert "Traceback" not in said
+    answer = netwarp(*COMPARE[:-1], "4", "--out", "out")
+    assert answer.returncode == 0, answer.stderr
+    assert finished_runs(out)[:4] == [f"c000-r0{number}" for number in range(4)]
