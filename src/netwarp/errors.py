@@ -16,6 +16,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+MOST_CHARACTERS = 500
+"""Each part of a message is cut to this, so that the whole of it fits a screen."""
+
 
 class NetwarpError(Exception):
     """Whatever netwarp refuses or fails at, with a message for the user."""
@@ -68,13 +71,14 @@ class StudyError(InputError):
         )
 
     def __str__(self) -> str:
-        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        file = one_line(self.file)
+        where = file if self.line is None else f"{file}:{self.line}"
         if self.key is not None:
-            where += f": {self.key}"
+            where += f": {one_line(self.key)}"
             if self.value is not None:
                 where += f" = {show_value(self.value)}"
-        remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{where}: {self.reason}{remedy}"
+        remedy = f"; {one_line(self.remedy)}" if self.remedy else ""
+        return f"{where}: {one_line(self.reason)}{remedy}"
 
 
 class BackendError(InputError):
@@ -95,5 +99,18 @@ class ResultError(NetwarpError):
 
 def show_value(value: Any) -> str:
     """Write a value as it would stand in a study file, cut to a readable length."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 80 else text[:77] + "…"
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):  # a number of thousands of digits; a value in itself
+        text = f"<{type(value).__name__}>"
+    return one_line(text, 80)
+
+
+def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
+    """Write a text as one line that a terminal can show: cut, and control characters escaped."""
+    cut = text if len(text) <= most_characters else text[: most_characters - 3] + "…"
+    if cut.isprintable():
+        return cut
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut
+    )

@@ -131,7 +131,7 @@ class RunDirectory:
         """Read the plan; empty when nothing was planned here yet."""
         try:
             text = self.plan_file.read_text()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return [json.loads(line) for line in text.splitlines()]
 

@@ -34,7 +34,10 @@ _SIZE_BYTES = {
     "mib": 2**20,
     "gib": 2**30,
 }
-_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([^\d\s].*)?")
+# Digits are ASCII's: those of other scripts are read as numbers by Python and by nothing else here.
+_QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^\d\s].*)?")
+# No quantity needs more; arithmetic with millions of digits takes minutes.
+_MOST_CHARACTERS = 100
 # The kernel keeps delays, rates and sizes in signed 64-bit numbers.
 _LARGEST = 2**63 - 1
 
@@ -194,9 +197,13 @@ def _scaled(
 
 def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:
     if isinstance(text, int | float) and not isinstance(text, bool):
+        if abs(text) > 2**64:
+            raise UnitError(f"too large for {what}", remedy)
         text = str(text)
     if not isinstance(text, str):
         raise UnitError(f"not {what}", remedy)
+    if len(text) > _MOST_CHARACTERS:
+        raise UnitError(f"too long for {what}", remedy)
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         raise UnitError(f"not {what}", remedy)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from importlib import metadata
 from pathlib import Path
 
@@ -39,7 +41,38 @@ BAD_STUDIES = {
     ),
     "not TOML": (STUDY.replace("[path]", "[path"), ["line 4"]),
     "missing file": (STUDY.replace('size = "1kB"', 'file = "gone"'), ["workload.file", "gone"]),
+    "kind that is a table": (
+        STUDY.replace("[factors]\ntransport", "[transport]\nkind = {a = 1}\n[factors]\n#"),
+        ["transport.kind"],
+    ),
+    "level that is a list": (STUDY.replace('"tcp"', '["tcp"]'), ["factors.transport"]),
+    "lists in lists": (f"x = {'[' * 500}{']' * 500}\n{STUDY}", ["deep"]),
+    "tables in tables": (f"{STUDY}[{'.'.join(['a'] * 500)}]\n", ["deep"]),
+    "number of 4400 digits": (f"seed = {'9' * 4400}\n{STUDY}", ["64 bits"]),
+    "number of 8000 hexadecimal digits": (f"seed = 0x{'f' * 8000}\n{STUDY}", ["64 bits"]),
+    "duration of 5 million digits": (STUDY.replace("10ms", "1" * 5_000_000 + "ms"), ["path.rtt"]),
+    "digits of another script": (STUDY.replace("10ms", "١٠ms"), ["path.rtt"]),
+    "key of a million letters": (f"{STUDY}[{'k' * 1_000_000}]\n", ["unknown key"]),
+    "key of two lines": (f'{STUDY}["a\\nb"]\n', ["unknown key"]),
+    "NUL in a file's name": (
+        STUDY.replace('size = "1kB"', 'file = "a\\u0000b"'),
+        ["workload.file", "NUL"],
+    ),
+    "nobody's home": (
+        STUDY.replace('size = "1kB"', 'file = "~nouser/x"'),
+        ["workload.file", "~nouser"],
+    ),
+    "device as content": (
+        STUDY.replace('size = "1kB"', 'file = "/dev/zero"'),
+        ["workload.file", "device"],
+    ),
+    "device as trace": (
+        STUDY.replace("[path]", '[path]\ntrace = { down = "/dev/zero" }'),
+        ["path.trace.down", "device"],
+    ),
+    "wrong quick": (f"{STUDY}[quick]\nrepicates = 3\n", ["repicates", "replicates", ":12:"]),
 }
+SCREENFUL = 24 * 80
 
 
 @pytest.mark.parametrize("name", BAD_STUDIES)
@@ -50,9 +83,58 @@ def test_bad_studies_are_refused(netwarp: Netwarp, tmp_path: Path, name: str) ->
     assert answer.returncode == 2, answer.stderr
     assert answer.stdout == ""
     (line,) = answer.stderr.strip().splitlines()
+    assert len(line) < SCREENFUL + len("error: ")
     for word in ("error:", "study.toml", *mentioned):
         assert word in line
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_regular_file_is_not_read(netwarp: Netwarp, tmp_path: Path) -> None:
+    """A device would never end, a FIFO never begin; a large file would fill the memory."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    with (tmp_path / "large").open("w") as large:
+        large.truncate(10 << 30)
+    for name, reason in {
+        "/dev/zero": "a device",
+        "fifo": "a FIFO",
+        "link": "a device",
+        "large": "MiB",
+        ".": "a directory",
+    }.items():
+        answer = netwarp("run", name)
+        assert answer.returncode == 2, answer.stderr
+        (line,) = answer.stderr.strip().splitlines()
+        assert reason in line
+
+
+def test_a_file_that_is_no_trace_is_not_shown(netwarp: Netwarp, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("root:$6$salt:19000:0:99999:7:::\n")
+    traced = STUDY.replace("[path]", '[path]\ntrace = { down = "secret" }')
+    (tmp_path / "study.toml").write_text(traced)
+    answer = netwarp("run", "study.toml")
+    assert answer.returncode == 2
+    assert "secret:1: not a whole number" in answer.stderr
+    assert "salt" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "mentioned"),
+    [
+        (f"a={'[' * 600}{']' * 600}", "deep"),
+        (f"{'a.' * 600}b=1", "deep"),
+        (f"seed={'9' * 4400}", "seed"),
+        (f"path.rtt={'9' * 100_000}ms", "path.rtt"),
+    ],
+)
+def test_bad_overrides_are_refused(
+    netwarp: Netwarp, tmp_path: Path, override: str, mentioned: str
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    answer = netwarp("run", "study.toml", "--set", override)
+    assert answer.returncode == 2, answer.stderr
+    (line,) = answer.stderr.strip().splitlines()
+    assert mentioned in line
 
 
 @pytest.mark.parametrize(
@@ -65,6 +147,10 @@ def test_bad_studies_are_refused(netwarp: Netwarp, tmp_path: Path, name: str) ->
         (["--queue", "1bdp"], ["--queue"]),
         (["--filter", "path.los=1%"], ["--filter", "path.los"]),
         (["--backend", "cloud"], ["--backend", "cloud", "virtual"]),
+        (["--backend", "replay:/nonexistent"], ["--backend", "/nonexistent"]),
+        (["--file", "~nouser/x"], ["--file", "~nouser"]),
+        (["--chunks", "9" * 4400], ["--chunks"]),
+        (["--out", "\udcff"], ["UTF-8"]),
     ],
 )
 def test_bad_options_are_refused(
@@ -104,6 +190,26 @@ def test_what_is_no_run_directory_is_refused(
     answer = netwarp(command, tmp_path)
     assert answer.returncode == 2
     assert "netwarp run" in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "report", "export"])
+def test_a_file_is_no_run_directory(netwarp: Netwarp, tmp_path: Path, command: str) -> None:
+    (tmp_path / "file").write_text("root:x:0:0\n")
+    answer = netwarp(command, "file")
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "error: file is not a run directory: name one that `netwarp run` made\n"
+    )
+
+
+def test_a_file_of_a_run_directory_stands_for_it(netwarp: Netwarp, tmp_path: Path) -> None:
+    """What a shell completes to, and what a browser shows: the report."""
+    planned = {"run": "c000-r00", "cell": 0, "replicate": 0, "seed": 1, "factors": {}}
+    (tmp_path / "plan.jsonl").write_text(json.dumps({**planned, "job_sha256": ""}) + "\n")
+    (tmp_path / "report.html").touch()
+    folder, file = netwarp("show", tmp_path), netwarp("show", tmp_path / "report.html")
+    assert folder.returncode == 0, folder.stderr
+    assert (file.returncode, file.stdout) == (folder.returncode, folder.stdout)
 
 
 @pytest.mark.parametrize("command", ["", "demo", "run", "compare", "show", "report", "doctor"])

@@ -185,7 +185,7 @@ def test_a_file_is_sent_with_the_size_it_has(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    for name, reason in (("absent", "No such file"), ("empty", "empty"), (".", "directory")):
+    for name, reason in (("absent", "no such file"), ("empty", "empty"), (".", "directory")):
         study = study_from_mapping({**BASE, "workload": {"file": name}}, folder=tmp_path)
         with pytest.raises(StudyError, match=f"study: workload.file = .*{reason}"):
             plan_study(study)

@@ -57,11 +57,11 @@ def test_a_trace_shorter_than_a_step_is_one_step() -> None:
         ("0\n0\n", 2, "the trace is over when it begins"),
         ("1\n\n3\n", 2, "an empty line"),
         ("1\n3\n2\n", 3, "2 comes after 3"),
-        ("1\n-2\n", 2, '"-2" is not a whole number'),
-        ("1\n2.5\n", 2, '"2.5" is not a whole number'),
-        ("1\n2 3\n", 2, '"2 3" is not a whole number'),
-        ("1\n²\n", 2, '"²" is not a whole number'),
-        ("1\n9999999999999\n", 2, "9999999999999 is beyond any run"),
+        ("1\n-2\n", 2, "not a whole number"),
+        ("1\n2.5\n", 2, "not a whole number"),
+        ("1\n2 3\n", 2, "not a whole number"),
+        ("1\n²\n", 2, "not a whole number"),
+        ("1\n9999999999999\n", 2, "more than 12 digits, beyond any run"),
         ("900000000000\n", None, "9000000000 steps are too many"),
     ],
 )
@@ -145,8 +145,8 @@ def test_a_study_needs_its_traces_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "part"),
     [
-        ({"trace": {"down": "bad"}}, '/bad:3: "x" is not a whole number; write one whole number'),
-        ({"trace": {"down": "absent"}}, 's.toml: path.trace.down = "absent": cannot be read: No'),
+        ({"trace": {"down": "bad"}}, '/bad:3: not a whole number; write one whole number'),
+        ({"trace": {"down": "absent"}}, 's.toml: path.trace.down = "absent": no such file'),
         ({"trace": {"down": 3}}, "s.toml: path.trace.down = 3: not a trace file"),
         ({"trace": {"step": "1s"}}, "s.toml: path.trace.down: neither down nor up is given"),
         ({"trace": {"down": "slow", "step": "1us"}}, 'path.trace.step = "1us": too small'),

@@ -129,9 +129,9 @@ def test_what_the_command_line_set_stands_in_no_line(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named_with_the_line_that_names_it(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(STUDY.replace('size = "1MB"', 'file = "absent"'))
-    with pytest.raises(StudyError, match=r"s\.toml:5: workload\.file = .*: cannot be read"):
+    with pytest.raises(StudyError, match=r"s\.toml:5: workload\.file = .*: no such file"):
         plan_study(load_study(file))
-    with pytest.raises(StudyError, match=r"s\.toml: workload\.file = .*: cannot be read"):
+    with pytest.raises(StudyError, match=r"s\.toml: workload\.file = .*: no such file"):
         plan_study(load_study(file, overrides=[f"workload.file={tmp_path}/gone"]))
 
 

@@ -22,6 +22,7 @@ class ReplayBackend:
     def __init__(self, recorded: Path) -> None:
         self.directory = RunDirectory(recorded)
         self._runs = {line["job_sha256"]: line["run"] for line in self.directory.plan_lines()}
+        self.check()
 
     @property
     def clock(self) -> Clock:

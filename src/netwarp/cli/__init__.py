@@ -6,6 +6,8 @@ refused option answer at once.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Annotated, NoReturn
 
@@ -13,8 +15,10 @@ import typer
 
 from netwarp.cli import compare, inspect, machine, running
 from netwarp.cli.interruption import interruption
-from netwarp.cli.terminal import console, escaped
-from netwarp.errors import NetwarpError
+from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
+from netwarp.cli.terminal import print_error
+from netwarp.errors import InputError, NetwarpError, one_line
+from netwarp.regular_files import is_utf8
 
 app = typer.Typer(
     name="netwarp",
@@ -56,15 +60,27 @@ def main() -> NoReturn:
     """Run the program; the one place that prints errors."""
     interruption.listen()
     try:
+        _refuse_bytes(sys.argv[1:])
         app(standalone_mode=True)
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
     except NetwarpError as error:
-        console().print(f"[bold red]error:[/] {escaped(str(error))}", soft_wrap=True)
+        print_error(str(error))
         status = error.exit_status
+    except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
+        status = UNEXPECTED_STATUS
+        if not interruption.requested:
+            print_error(unexpected(error, sys.argv[1:]))
     finally:
         # Also where the interruption has become another exception on its way.
         if interruption.requested:
             interruption.leave()
     interruption.end_process(status)
+
+
+def _refuse_bytes(arguments: Sequence[str]) -> None:
+    """Refuse arguments that are not text: neither a job nor a report could name them."""
+    for argument in arguments:
+        if not is_utf8(argument):
+            raise InputError(f"{one_line(argument)}: not UTF-8; use names that are")

@@ -12,6 +12,7 @@ from rich.console import Console
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
 from netwarp.cli.terminal import print_json, tell
+from netwarp.errors import RunDirectoryError
 from netwarp.run_directory import RunDirectory
 
 
@@ -24,10 +25,10 @@ def show(
     from netwarp.output.table import print_results
     from netwarp.pipeline import collect
 
-    paths = RunDirectory(directory)
+    paths = _run_directory(directory)
     results = collect(paths)
     if as_json:
-        print_json(summarise(directory))
+        print_json(summarise(paths.path))
     else:
         print_results(results, Console(), paths.clock)
 
@@ -39,8 +40,9 @@ def report(
     """Make results, figures and report of a run directory anew, finished or not."""
     from netwarp.pipeline import evaluate
 
-    interruption.kept_text = lambda: f"{directory} is kept; the same command draws its report"
-    finished = evaluate(RunDirectory(directory))
+    paths = _run_directory(directory)
+    interruption.kept_text = lambda: f"{paths.path} is kept; the same command draws its report"
+    finished = evaluate(paths)
     tell(finished, as_json)
 
 
@@ -58,7 +60,7 @@ def timeline(
     """Draw what happened in one run over time: delay, goodput, what the player did."""
     from netwarp.report.run_picture import draw_run
 
-    typer.echo(draw_run(RunDirectory(directory), run, out))
+    typer.echo(draw_run(_run_directory(directory), run, out))
 
 
 def export(
@@ -70,4 +72,18 @@ def export(
     """Write a run directory's results to standard output in another format."""
     from netwarp.output.export import export_results
 
-    sys.stdout.write(export_results(directory, format_))
+    sys.stdout.write(export_results(_run_directory(directory).path, format_))
+
+
+def _run_directory(path: Path) -> RunDirectory:
+    """Take the directory that was named, or the one that a file of it was named of.
+
+    Raises:
+        RunDirectoryError: neither is there.
+    """
+    directory = path.parent if path.is_file() else path
+    if not directory.is_dir() or (
+        path.is_file() and not RunDirectory(directory).plan_file.exists()
+    ):
+        raise RunDirectoryError(f"{path} is not a run directory: name one that `netwarp run` made")
+    return RunDirectory(directory)

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from netwarp.errors import one_line
+
 if TYPE_CHECKING:
     from netwarp.pipeline import StudyRun
+
+SCREENFUL = 24 * 80
+"""Characters of a message at most."""
 
 
 def tell(finished: StudyRun, as_json: bool) -> None:
@@ -33,9 +38,14 @@ def print_json(value: Any) -> None:
     sys.stdout.write("\n")
 
 
+def print_error(message: str) -> None:
+    """Print why nothing came of a command: one line, no longer than a screen."""
+    console().print(f"[bold red]error:[/] {escaped(one_line(message, SCREENFUL))}", soft_wrap=True)
+
+
 def console() -> Console:
     """Everything that is not the answer goes to standard error."""
-    return Console(stderr=True)
+    return Console(stderr=True, emoji=False)
 
 
 def escaped(text: str) -> str:

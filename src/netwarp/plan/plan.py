@@ -6,7 +6,6 @@ alike, and a study cut short has whole replicates.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from typing import Any
 from netwarp import wire
 from netwarp.errors import StudyError
 from netwarp.plan.seeds import content_seed, path_seed, redraw_seed, run_seed
+from netwarp.regular_files import UnreadableFileError, regular_file_size
 from netwarp.study import Study
 from netwarp.study.cells.conditions import Conditions
 from netwarp.study.cells.factors import DIRECTIONS, Cell, select_cells
@@ -67,9 +67,12 @@ class PlannedRun:
 
 
 def file_size(path: str) -> int:
-    """Look up the size of a workload's file in bytes; raises OSError when it cannot be read."""
-    with Path(path).open("rb") as content:
-        return os.fstat(content.fileno()).st_size
+    """Look up the size of a workload's file in bytes.
+
+    Raises:
+        UnreadableFileError: it cannot be read.
+    """
+    return regular_file_size(Path(path))
 
 
 def plan_study(
@@ -134,8 +137,8 @@ def _content_size_bytes(conditions: Conditions, study: Study, size_of: FileSize)
 
     try:
         size_bytes = size_of(workload.file)
-    except OSError as error:
-        raise refusal(f"cannot be read: {error.strerror}", "name a readable file") from None
+    except UnreadableFileError as error:
+        raise refusal(error.reason, "name a readable file") from None
     if size_bytes == 0:
         raise refusal("the file is empty", "name one with content")
     if conditions.chunks > size_bytes:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -13,6 +11,7 @@ from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError, StudyError
 from netwarp.study.sections.diagnose import did_you_mean, study_error
 from netwarp.study.sections.fields import Section
+from netwarp.study.study import read_toml
 
 SOURCE_FILE = "source.toml"
 # A wheel carries the studies inside the package, a clone beside it.
@@ -89,13 +88,9 @@ def load_source(folder: Path) -> Source:
         StudyError: its index cannot be read, or names a study that is not there.
     """
     path = folder / SOURCE_FILE
-    raw: dict[str, Any] = {}
+    _, raw = read_toml(path)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
         index = SourceFile.model_validate(raw)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = f"cannot be read: {error}"
-        raise StudyError(reason, file=str(path), remedy="mend that first") from None
     except ValidationError as error:
         raise study_error(error, SourceFile, raw, str(path)) from None
     studies = tuple(folder / f"{name}.toml" for name in index.studies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,8 @@ def _number(key: str, level: str) -> str | int:
 
 
 def _whole(level: str) -> str | int:
-    return int(level) if level.isdecimal() else level
+    # Ten digits are more than any count or size in bytes has that is given as a plain number.
+    return int(level) if re.fullmatch("[0-9]{1,10}", level) else level
 
 
 def _figures(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

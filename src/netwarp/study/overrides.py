@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netwarp.errors import StudyError
+from netwarp.study.bounds import too_deep
 
 
 def apply_overrides(
@@ -118,5 +119,7 @@ def _is_factor(tables: Mapping[str, Any], key: str) -> bool:
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+    except RecursionError:
+        raise too_deep("command line") from None
+    except (ValueError, KeyError):  # ValueError: not TOML, or a number of thousands of digits
         return text

@@ -8,18 +8,18 @@ and remedy (:class:`netwarp.errors.StudyError`).
 from __future__ import annotations
 
 import copy
-import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
 from netwarp.errors import StudyError
-from netwarp.study.cells.factors import Cell, Factor, build_design, flattened
+from netwarp.regular_files import UnreadableFileError, located, read_regular_file
+from netwarp.study.bounds import refuse_unbounded, too_deep
+from netwarp.study.cells.factors import Cell, Factor, build_design, factor_key, flattened
 from netwarp.study.overrides import apply_overrides, apply_quick
 from netwarp.study.questions import Claim, Figure, checked_claims, checked_figure
 from netwarp.study.sections.diagnose import Display, study_error
@@ -27,6 +27,8 @@ from netwarp.study.sections.fields import Kind, Section
 from netwarp.study.toml_lines import line_of, study_lines
 from netwarp.study.traces import with_traces
 
+MOST_BYTES = 8 << 20
+"""A study file may be as large as this: some hundred thousand levels."""
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
 ]
@@ -128,29 +130,90 @@ def load_study(
     Raises:
         StudyError: unreadable, not TOML, or not a study that can be run.
     """
+    source = _Source(path, *read_toml(path))
+    given = {"replicates": replicates, "seed": seed}
+    named = [*overrides, *(name for name, value in given.items() if value is not None)]
+
+    def change(raw: Mapping[str, Any]) -> dict[str, Any]:
+        return apply_overrides(raw, overrides, replicates=replicates, seed=seed)
+
+    study = source.study(change, quick=quick, overridden=named)
+    if not quick and "quick" in source.raw:
+        _refuse_bad_quick(source, overridden=bool(named))
+    return study
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A study file as it was read."""
+
+    path: Path
+    text: str
+    raw: Mapping[str, Any]
+
+    def study(
+        self,
+        change: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+        *,
+        quick: bool = False,
+        overridden: Sequence[str] = (),
+    ) -> Study:
+        """Validate the study; what is wrong is said with its line."""
+        file = str(self.path)
+        tables = change(apply_quick(self.raw) if quick else self.raw)
+        lines = study_lines(self.text, overridden, quick=quick)
+        try:
+            study = study_from_mapping(
+                tables, file=file, folder=self.path.parent, question=_question(self.text)
+            )
+        except StudyError as error:
+            if error.file != file:
+                raise
+            raise error.at_line(line_of(lines, error.key or "")) from None
+        return replace(study, lines=lines)
+
+
+def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
+    """See that a study could be run with ``--quick``, whether or not it is.
+
+    A file that needs an override to be a study at all cannot be told by this, and passes.
+    """
+    try:
+        source.study(quick=True)
+    except StudyError:
+        if overridden:
+            try:
+                source.study()
+            except StudyError:
+                return
+        raise
+
+
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Read a TOML file of a study or source: its text, and its tables.
+
+    Raises:
+        StudyError: unreadable, not TOML, or beyond what a study holds.
+    """
     file = str(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StudyError("no such file", file=file, remedy="name a study file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"cannot be read: {error}", file=file, remedy="mend that first") from None
+        text = read_regular_file(path, MOST_BYTES).decode()
+    except UnreadableFileError as error:
+        raise StudyError(error.reason, file=file, remedy="name a readable TOML file") from None
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8 from byte {error.start} on"
+        raise StudyError(reason, file=file, remedy="save it as UTF-8") from None
     try:
         raw = tomllib.loads(text)
+    except RecursionError:
+        raise too_deep(file) from None
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"not TOML: {error}", file=file, remedy="mend the syntax there") from None
-    raw = apply_quick(raw) if quick else raw
-    changed = apply_overrides(raw, overrides, replicates=replicates, seed=seed)
-    given = {"replicates": replicates, "seed": seed}
-    set_elsewhere = [*overrides, *(name for name, value in given.items() if value is not None)]
-    lines = study_lines(text, set_elsewhere, quick=quick)
-    try:
-        study = study_from_mapping(changed, file=file, folder=path.parent, question=_question(text))
-    except StudyError as error:
-        if error.file != file:
-            raise
-        raise error.at_line(line_of(lines, error.key or "")) from None
-    return replace(study, lines=lines)
+    except ValueError:  # Python reads no number of more than 4300 digits
+        reason, remedy = "a number beyond 64 bits", "write a smaller one"
+        raise StudyError(reason, file=file, remedy=remedy) from None
+    refuse_unbounded(raw, file)
+    return text, raw
 
 
 def study_from_mapping(
@@ -173,7 +236,8 @@ def study_from_mapping(
     Raises:
         StudyError: not a study that can be run.
     """
-    tables = with_traces(_normalised(raw, folder), file, partial(_absolute, folder=folder), display)
+    refuse_unbounded(raw, file)
+    tables = with_traces(_normalised(raw, file, folder, display), file, folder, display)
     try:
         header = StudyFile.model_validate(tables)
     except ValidationError as error:
@@ -199,8 +263,20 @@ def study_from_mapping(
     )
 
 
-def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+def _normalised(
+    raw: Mapping[str, Any], file: str, folder: Path | None, display: Display
+) -> dict[str, Any]:
     """Bring the short forms into the long one, and relative files to where they are."""
+
+    def absolute(name: Any, key: str) -> Any:
+        try:
+            return located(name, folder) if isinstance(name, str) else name
+        except UnreadableFileError as error:
+            remedy = "name a readable file"
+            raise StudyError(
+                error.reason, file=file, key=display(key), value=name, remedy=remedy
+            ) from None
+
     tables = copy.deepcopy(dict(raw))
     if isinstance(tables.get("transport"), str):
         tables["transport"] = {"kind": tables["transport"]}
@@ -208,21 +284,12 @@ def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     if isinstance(factors, dict):
         tables["factors"] = factors = flattened(factors)
     workload = tables.get("workload")
-    if folder is not None:
-        if isinstance(workload, dict) and isinstance(workload.get("file"), str):
-            workload["file"] = _absolute(workload["file"], folder)
-        if isinstance(factors, dict) and isinstance(factors.get("workload.file"), list):
-            factors["workload.file"] = [
-                _absolute(name, folder) if isinstance(name, str) else name
-                for name in factors["workload.file"]
-            ]
+    if isinstance(workload, dict) and "file" in workload:
+        workload["file"] = absolute(workload["file"], "workload.file")
+    if isinstance(factors, dict) and isinstance(factors.get("workload.file"), list):
+        key = factor_key("workload.file")
+        factors["workload.file"] = [absolute(name, key) for name in factors["workload.file"]]
     return tables
-
-
-def _absolute(name: str, folder: Path | None) -> str:
-    if folder is None:
-        return name
-    return os.path.abspath(folder / Path(name).expanduser())  # noqa: PTH100 - keeps symlinks
 
 
 def _question(text: str) -> str | None:

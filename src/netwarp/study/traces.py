@@ -6,28 +6,30 @@ file is gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from netwarp.errors import StudyError
+from netwarp.regular_files import UnreadableFileError, located, read_regular_file
 from netwarp.study.sections.diagnose import Display
 from netwarp.study.sections.mahimahi import TraceError, parse_trace
 from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.units import UnitError, parse_duration_ns
 
+MOST_BYTES = 64 << 20
+"""A trace may be as large as this: ten million opportunities, an hour at 30 Mbit/s."""
 _DIRECTIONS = ("down", "up")
 
 
 def with_traces(
-    tables: dict[str, Any], file: str, located: Callable[[str], str], display: Display
+    tables: dict[str, Any], file: str, folder: Path | None, display: Display
 ) -> dict[str, Any]:
     """Read the traces that a study names, in ``path.trace``, ``path.second.trace`` and factors.
 
     Args:
         tables: the study's, changed in place where a file is named.
         file: the study's, for messages.
-        located: makes a file name absolute.
+        folder: where relative names start; None leaves them relative.
         display: translates dotted keys in messages.
 
     Raises:
@@ -44,33 +46,29 @@ def with_traces(
         for direction in _DIRECTIONS:
             where = (file, display(f"{prefix}.{direction}"))
             if isinstance(trace.get(direction), str):
-                trace[direction] = _read(trace[direction], steps_ns[prefix], where, located)
+                trace[direction] = _read(trace[direction], steps_ns[prefix], where, folder)
     factors = _table(tables, "factors")
     for key, levels in factors.items():
         prefix, _, direction = key.rpartition(".")
         if prefix in steps_ns and direction in _DIRECTIONS and isinstance(levels, list):
             where = (file, display(f'factors."{key}"'))
             factors[key] = [
-                _read(level, steps_ns[prefix], where, located) if isinstance(level, str) else level
+                _read(level, steps_ns[prefix], where, folder) if isinstance(level, str) else level
                 for level in levels
             ]
     return tables
 
 
-def _read(
-    name: str, step_ns: int, where: tuple[str, str], located: Callable[[str], str]
-) -> dict[str, Any]:
-    path = located(name)
+def _read(name: str, step_ns: int, where: tuple[str, str], folder: Path | None) -> dict[str, Any]:
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
+        path = located(name, folder)
+        content = read_regular_file(Path(path), MOST_BYTES)
+    except UnreadableFileError as error:
         study, key = where
-        reason = f"cannot be read: {error.strerror}"
-        raise StudyError(
-            reason, file=study, key=key, value=name, remedy="name a trace file"
-        ) from None
+        remedy = "name a trace file"
+        raise StudyError(error.reason, file=study, key=key, value=name, remedy=remedy) from None
     try:
-        trace = parse_trace(text, step_ns, path)
+        trace = parse_trace(content.decode("utf-8", errors="replace"), step_ns, path)
     except TraceError as error:
         raise StudyError(error.reason, file=path, line=error.line, remedy=error.remedy) from None
     return {

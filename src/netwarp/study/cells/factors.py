@@ -201,10 +201,11 @@ def _refuse_unused_options(
     section = raw.get("transport", {})
     if not isinstance(section, Mapping):
         return
-    used = {
+    named = [
         level.value.get("kind") if isinstance(level.value, dict) else level.value
         for level in levels.get("transport", ())
-    } or {section.get("kind")}
+    ] or [section.get("kind")]
+    used = {kind for kind in named if isinstance(kind, str)}
     for kind in KINDS:
         if kind in section and kind not in used:
             raise StudyError(

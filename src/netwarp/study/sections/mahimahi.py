@@ -95,10 +95,10 @@ def _times_ms(text: str) -> Iterator[int]:
     before_ms = 0
     for number, line in enumerate(text.splitlines(), start=1):
         if not (line.isascii() and line.isdecimal()):
-            found = f'"{line[:40]}" is not a whole number' if line else "an empty line"
-            raise TraceError(number, found, remedy)
+            # What stands there instead is not shown: the file may be anybody's.
+            raise TraceError(number, "not a whole number" if line else "an empty line", remedy)
         if len(line) > MOST_DIGITS:
-            raise TraceError(number, f"{line[:40]} is beyond any run", remedy)
+            raise TraceError(number, f"more than {MOST_DIGITS} digits, beyond any run", remedy)
         at_ms = int(line)
         if at_ms < before_ms:
             raise TraceError(number, f"{at_ms} comes after {before_ms}", remedy)

@@ -1,0 +1,114 @@
+"""Reads files that users name: regular ones, and no more of them than a bound.
+
+A device may never end (``/dev/zero``), a FIFO may never begin; a link to either is no better.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+class UnreadableFileError(Exception):
+    """A file that cannot be read, or should not be: the reason, without anything of its content."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+def read_regular_file(path: Path, most_bytes: int) -> bytes:
+    """Read a whole file.
+
+    Raises:
+        UnreadableFileError: it cannot be opened, is no regular file, or has more than `most_bytes`.
+    """
+    descriptor = _open(path)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - it is open already
+        try:
+            content = file.read(most_bytes + 1)
+        except OSError as error:
+            raise UnreadableFileError(f"cannot be read: {error.strerror}") from None
+    # Counted, not looked up: files in /proc have content and a size of 0.
+    if len(content) > most_bytes:
+        raise UnreadableFileError(f"larger than the {most_bytes >> 20} MiB that are read")
+    return content
+
+
+def regular_file_size(path: Path) -> int:
+    """Give the size in bytes of a file that can be read.
+
+    Raises:
+        UnreadableFileError: it cannot be opened, or is no regular file.
+    """
+    descriptor = _open(path)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
+def located(name: str, folder: Path | None) -> str:
+    """Make a file name absolute: ``~`` is the home directory, anything relative is in a folder.
+
+    Args:
+        name: as the user wrote it.
+        folder: where relative names start; None leaves the name as it is.
+
+    Raises:
+        UnreadableFileError: there is no such user, or no file could have this name.
+    """
+    if "\0" in name:
+        raise UnreadableFileError("no file name has a NUL in it")
+    try:
+        # Not `Path.absolute`: dots are resolved here, links are kept.
+        absolute = name if folder is None else os.path.abspath(folder / Path(name).expanduser())  # noqa: PTH100
+    except RuntimeError:
+        raise UnreadableFileError(f"{name.partition('/')[0]} has no home directory") from None
+    if not is_utf8(absolute):
+        raise UnreadableFileError("the file name is not UTF-8, which a job could not say")
+    return absolute
+
+
+def _open(path: Path) -> int:
+    try:
+        # Looked at first: opening alone makes some devices do something.
+        _refuse_special(path.stat().st_mode)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise UnreadableFileError("no such file") from None
+    except OSError as error:
+        raise UnreadableFileError(f"cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise UnreadableFileError("no file name has a NUL in it") from None
+    try:
+        # Looked at again: the name may stand for another file by now.
+        _refuse_special(os.fstat(descriptor).st_mode)
+    except UnreadableFileError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _refuse_special(mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kinds = {
+        stat.S_IFDIR: "a directory",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFIFO: "a FIFO",
+        stat.S_IFSOCK: "a socket",
+    }
+    what = kinds.get(stat.S_IFMT(mode), "something else")
+    raise UnreadableFileError(f"{what}, not a regular file")
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a name is text; Python has surrogates for the bytes of one that is not."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,45 @@
+"""What the tables of no study hold, and what would stop a program that reads them.
+
+Nothing in a study goes deeper than a few levels, and what copies, merges and writes tables calls
+itself once for each. Every number in it fits 64 bits; Python cannot write one of thousands of
+digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netwarp.errors import StudyError
+
+MOST_LEVELS = 32
+LARGEST_NUMBER = 2**64
+
+
+def refuse_unbounded(raw: Mapping[str, Any], file: str) -> None:
+    """Refuse tables that are nested too deep, or hold a number that is too large.
+
+    Raises:
+        StudyError: it names the top-level key.
+    """
+    for key, value in raw.items():
+        level = [value]
+        for _ in range(MOST_LEVELS):
+            if any(isinstance(each, int) and abs(each) > LARGEST_NUMBER for each in level):
+                reason, remedy = "a number beyond 64 bits", "write a smaller one"
+                raise StudyError(reason, file=file, key=key, remedy=remedy)
+            level = [inner for outer in level for inner in _inside(outer)]
+        if level:
+            raise too_deep(file, key)
+
+
+def too_deep(file: str, key: str | None = None) -> StudyError:
+    """Describe what is nested too deep."""
+    reason = f"nested more than {MOST_LEVELS} deep"
+    return StudyError(reason, file=file, key=key, remedy="write it flat")
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return value if isinstance(value, list) else []
