@@ -86,6 +86,12 @@ def test_the_second_path_may_be_another(tmp_path: Path) -> None:
     assert delivered_bytes(run, 0) > 2 * delivered_bytes(run, 1) > 0
 
 
+def test_mptcp_may_end_before_its_second_subflow_is_up(tmp_path: Path) -> None:
+    path = {"rtt": "30ms", "rate": "20mbit", "second": {"rtt": "30ms"}}
+    run = run_one(tmp_path, path, "mptcp", size="10kB")
+    assert len(hashes(run)) == 1
+
+
 def test_mptcp_outlives_either_path(tmp_path: Path) -> None:
     for cut, live in ((0, 1), (1, 0)):
         path = two_paths()

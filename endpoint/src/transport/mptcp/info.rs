@@ -74,10 +74,11 @@ pub fn is_fully_established(socket: &Socket) -> bool {
     info.is_ok_and(|info| info.acknowledged_bytes > 0)
 }
 
-/// The subflows that stand, the oldest first.
+/// The subflows that have connected, the oldest first. One that is still connecting when a short transfer ends has carried
+/// nothing, and has no options yet.
 ///
 /// # Errors
-/// As `getsockopt(2)`; a connection all of whose subflows are gone.
+/// As `getsockopt(2)`; a connection none of whose subflows stands.
 pub fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
     let data = SubflowData {
         header_bytes: size_of::<SubflowData>() as u32,
@@ -87,8 +88,14 @@ pub fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
     let asked = SubflowInfos { data, ..SubflowInfos::default() };
     let told = socket.get(SOL_MPTCP, MPTCP_TCPINFO, asked, "MPTCP_TCPINFO")?;
     let count = told.data.subflows as usize;
-    ensure!((1..=SUBFLOWS_MAX).contains(&count), "an MPTCP connection has {count} subflows");
-    Ok(told.infos[..count].to_vec())
+    ensure!(count <= SUBFLOWS_MAX, "an MPTCP connection has {count} subflows, more than the kernel allows");
+    connected(&told.infos[..count])
+}
+
+fn connected(subflows: &[TcpInfo]) -> Result<Vec<TcpInfo>> {
+    let connected: Vec<TcpInfo> = subflows.iter().filter(|subflow| subflow.has_connected()).copied().collect();
+    ensure!(!connected.is_empty(), "none of an MPTCP connection's {} subflows is connected", subflows.len());
+    Ok(connected)
 }
 
 /// The counters of all subflows as one connection's: packets and windows added up, the smallest RTT of any, the
@@ -127,6 +134,15 @@ mod tests {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         let told = format!("{:#}", check_not_fallen_back(&Socket::from(socket)).unwrap_err());
         assert!(told.contains("fell back to plain TCP"), "{told}");
+    }
+
+    #[test]
+    fn a_subflow_that_is_still_connecting_is_left_out() {
+        let (established, syn_sent) = (TcpInfo::in_state(1), TcpInfo::in_state(2));
+        let left = connected(&[established, syn_sent]).unwrap();
+        assert!(left.len() == 1 && left[0].has_connected());
+        let message = connected(&[syn_sent]).unwrap_err().to_string();
+        assert!(message.contains("none of an MPTCP connection's 1 subflows"), "{message}");
     }
 
     #[test]

@@ -72,6 +72,17 @@ impl TcpInfo {
         socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
     }
 
+    /// Whether the peer has answered the SYN. Before that, nothing has been negotiated.
+    pub fn has_connected(&self) -> bool {
+        self.state != SYN_SENT
+    }
+
+    /// A connection in one of the states of `include/net/tcp_states.h`.
+    #[cfg(test)]
+    pub fn in_state(state: u8) -> Self {
+        Self { state, ..Self::default() }
+    }
+
     /// Sees that both ends agreed on the job's options when they connected.
     ///
     /// # Errors
@@ -112,6 +123,9 @@ impl TcpInfo {
         }
     }
 }
+
+/// `TCP_SYN_SENT` of `include/net/tcp_states.h`.
+const SYN_SENT: u8 = 2;
 
 /// Bits of `tcpi_options`: what the SYN and its answer agreed on.
 const TCPI_OPT_TIMESTAMPS: u8 = 1;
