@@ -16,6 +16,7 @@ from netwarp.wire import Connection, Goodput, Play, PlayEnd, Player, Seek, Segme
 ActionT = TypeVar("ActionT", Play, Stall, Seek, PlayEnd)
 
 SCTP_STREAMS = {"kind": "sctp", "streams": 4, "label": "sctp, 4 streams"}
+THOUSANDS = {"kind": "sctp", "streams": 2000, "label": "sctp, 2000 streams"}
 TRANSPORTS: tuple[Any, ...] = ("tcp", "tls", "sctp", SCTP_STREAMS, "quic")
 
 #: Round trips until application data may be sent.
@@ -143,6 +144,18 @@ def test_qualities_travel_on_streams_of_their_own(tmp_path: Path) -> None:
                 assert [each.quality for each in found] == streams
             case _:
                 assert set(streams) == {0}
+
+
+@pytest.mark.parametrize("unordered", [False, True])
+def test_thousands_of_streams_may_wait_for_a_quality_each(unordered: bool, tmp_path: Path) -> None:
+    many = {**THOUSANDS, "unordered": unordered}
+    (run,) = watch(tmp_path, {"rtt": "20ms", "rate": "50mbit"}, (many,), watch="8s", seek="50%")
+    assert all(each.stream == each.quality for each in segments(run))
+
+
+def test_connections_of_thousands_of_streams_are_left_behind(tmp_path: Path) -> None:
+    (run,) = watch(tmp_path, roaming(every="2s", count=2), (THOUSANDS,), **ONE_QUALITY)
+    assert len(segments(run)) == 15
 
 
 def test_a_seek_leaves_what_is_under_way_behind(tmp_path: Path) -> None:

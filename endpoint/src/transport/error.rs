@@ -46,8 +46,9 @@ pub fn kind(error: &anyhow::Error) -> ErrorKind {
 }
 
 fn of_kernel(error: &io::Error) -> Option<Lost> {
-    // What SCTP answers a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags).
-    if error.raw_os_error() == Some(libc::ESRCH) {
+    // What SCTP answers a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags), and on one
+    // that is about to (net/sctp/sm_statefuns.c, sctp_sf_error_shutdown).
+    if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ESHUTDOWN)) {
         return Some(Lost::Closed);
     }
     match error.kind() {
@@ -86,6 +87,7 @@ mod tests {
         assert_eq!(of(io::Error::from_raw_os_error(libc::EPIPE)), Some(Lost::Closed));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ECONNRESET)), Some(Lost::Closed));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ESRCH)), Some(Lost::Closed));
+        assert_eq!(of(io::Error::from_raw_os_error(libc::ESHUTDOWN)), Some(Lost::Closed));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ETIMEDOUT)), Some(Lost::TimedOut));
         assert_eq!(of(io::Error::from_raw_os_error(libc::ENETUNREACH)), Some(Lost::Unreachable));
         assert_eq!(of(Ended("the peer closed".to_owned())), Some(Lost::Closed));

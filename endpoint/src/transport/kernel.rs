@@ -4,6 +4,7 @@
 //! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
 
 use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, bail};
@@ -87,6 +88,12 @@ pub trait ByteStream: Send + 'static {
     /// Receives all that the sink waits for, more than nothing.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
 
+    /// What has to happen before a receiving call is worth a thread, where streams may wait for long and there are many. None:
+    /// a thread may wait as well.
+    fn turns(&self) -> Option<Turns> {
+        None
+    }
+
     /// Says that nothing more will be sent, where the protocol has a word for it above the kernel.
     fn finish(&mut self) -> Result<()> {
         Ok(())
@@ -95,6 +102,9 @@ pub trait ByteStream: Send + 'static {
     /// Settings and counters.
     fn report(&self) -> Result<Report>;
 }
+
+/// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.
+pub type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
 
 /// A client of a kernel transport.
 pub struct Dialer<P> {
@@ -215,7 +225,8 @@ impl<S: ByteStream> super::Connection for Connection<S> {
             };
             let index = self.given as u32;
             self.given += 1;
-            Ok(Box::new(Stream { stream, index }) as Box<dyn super::Stream>)
+            let turns = stream.lock().expect("no holder panics").turns();
+            Ok(Box::new(Stream { stream, index, turns }) as Box<dyn super::Stream>)
         })
     }
 
@@ -268,6 +279,7 @@ impl<S: ByteStream> super::Connection for Connection<S> {
 struct Stream<S> {
     stream: Arc<Mutex<S>>,
     index: u32,
+    turns: Option<Turns>,
 }
 
 impl<S: ByteStream> Stream<S> {
@@ -275,6 +287,24 @@ impl<S: ByteStream> Stream<S> {
     fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Pending<'static, T> {
         let stream = self.stream.clone();
         Box::pin(offload(move || work(&mut stream.lock().expect("no holder panics"))))
+    }
+
+    /// As [`Self::run`], for work that begins with waiting for the peer.
+    fn run_receiving<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut S) -> Result<T> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let Some(turns) = &self.turns else { return self.run(work) };
+        let (stream, turn) = (self.stream.clone(), turns());
+        Box::pin(async {
+            let turn = turn.await;
+            offload(move || {
+                let result = work(&mut stream.lock().expect("no holder panics"));
+                drop(turn);
+                result
+            })
+            .await
+        })
     }
 }
 
@@ -291,7 +321,7 @@ impl<S: ByteStream> super::Stream for Stream<S> {
     fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
         let mut message = vec![0; buffer.len()];
         Box::pin(async {
-            let message = self.run(move |stream| stream.receive(&mut message).map(|()| message)).await?;
+            let message = self.run_receiving(move |stream| stream.receive(&mut message).map(|()| message)).await?;
             buffer.copy_from_slice(&message);
             Ok(())
         })
@@ -306,10 +336,10 @@ impl<S: ByteStream> super::Stream for Stream<S> {
     }
 
     fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
-        self.run(move |stream| {
-            let mut sink = sink.lock().expect("no holder panics");
-            if sink.remaining_bytes() > 0 { stream.receive_content(&mut sink) } else { Ok(()) }
-        })
+        if sink.lock().expect("no holder panics").remaining_bytes() == 0 {
+            return Box::pin(async { Ok(()) });
+        }
+        self.run_receiving(move |stream| stream.receive_content(&mut sink.lock().expect("no holder panics")))
     }
 
     fn finish(&mut self) -> Pending<'_, bool> {

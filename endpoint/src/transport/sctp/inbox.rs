@@ -1,10 +1,13 @@
-//! The messages of an association whose streams are read at once, each by a thread of its own.
+//! The messages of an association whose streams are read at once.
 //!
-//! The kernel has one queue for all streams. So whichever thread finds nothing of its stream waits for the
-//! association's next message, and puts by what is for others; those that come while it waits, wait for it.
+//! The kernel has one queue for all streams. So whoever finds nothing of its stream waits for the association's next
+//! message, and puts by what is for others. Streams in the middle of a content wait on threads of their own
+//! ([`Inbox::next`]); those that wait for one to begin, which may be thousands, wait as tasks ([`Inbox::turn`]).
 
-use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
 
 use anyhow::{Result, anyhow, ensure};
 
@@ -20,17 +23,44 @@ pub struct Inbox {
 #[derive(Debug)]
 struct State {
     waiting: Vec<VecDeque<Vec<u8>>>,
-    /// Somebody waits for the association's next message.
-    is_read: bool,
+    reader: Reader,
+    /// Tasks that wait for their stream's turn.
+    tasks: BTreeMap<u16, Waker>,
     /// Why there will be no more, and whether that is because the association ended.
     failure: Option<(bool, String)>,
+}
+
+/// Who waits for the association's next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Nobody,
+    /// This stream's thread, as soon as it runs.
+    Next(u16),
+    /// A thread.
+    Thread,
+}
+
+/// A stream's turn to take a message, or to wait for the association's next. Given up when dropped.
+#[derive(Debug)]
+pub struct Turn {
+    inbox: Arc<Inbox>,
+    stream: u16,
 }
 
 impl Inbox {
     /// For this many streams.
     pub fn new(streams: u16) -> Self {
         let waiting = vec![VecDeque::new(); streams.into()];
-        Self { state: Mutex::new(State { waiting, is_read: false, failure: None }), changed: Condvar::new() }
+        let state = State { waiting, reader: Reader::Nobody, tasks: BTreeMap::new(), failure: None };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Waits, without a thread, until a call of [`Self::next`] would find a message or be the one that waits for it.
+    /// Dropping this future gives the turn to another stream.
+    pub async fn turn(self: Arc<Self>, stream: u16) -> Turn {
+        let turn = Turn { inbox: self, stream };
+        poll_fn(|context| turn.inbox.lock().poll_turn(stream, context)).await;
+        turn
     }
 
     /// The next message of a stream.
@@ -41,7 +71,7 @@ impl Inbox {
     /// # Errors
     /// As `receive`, whichever thread called it; a message on a stream there is not.
     pub fn next(&self, stream: u16, receive: impl Fn() -> Result<(u16, Vec<u8>)>) -> Result<Vec<u8>> {
-        let mut state = self.state.lock().expect("no holder panics");
+        let mut state = self.lock();
         loop {
             if let Some(message) = state.waiting[usize::from(stream)].pop_front() {
                 return Ok(message);
@@ -51,35 +81,75 @@ impl Inbox {
                 Some((false, failure)) => return Err(anyhow!("{failure}")),
                 None => {}
             }
-            if state.is_read {
+            if state.reader != Reader::Nobody && state.reader != Reader::Next(stream) {
                 state = self.changed.wait(state).expect("no holder panics");
                 continue;
             }
-            state.is_read = true;
+            state.reader = Reader::Thread;
             drop(state);
             let received = receive();
-            state = self.state.lock().expect("no holder panics");
-            state.is_read = false;
+            state = self.lock();
+            state.reader = Reader::Nobody;
             if let Err(error) = received.and_then(|(of, message)| state.put_by(of, message)) {
                 state.failure = Some((lost(&error) == Some(Lost::Closed), format!("{error:#}")));
+                std::mem::take(&mut state.tasks).into_values().for_each(Waker::wake);
             }
+            state.offer();
             self.changed.notify_all();
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
     }
 }
 
 impl State {
+    fn poll_turn(&mut self, stream: u16, context: &Context<'_>) -> Poll<()> {
+        if self.failure.is_none() && self.waiting[usize::from(stream)].is_empty() {
+            if self.reader != Reader::Nobody {
+                self.tasks.insert(stream, context.waker().clone());
+                return Poll::Pending;
+            }
+            self.reader = Reader::Next(stream);
+        }
+        Poll::Ready(())
+    }
+
     fn put_by(&mut self, stream: u16, message: Vec<u8>) -> Result<()> {
         let streams = self.waiting.len();
         ensure!(usize::from(stream) < streams, "a message came on stream {stream} of {streams}");
         self.waiting[usize::from(stream)].push_back(message);
+        if let Some(task) = self.tasks.remove(&stream) {
+            task.wake();
+        }
         Ok(())
+    }
+
+    /// Has a task take over when nobody waits for the association's next message.
+    fn offer(&mut self) {
+        if self.reader == Reader::Nobody {
+            if let Some((_, task)) = self.tasks.pop_first() {
+                task.wake();
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut state = self.inbox.lock();
+        state.tasks.remove(&self.stream);
+        if state.reader == Reader::Next(self.stream) {
+            state.reader = Reader::Nobody;
+        }
+        state.offer();
+        self.inbox.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
 
     use anyhow::Context as _;
@@ -87,10 +157,10 @@ mod tests {
     use super::*;
 
     type Message = (u16, Vec<u8>);
-    type Reader = std::thread::JoinHandle<Result<Vec<Vec<u8>>>>;
+    type Thread = std::thread::JoinHandle<Result<Vec<Vec<u8>>>>;
 
     /// A way to send messages, and a thread for each stream that reads `count` of them.
-    fn readers(streams: u16, count: usize) -> (Sender<Message>, Vec<Reader>) {
+    fn readers(streams: u16, count: usize) -> (Sender<Message>, Vec<Thread>) {
         let (sender, receiver) = channel::<Message>();
         let (inbox, receiver) = (Arc::new(Inbox::new(streams)), Arc::new(Mutex::new(receiver)));
         let threads = (0..streams)
@@ -133,5 +203,35 @@ mod tests {
     fn a_stream_there_is_not_is_refused() {
         let error = Inbox::new(2).next(0, || Ok((2, vec![1]))).unwrap_err();
         assert!(error.to_string().contains("stream 2 of 2"), "{error}");
+    }
+
+    /// Polls the turn of a stream once.
+    fn poll(turn: &mut std::pin::Pin<Box<impl Future<Output = Turn>>>) -> Poll<Turn> {
+        turn.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn one_stream_at_a_time_has_its_turn_until_a_message_comes_for_another() {
+        let inbox = Arc::new(Inbox::new(3));
+        let mut turns: Vec<_> = (0..3).map(|stream| Box::pin(inbox.clone().turn(stream))).collect();
+        let Poll::Ready(first) = poll(&mut turns[0]) else { panic!("nobody else waits") };
+        assert!(poll(&mut turns[1]).is_pending() && poll(&mut turns[2]).is_pending());
+        let messages = Mutex::new(VecDeque::from([(2, vec![2]), (0, vec![0])]));
+        let receive = || messages.lock().unwrap().pop_front().context("the end");
+        assert_eq!(inbox.next(0, receive).unwrap(), [0]);
+        let Poll::Ready(last) = poll(&mut turns[2]) else { panic!("its message is here") };
+        assert_eq!(inbox.next(2, receive).unwrap(), [2]);
+        drop((first, last));
+        assert!(poll(&mut turns[1]).is_ready());
+    }
+
+    #[test]
+    fn a_turn_that_is_given_up_is_another_streams() {
+        let inbox = Arc::new(Inbox::new(2));
+        let mut turns: Vec<_> = (0..2).map(|stream| Box::pin(inbox.clone().turn(stream))).collect();
+        let first = poll(&mut turns[0]);
+        assert!(first.is_ready() && poll(&mut turns[1]).is_pending());
+        drop(first);
+        assert!(poll(&mut turns[1]).is_ready());
     }
 }

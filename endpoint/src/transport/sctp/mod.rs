@@ -9,7 +9,9 @@ mod reassembly;
 use std::io::{Cursor, ErrorKind, IoSlice, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use libc::c_int;
@@ -26,7 +28,7 @@ use self::multihoming::Addresses;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
 use super::Report;
 use super::error::Ended;
-use super::kernel::{ByteStream, Protocol};
+use super::kernel::{ByteStream, Protocol, Turns};
 use super::socket::{self, Socket};
 use crate::clock;
 use crate::content::Reader;
@@ -132,6 +134,7 @@ impl Protocol for Sctp {
             inbox: inbox.clone(),
             begun: Cursor::default(),
             order: unordered.then(Order::default),
+            has_rest: Arc::default(),
         };
         Ok((0..streams).map(stream).collect())
     }
@@ -179,6 +182,8 @@ pub struct SctpStream {
     begun: Cursor<Vec<u8>>,
     /// Where messages may overtake each other.
     order: Option<Order>,
+    /// A message has been read in part.
+    has_rest: Arc<AtomicBool>,
 }
 
 /// Messages that say where they belong.
@@ -217,12 +222,12 @@ impl SctpStream {
 
     /// Takes the next bytes: at most one message's, a part of it if the buffer is smaller.
     fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let SctpOptions { streams, max_message_bytes, .. } = self.options.sctp;
-        if streams == 1 && self.order.is_none() {
+        if !self.shares_association() {
             let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
             ensure!(received > 0, ended());
             return Ok(received);
         }
+        let max_message_bytes = self.options.sctp.max_message_bytes;
         let next = || self.inbox.next(self.number, || whole_message(&self.socket, max_message_bytes));
         loop {
             let filled = match &mut self.order {
@@ -232,9 +237,21 @@ impl SctpStream {
             match (filled, &mut self.order) {
                 (0, Some(order)) => order.received.take(&next()?)?,
                 (0, None) => self.begun = Cursor::new(next()?),
-                (filled, _) => return Ok(filled),
+                (filled, order) => {
+                    let has_rest = match order {
+                        Some(order) => order.received.has_next(),
+                        None => (self.begun.position() as usize) < self.begun.get_ref().len(),
+                    };
+                    self.has_rest.store(has_rest, Relaxed);
+                    return Ok(filled);
+                }
             }
         }
+    }
+
+    /// Whether messages come by way of the inbox.
+    fn shares_association(&self) -> bool {
+        self.options.sctp.streams > 1 || self.order.is_some()
     }
 }
 
@@ -293,6 +310,17 @@ impl ByteStream for SctpStream {
             sink.take(&block[..received])?;
         }
         Ok(())
+    }
+
+    fn turns(&self) -> Option<Turns> {
+        let (inbox, number, has_rest) = (self.inbox.clone(), self.number, self.has_rest.clone());
+        let turn = move || -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> {
+            let (inbox, has_rest) = (inbox.clone(), has_rest.clone());
+            Box::pin(async move {
+                if has_rest.load(Relaxed) { Box::new(()) as Box<dyn Send> } else { Box::new(inbox.turn(number).await) }
+            })
+        };
+        self.shares_association().then(|| Arc::new(turn) as Turns)
     }
 
     fn report(&self) -> Result<Report> {

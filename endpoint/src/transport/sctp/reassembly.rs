@@ -42,6 +42,11 @@ impl Reassembly {
         Ok(())
     }
 
+    /// Whether the next byte is here.
+    pub fn has_next(&self) -> bool {
+        self.waiting.contains_key(&self.place)
+    }
+
     /// Fills the buffer's front with the next bytes; gives how many, 0 while they have not come.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let mut filled = 0;
