@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::clock::Moment;
-use crate::job::{Direction, Impairments, Job};
+use crate::job::{Change, Direction, Event, Impairments, Job, Path};
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::record::Record;
-use crate::topology::{Device, bottleneck, client_device, server_device};
+use crate::topology::{Device, ETHERNET_HEADER_BYTES, bottleneck, client_device, server_device};
 
 /// Counters are read one after the other. A packet that moves on in between is in none or in two of them, so that an
 /// unbalanced reading is repeated, this often and after this pause.
@@ -45,6 +45,100 @@ fn balanced(
     }
     let count = Count::read(network, path, direction)?;
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
+}
+
+/// The most that each direction of each path can have delivered at its rates. Pure.
+#[derive(Debug)]
+pub struct Capacities(Vec<[Capacity; 2]>);
+
+impl Capacities {
+    /// Those of a job's paths, from the epoch on.
+    pub fn new(job: &Job) -> Self {
+        let capacity = |impairments: &Impairments, mtu_bytes| Capacity::new(impairments.rate_bit_s, mtu_bytes);
+        let both = |path: &Path| [capacity(&path.down, path.mtu_bytes), capacity(&path.up, path.mtu_bytes)];
+        Self(job.paths.iter().map(both).collect())
+    }
+
+    /// An event was applied at some time between two, counted from the epoch.
+    pub fn apply(&mut self, event: &Event, from_ns: u64, until_ns: u64) {
+        if let Change::Rate { direction, rate_bit_s } = event.change {
+            let capacity = &mut self.0[event.path as usize][place(direction)];
+            // One that is due at the epoch is there before anything is sent.
+            if event.at_ns == 0 {
+                capacity.rate_bit_s.get_or_insert(rate_bit_s);
+            }
+            capacity.change(rate_bit_s, from_ns, until_ns);
+        }
+    }
+
+    /// What is wrong with calibration records: a direction that delivered more than its rates allow.
+    pub fn excess(&self, records: &[Record]) -> Option<String> {
+        records.iter().find_map(|record| {
+            let Record::Calibration { path, direction, interval_ns, delivered_packets, delivered_bytes, .. } = record
+            else {
+                return None;
+            };
+            let capacity = &self.0[*path as usize][place(*direction)];
+            let most_bytes = capacity.bytes(*interval_ns, *delivered_packets)?;
+            (*delivered_bytes > most_bytes).then(|| {
+                format!(
+                    "path {path} delivered {delivered_bytes} bytes {direction:?} in {} s, but its rate allows no more \
+                     than {most_bytes}: packets by-passed the bottleneck",
+                    Duration::from_nanos(*interval_ns).as_secs_f64()
+                )
+            })
+        })
+    }
+}
+
+fn place(direction: Direction) -> usize {
+    match direction {
+        Direction::Down => 0,
+        Direction::Up => 1,
+    }
+}
+
+/// The most that one direction can have delivered. Bits are counted in billionths: rate times nanoseconds.
+#[derive(Debug)]
+struct Capacity {
+    /// None: unlimited, now or before.
+    rate_bit_s: Option<u64>,
+    peak_bit_s: u64,
+    /// Since when it is this rate, counted from the epoch.
+    since_ns: u64,
+    /// What could pass before.
+    billionths: u128,
+    burst_bytes: u64,
+    frame_bytes: u64,
+}
+
+impl Capacity {
+    /// A token bucket begins full, and the last packet counts before all of it would have left.
+    fn new(rate_bit_s: Option<u64>, mtu_bytes: u32) -> Self {
+        let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
+        let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), 2 * frame_bytes);
+        Self { rate_bit_s, peak_bit_s, since_ns: 0, billionths: 0, burst_bytes, frame_bytes }
+    }
+
+    /// The rate changed at some time between two. A change fills the token bucket, and so lets one packet more pass.
+    fn change(&mut self, rate_bit_s: u64, from_ns: u64, until_ns: u64) {
+        let Some(old_bit_s) = self.rate_bit_s else { return };
+        self.billionths += u128::from(old_bit_s) * u128::from(from_ns.saturating_sub(self.since_ns));
+        self.billionths += u128::from(old_bit_s.max(rate_bit_s)) * u128::from(until_ns - from_ns);
+        self.rate_bit_s = Some(rate_bit_s);
+        self.peak_bit_s = self.peak_bit_s.max(rate_bit_s);
+        self.since_ns = until_ns;
+        self.burst_bytes += self.frame_bytes;
+    }
+
+    /// Until a time since the epoch, in so many packets: the kernel rounds the time of each down to whole nanoseconds. None
+    /// where there is no limit.
+    fn bytes(&self, until_ns: u64, packets: u64) -> Option<u64> {
+        let rest = u128::from(self.rate_bit_s?) * u128::from(until_ns.saturating_sub(self.since_ns));
+        let rounding = u128::from(self.peak_bit_s) * u128::from(packets);
+        let bytes = (self.billionths + rest + rounding) / 8 / 1_000_000_000;
+        Some(u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(self.burst_bytes))
+    }
 }
 
 /// Counters of one direction.
@@ -139,5 +233,40 @@ mod tests {
         };
         assert_eq!(lost(0.0), (Some(4), 5));
         assert_eq!(lost(0.01), (None, 5));
+    }
+
+    /// What `delivered_bytes` of the first path in one second of the run are said to be, after some changes of rate.
+    fn excess(rate_bit_s: Option<u64>, changes: &[(u64, u64)], delivered_bytes: u64) -> Option<String> {
+        let mut job: Job =
+            serde_json::from_str(include_str!("../../tests/golden/job-bulk-quic.json")).expect("the golden job");
+        job.paths[0].down.rate_bit_s = rate_bit_s;
+        let mut capacities = Capacities::new(&job);
+        for &(at_ns, rate_bit_s) in changes {
+            let change = Change::Rate { direction: Direction::Down, rate_bit_s };
+            capacities.apply(&Event { at_ns, path: 0, change }, at_ns, at_ns);
+        }
+        let counted = Count { delivered_packets: 700, delivered_bytes, ..Count::default() };
+        capacities.excess(&[counted.record(0, Direction::Down, &job.paths[0].down, 1_000_000_000)])
+    }
+
+    #[test]
+    fn no_direction_delivers_more_than_its_rate() {
+        let (rate_bit_s, second_bytes) = (8_000_000, 1_000_000);
+        assert_eq!(excess(Some(rate_bit_s), &[], second_bytes + 2 * 1514), None);
+        let message = excess(Some(rate_bit_s), &[], second_bytes + 3 * 1514).expect("more than the rate");
+        assert!(message.contains("by-passed the bottleneck"), "{message}");
+        assert_eq!(excess(None, &[], u64::MAX), None);
+    }
+
+    #[test]
+    fn a_rate_that_changes_counts_for_as_long_as_it_holds() {
+        let half_ns = 500_000_000;
+        let changes = [(0, 8_000_000), (half_ns, 80_000)];
+        let (halves_bytes, bursts_bytes) = (500_000 + 5_000, 4 * 1514);
+        for rate_bit_s in [None, Some(8_000_000)] {
+            assert_eq!(excess(rate_bit_s, &changes, halves_bytes + bursts_bytes), None);
+            assert!(excess(rate_bit_s, &changes, halves_bytes + bursts_bytes + 1514).is_some());
+        }
+        assert_eq!(excess(None, &changes[1..], u64::MAX), None, "it was unlimited at first");
     }
 }

@@ -20,7 +20,7 @@ const NETEM_LOSS_GE: u16 = 2;
 
 /// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
-/// A rate that a token bucket keeps is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
+/// A rate that a token bucket keeps ([`crate::topology::shaper`]) is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
 pub fn options(impairments: &Impairments) -> Attributes {
     let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
@@ -43,7 +43,7 @@ pub fn options(impairments: &Impairments) -> Attributes {
     }
     options = losses(options, impairments);
     match impairments.rate_bit_s {
-        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() => put_rate(options, rate_bit_s / 8),
+        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() && impairments.reorder.ratio == 0.0 => put_rate(options, rate_bit_s / 8),
         _ => options,
     }
 }
@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use crate::job::{Distribution, Job, Reorder};
     use crate::netlink::message::attribute;
+    use crate::topology;
 
     fn plain() -> Impairments {
         Impairments {
@@ -196,8 +197,13 @@ mod tests {
 
     #[test]
     fn a_rate_that_a_token_bucket_keeps_is_not_netems() {
-        let shaped = Impairments { shaper_queue_bytes: Some(1), ..plain() };
-        assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
+        let changing = Impairments { shaper_queue_bytes: Some(1), ..plain() };
+        let reordered = Impairments { reorder: Reorder { ratio: 0.1, correlation: 0.0, gap: 1 }, ..plain() };
+        for shaped in [changing, reordered] {
+            assert!(topology::shaper(&shaped, 1500).is_some());
+            assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
+        }
+        assert!(topology::shaper(&plain(), 1500).is_none());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
-use crate::calibration;
+use crate::calibration::{self, Capacities};
 use crate::capture::Capture;
 use crate::clock;
 use crate::content::hash_parts;
@@ -48,6 +48,7 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         epoch_ns,
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
+        capacities: Capacities::new(job),
         progress: Progress::default(),
         client_began: false,
         moved_to: None,
@@ -56,18 +57,18 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         journal,
     };
     relay.run()?;
-    let delivered = relay.delivered;
+    let (delivered, capacities) = (relay.delivered, relay.capacities);
     let paths: Vec<_> = relay.timeline.paths().cloned().collect();
-    for record in calibration::measure(&mut network, job, epoch_ns).stage("teardown")? {
-        journal.write(&record).stage("teardown")?;
-    }
+    let calibration = calibration::measure(&mut network, job, epoch_ns).stage("teardown")?;
+    calibration.iter().try_for_each(|record| journal.write(record)).stage("teardown")?;
     if let Some(capture) = capture {
         capture.finish().stage("teardown")?;
     }
     for record in probe::probe(&mut network, job, &paths, clock).stage("teardown")? {
         journal.write(&record).stage("teardown")?;
     }
-    match difference(job, &delivered).stage("verify")? {
+    let excess = capacities.excess(&calibration);
+    match excess.map_or_else(|| difference(job, &delivered), |excess| Ok(Some(excess))).stage("verify")? {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
     }
@@ -134,6 +135,7 @@ struct Relay<'a> {
     epoch_ns: u64,
     limit_ns: u64,
     clock_name: &'static str,
+    capacities: Capacities,
     progress: Progress,
     client_began: bool,
     /// The path the client attached to last, until it has been told.
@@ -160,7 +162,9 @@ impl Relay<'_> {
             self.progress.report(elapsed_ns);
             if let Some(event) = self.timeline.advance(elapsed_ns, self.network).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
-                let record = Record::Event { at_ns: self.journal.elapsed_ns(), event };
+                let at_ns = self.journal.elapsed_ns();
+                self.capacities.apply(&event, elapsed_ns, at_ns);
+                let record = Record::Event { at_ns, event };
                 self.journal.write(&record).stage("teardown")?;
                 match change {
                     Change::Attach {} => {

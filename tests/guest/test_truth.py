@@ -60,6 +60,17 @@ def test_the_bottleneck_is_used_and_not_exceeded(lossless: list[Measured]) -> No
         assert 0.7 * 50e6 < run.metrics["path_rate_down_bit_s"] <= 50e6, run.transport
 
 
+@pytest.mark.parametrize("ratio", ["100%", "25%"])
+def test_packets_that_overtake_others_do_not_by_pass_the_bottleneck(
+    ratio: str, tmp_path: Path
+) -> None:
+    path = {"rtt": "20ms", "rate": "10mbit", "queue": "4bdp", "reorder": ratio}
+    for run in run_study_cells(tmp_path, path, transports=["tcp", "quic"], size="2MB"):
+        # Content is less than what carries it.
+        assert run.metrics["goodput_bit_s"] < 10e6, run.transport
+        assert run.metrics["path_rate_down_bit_s"] <= 10e6, run.transport
+
+
 def test_drops_are_what_was_asked_for_in_each_direction(lossy_both_ways: list[Measured]) -> None:
     for run in lossy_both_ways:
         for direction, ratio in (("down", 0.03), ("up", 0.02)):

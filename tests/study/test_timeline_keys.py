@@ -147,6 +147,15 @@ def test_a_changing_rate_has_a_shaper_and_the_delay_line_loses_nothing() -> None
     assert tiny.down.shaper_queue_bytes == 1514
 
 
+def test_a_changing_rate_before_a_netem_that_reorders_leaves_the_queue_to_netem() -> None:
+    change = [{"at": "1s", "change": "rate", "rate": "20mbit"}]
+    path = PATH | {"rate": "10mbit", "queue": "30p", "reorder": "5%", "timeline": change}
+    down = job_of("tcp", path=path).paths[0].down
+    frame_bytes = 1514
+    delay_line_packets = -(-20_000_000 * down.delay_ns // (8 * S * frame_bytes))
+    assert down.limit_packets == delay_line_packets + 30
+
+
 def test_buffers_hold_the_largest_rate_and_the_longest_delay() -> None:
     def buffer_bytes(*entries: dict[str, str]) -> int:
         return job_of("tcp", path=PATH | {"timeline": list(entries)}).transport.buffer_bytes

@@ -29,7 +29,7 @@ pub fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
 
-/// The same with a token bucket behind it.
+/// The same with a token bucket, behind it or before it.
 ///
 /// The kernel tells a token bucket of a new rate, but has it look at its first packet no sooner than the old rate would
 /// have let that go: at no rate, never. Any packet given to the link's root discipline has all of them look, dropped or not.
@@ -41,11 +41,17 @@ pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper) -> Ve
     sorter.extend((0..=WAKING_PRIORITY).map(|priority| u8::from(priority == WAKING_PRIORITY)));
     // struct tc_fifo_qopt: limit.
     let no_room = Attributes::after(&0_u32.to_ne_bytes());
+    let netem = |parent| add(format!("put netem on link {index}"), index, NETEM, parent, "netem", options);
+    let bucket = |parent| add(format!("put tbf on link {index}"), index, SHAPER, parent, "tbf", &shaper.options());
+    let [first, second] = match shaper.place {
+        Place::BehindNetem => [netem(SORTER + 1), bucket(NETEM + 1)],
+        Place::BeforeNetem => [bucket(SORTER + 1), netem(SHAPER + 1)],
+    };
     vec![
         add(format!("put prio on link {index}"), index, SORTER, TC_H_ROOT, "prio", &Attributes::after(&sorter)),
         add(format!("put pfifo on link {index}"), index, NOWHERE, SORTER + 2, "pfifo", &no_room),
-        add(format!("put netem on link {index}"), index, NETEM, SORTER + 1, "netem", options),
-        add(format!("put tbf on link {index}"), index, SHAPER, NETEM + 1, "tbf", &shaper.options()),
+        first,
+        second,
     ]
 }
 
@@ -97,8 +103,20 @@ pub struct Shaper {
     pub rate_bit_s: u64,
     /// Largest frame: also the room for tokens.
     pub frame_bytes: u32,
-    /// Room for packets that wait.
+    /// Room for packets that wait behind a netem; before one, they wait in it.
     pub queue_bytes: u32,
+    /// Where it hangs.
+    pub place: Place,
+}
+
+/// Where a token bucket hangs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// As netem's child: it takes what leaves netem.
+    BehindNetem,
+    /// As netem's parent. Packets that overtake others leave netem at once, past its child (`netem_enqueue`,
+    /// `netem_dequeue`), but not past its parent.
+    BeforeNetem,
 }
 
 impl Shaper {
@@ -151,7 +169,7 @@ fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const SLOW: Shaper = Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000 };
+    const SLOW: Shaper = Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -182,19 +200,28 @@ mod tests {
         assert_eq!(rate(100_000_000_000), (u32::MAX, Some(12_500_000_000)));
     }
 
+    /// Handle and parent of each.
+    fn places(requests: &[Request]) -> Vec<String> {
+        let place = |request: &Request| {
+            let mut message = Vec::new();
+            request.write(&mut message, 1, false);
+            hex(&message[24..32])
+        };
+        requests.iter().map(place).collect()
+    }
+
+    #[test]
+    fn what_netem_lets_overtake_meets_a_bucket_before_it() {
+        let shaper = Shaper { place: Place::BeforeNetem, ..SLOW };
+        let requests = add_shaped_netem(11, &Attributes::new(), &shaper);
+        assert_eq!(places(&requests)[2..], ["0000020001000300", "0000010001000200"]);
+    }
+
     /// By hand, as above: the priorities of the sorter, and where each discipline hangs.
     #[test]
     fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_bucket() {
         let requests = add_shaped_netem(11, &Attributes::new(), &SLOW);
-        let places: Vec<String> = requests
-            .iter()
-            .map(|request| {
-                let mut message = Vec::new();
-                request.write(&mut message, 1, false);
-                hex(&message[24..32])
-            })
-            .collect();
-        assert_eq!(places, ["00000300ffffffff", "0000040002000300", "0000010001000300", "0000020001000100"]);
+        assert_eq!(places(&requests), ["00000300ffffffff", "0000040002000300", "0000010001000300", "0000020001000100"]);
         let mut sorter = Vec::new();
         requests[0].write(&mut sorter, 1, false);
         assert!(hex(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex(&sorter));

@@ -25,9 +25,10 @@ use self::sysctls::{
     address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
 use crate::job::{Direction, Impairments, Job, Path, TransportKind};
-use crate::netlink::qdisc::Shaper;
+use crate::netlink::qdisc::{Place, Shaper};
 
-const ETHERNET_HEADER_BYTES: u32 = 14;
+/// What a frame has before the packet.
+pub const ETHERNET_HEADER_BYTES: u32 = 14;
 
 /// A packet takes no nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
@@ -136,13 +137,16 @@ pub fn without_idle_netem(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// The token bucket of a direction that has one. Its rate is unlimited where the job has none: a trace gives one at the
-/// epoch, an event later.
+/// The token bucket that keeps a direction's rate, where netem does not: one that changes, or that packets which overtake
+/// others would by-pass. It is unlimited where the job has none: a trace gives one at the epoch, an event later.
 pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
-    impairments.shaper_queue_bytes.map(|queue_bytes| Shaper {
+    let reorders = impairments.reorder.ratio > 0.0;
+    let is_needed = impairments.shaper_queue_bytes.is_some() || reorders && impairments.rate_bit_s.is_some();
+    is_needed.then(|| Shaper {
         rate_bit_s: impairments.rate_bit_s.unwrap_or(UNLIMITED_BIT_S),
         frame_bytes: mtu_bytes + ETHERNET_HEADER_BYTES,
-        queue_bytes,
+        queue_bytes: impairments.shaper_queue_bytes.unwrap_or(0),
+        place: if reorders { Place::BeforeNetem } else { Place::BehindNetem },
     })
 }
 

@@ -70,7 +70,7 @@ pub enum Step {
         /// Addresses that the host tells its peers to open them to.
         announced: Vec<Ipv4Addr>,
     },
-    /// The same as [`Step::Netem`], with a token bucket behind it.
+    /// The same as [`Step::Netem`], with a token bucket that keeps the rate.
     ShapedNetem {
         /// Which device.
         device: Device,

@@ -44,7 +44,8 @@ BUFFER_BDPS = 4
 def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) -> int:
     """Give netem's packet limit for one direction of a path: the delay line plus the queue.
 
-    Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing.
+    Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing. Not
+    where packets are reordered: the shaper is then before netem, which holds both.
 
     Raises:
         KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
@@ -58,10 +59,13 @@ def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) 
                 key, None, "no queue forms where the rate is unlimited", "give path.rate too"
             )
         return UNLIMITED_LIMIT_PACKETS
+    rate_bit_s = impairments.usual_rate_bit_s
     if is_shaped(conditions, direction, index):
-        return UNLIMITED_LIMIT_PACKETS
+        if impairments.reorder.ratio == 0:
+            return UNLIMITED_LIMIT_PACKETS
+        rate_bit_s = _peak_rate_bit_s(conditions, direction, index)
     delay_line_ns = longest_delay_ns(conditions, direction, index)
-    delay_line_bytes = Fraction(impairments.usual_rate_bit_s * delay_line_ns, 8 * NS_PER_S)
+    delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
     delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, direction, index))
     packets = delay_line_packets + queue_packets(conditions, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
