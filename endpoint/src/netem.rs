@@ -43,7 +43,9 @@ pub fn options(impairments: &Impairments) -> Attributes {
     }
     options = losses(options, impairments);
     match impairments.rate_bit_s {
-        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() && impairments.reorder.ratio == 0.0 => put_rate(options, rate_bit_s / 8),
+        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() && impairments.reorder.ratio == 0.0 => {
+            put_rate(options, rate_bit_s / 8)
+        }
         _ => options,
     }
 }

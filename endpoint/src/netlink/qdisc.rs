@@ -169,7 +169,8 @@ fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const SLOW: Shaper = Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
+    const SLOW: Shaper =
+        Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
