@@ -19,7 +19,8 @@ from netwarp.metrics import METRICS
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
 from netwarp.study.cells.conditions import LimitsSection
-from netwarp.study.questions import Claim, Figure
+from netwarp.study.claims import Claim, Control
+from netwarp.study.questions import Figure
 from netwarp.study.sections.diagnose import describe_type
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import (
@@ -49,6 +50,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[limits]`": LimitsSection,
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,
+    "`[[control]]`": Control,
     "`source.toml`": SourceFile,
 }
 STUDY_INTRO = """\

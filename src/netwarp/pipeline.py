@@ -19,6 +19,7 @@ from netwarp.machine.speed import stored_speed
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.results import Results, from_plan
+from netwarp.results.rundata import criteria_of
 from netwarp.run_directory import RECORDS_FILE, RunDirectory, write_json
 from netwarp.study import Study
 from netwarp.wire import job_from_json, read_records
@@ -109,7 +110,7 @@ def collect(directory: RunDirectory) -> Results:
         outcomes[line["run"]] = (status.outcome, status.reason)
         if status.outcome == "ok":
             metrics[line["run"]] = _metrics(directory.run_path(line["run"]))
-    return from_plan(lines, outcomes, metrics)
+    return from_plan(lines, outcomes, metrics, criteria_of(directory))
 
 
 def _metrics(path: Path) -> dict[str, float]:

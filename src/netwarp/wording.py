@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import Verdict
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
+WIDE = 0.2  # share of the mean beyond which ± would hide that an interval is not symmetric
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
 FACTOR_TITLES = {
@@ -93,6 +95,15 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", MINUS)
 
 
+def digits_to_tell(*values: float) -> int:
+    """Choose so many significant digits that values which differ are seen to: from 3 to 8."""
+    largest = max(map(abs, values))
+    apart = min((abs(a - b) for a, b in combinations(values, 2) if a != b), default=largest)
+    if largest == 0 or apart == 0:
+        return 3
+    return min(8, max(3, 1 + math.ceil(math.log10(largest / apart) - 1e-9)))
+
+
 def count(whole: int) -> str:
     """Write a whole number with its thousands apart."""
     return f"{whole:,}".replace(",", THIN)
@@ -101,13 +112,17 @@ def count(whole: int) -> str:
 def mean_text(estimate: Estimate, shown: Quantity) -> str:
     """Write mean ± half-width of the 95 % interval, without the unit.
 
-    The half-width keeps two significant digits and the mean as many decimals. An exact estimate
-    has no ±, and neither has a single sample: `spread_note` tells the two apart.
+    The half-width keeps two significant digits and the mean as many decimals. Of a wide interval,
+    which is not symmetric, both bounds are given: `10.0 [4.1, 24]`. An exact estimate has no ±, and
+    neither has a single sample: `spread_note` tells the two apart.
     """
     mean = estimate.mean * shown.scale
     half = (estimate.half_width or 0.0) * shown.scale
-    if half == 0:
+    if half == 0 or estimate.ci95 is None:
         return number(mean, 4)
+    if half > WIDE * abs(mean):
+        low, high = (bound * shown.scale for bound in estimate.ci95)
+        return f"{number(mean)} [{number(low, 2)}, {number(high, 2)}]"
     decimals = min(9, max(0, 1 - math.floor(math.log10(half))))
     # A half-width as large as the mean says so with the mean's digits, not with more.
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
@@ -135,14 +150,28 @@ def spread_note(estimate: Estimate) -> str:
 def verdict_text(comparison: Comparison, metric: str) -> str:
     """Write a comparison as a verdict: `1.32× slower [1.20, 1.45]`."""
     if not comparison.verdict.decided:
-        return str(comparison.verdict)
+        return _without_difference(comparison, metric)
     words = f"{effect_text(comparison, metric)} {outcome_text(comparison, metric)}"
     spread = "(exact)" if comparison.exact else _interval(comparison, metric)
     return f"{words} {spread}"
 
 
+def _without_difference(comparison: Comparison, metric: str) -> str:
+    """Write an equivalence or an open question with its interval: `undecided [0.95, 1.08]`."""
+    known = (Verdict.EQUIVALENT, Verdict.UNDECIDED)
+    if comparison.verdict not in known or comparison.ci95 is None or comparison.effect is None:
+        return str(comparison.verdict)
+    scale = 1.0 if comparison.scale == "ratio" else quantity(metric, comparison.effect).scale
+    if comparison.exact:
+        digits = digits_to_tell(comparison.effect, comparison.neutral)
+        return f"{comparison.verdict} ({number(comparison.effect * scale, digits)}, exact)"
+    low, high = comparison.ci95
+    digits = digits_to_tell(low, high, comparison.neutral)
+    return f"{comparison.verdict} [{number(low * scale, digits)}, {number(high * scale, digits)}]"
+
+
 def outcome_text(comparison: Comparison, metric: str) -> str:
-    """Write the verdict without its size: `slower`, `higher`, `no significant difference`."""
+    """Write the verdict without its size: `slower`, `higher`, `undecided`."""
     if not comparison.verdict.decided:
         return str(comparison.verdict)
     less, more = METRICS[metric].words

@@ -20,7 +20,7 @@ def test_a_paired_comparison_agrees_with_scipy() -> None:
     rng = np.random.default_rng(2)
     a = rng.lognormal(2, 0.4, size=8)
     b = a * rng.lognormal(0.3, 0.05, size=8)
-    result = compare(cell(*a), cell(*b))
+    result = compare(cell(*a), cell(*b), relevant=0)
     expected = scipy_stats.ttest_rel(np.log(b), np.log(a))
     interval = expected.confidence_interval(0.95)
     assert result.paired
@@ -38,12 +38,12 @@ def test_pairing_finds_what_an_unpaired_test_cannot() -> None:
     assert compare(cell(*a), cell(*b)).verdict is Verdict.MORE
     unpaired = compare(cell(*a, seeds=None), cell(*b, seeds=None))
     assert not unpaired.paired
-    assert unpaired.verdict is Verdict.NO_DIFFERENCE
+    assert unpaired.verdict is Verdict.UNDECIDED
 
 
 def test_an_unpaired_comparison_agrees_with_scipys_welch_test() -> None:
     a, b = [10.0, 11.0, 12.5, 9.5], [14.0, 15.5, 13.0, 16.0]
-    result = compare(cell(*a, seeds=1), cell(*b, seeds=50))
+    result = compare(cell(*a, seeds=1), cell(*b, seeds=50), relevant=0)
     expected = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
     assert not result.paired
     assert result.p == pytest.approx(expected.pvalue)
@@ -51,7 +51,43 @@ def test_an_unpaired_comparison_agrees_with_scipys_welch_test() -> None:
 
 def test_replicates_with_other_seeds_are_not_pairs() -> None:
     assert not compare(cell(1, 2, 3, seeds=1), cell(1, 2, 3, seeds=2)).paired
-    assert not compare(cell(1, 2, 3), cell(1, 2, 3, 4)).paired
+    assert not compare(cell(1, 2, 3), cell(1, 2, 3, seeds=None)).paired
+
+
+def test_the_replicates_that_two_cells_share_are_pairs() -> None:
+    """Replicates are added to cells that need them: one may have more than the other."""
+    found = compare(cell(1, 2, 3), cell(1.5, 3.1, 4.4, 4))
+    assert (found.paired, found.n, found.left_out) == (True, 3, 0)
+
+
+def test_a_difference_that_is_not_relevant_is_none_however_exact() -> None:
+    tiny = compare(cell(2.0, 2.0, 2.0), cell(2.000002, 2.000002, 2.000002))
+    assert tiny.verdict is Verdict.EQUIVALENT
+    assert compare(cell(2.0, 2.0), cell(2.01, 2.01), relevant=0.001).verdict is Verdict.MORE
+
+
+def test_equivalence_agrees_with_two_one_sided_tests_of_scipy() -> None:
+    rng = np.random.default_rng(6)
+    a = rng.lognormal(2, 0.4, size=12)
+    b = a * rng.lognormal(0.01, 0.02, size=12)
+    found = compare(cell(*a), cell(*b), relevant=0.05)
+    logs, limit = np.log(b) - np.log(a), math.log(1.05)
+    above = scipy_stats.ttest_1samp(logs, -limit, alternative="greater").pvalue
+    below = scipy_stats.ttest_1samp(logs, limit, alternative="less").pvalue
+    assert found.equivalence_p == pytest.approx(max(above, below))
+    assert found.verdict is Verdict.EQUIVALENT
+
+
+def test_a_relevant_difference_is_told_from_the_limit_not_from_nothing() -> None:
+    rng = np.random.default_rng(7)
+    a = rng.lognormal(2, 0.4, size=12)
+    b = a * rng.lognormal(0.06, 0.02, size=12)
+    found = compare(cell(*a), cell(*b), relevant=0.05)
+    logs = np.log(b) - np.log(a)
+    beyond = scipy_stats.ttest_1samp(logs, math.log(1.05), alternative="greater").pvalue
+    assert found.p == pytest.approx(min(1, 2 * beyond))
+    assert found.verdict is Verdict.UNDECIDED
+    assert compare(cell(*a), cell(*b), relevant=0.01).verdict is Verdict.MORE
 
 
 def test_equal_samples_are_identical() -> None:
@@ -90,6 +126,8 @@ def test_one_replicate_is_not_tested() -> None:
 def test_pairs_with_a_failed_run_are_left_out_and_counted() -> None:
     result = compare(cell(1.0, None, 3.0, 4.0), cell(2.0, 4.0, 6.1, None))
     assert (result.n, result.left_out) == (2, 2)
+    assert result.verdict is Verdict.FAILED_RUNS
+    assert holm([result])[0].verdict is Verdict.FAILED_RUNS
     nothing_left = compare(cell(None, None, 3.0), cell(1.0, 2.0, 3.0))
     assert nothing_left.verdict is Verdict.FAILED_RUNS
     assert compare(cell(None, None), cell(1.0, 2.0)).effect is None

@@ -14,14 +14,28 @@ def test_estimate_of_a_hand_computed_sample() -> None:
     estimate = stats.estimate([2, 4, 4, 4, 5, 5, 7, 9])
     half = 2.364624 * math.sqrt(32 / 7) / math.sqrt(8)
     assert estimate.mean == 5
-    assert estimate.ci95 == pytest.approx((5 - half, 5 + half), rel=1e-6)
-    assert estimate.half_width == pytest.approx(half, rel=1e-6)
+    factor = math.exp(half / 5)
+    assert estimate.ci95 == pytest.approx((5 / factor, 5 * factor), rel=1e-6)
     assert (estimate.median, estimate.p25, estimate.p75) == (4.5, 4.0, 5.5)
     assert (estimate.minimum, estimate.maximum, estimate.n) == (2, 9, 8)
 
 
-def test_mean_interval_agrees_with_scipy() -> None:
-    sample = np.random.default_rng(1).lognormal(size=11)
+def test_an_interval_of_positive_samples_never_crosses_zero() -> None:
+    low, high = stats.mean_interval([1.0, 2.0, 27.0]) or (0, 0)
+    assert 0 < low < 10 < high
+    assert stats.mean_interval([0.0, 1.0, 26.0]) == pytest.approx((0, 45.6), abs=0.1)
+
+
+def test_the_interval_of_many_like_samples_is_students() -> None:
+    sample = np.random.default_rng(1).normal(100, 1, size=40)
+    expected = scipy_stats.ttest_1samp(sample, 0).confidence_interval(0.95)
+    assert stats.mean_interval(sample.tolist()) == pytest.approx(
+        (expected.low, expected.high), rel=1e-4
+    )
+
+
+def test_an_interval_of_samples_of_either_sign_is_students() -> None:
+    sample = np.random.default_rng(1).normal(size=11)
     expected = scipy_stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     assert stats.mean_interval(sample.tolist()) == pytest.approx((expected.low, expected.high))
 
@@ -80,15 +94,17 @@ def test_binomial_interval_covers_at_least_95_in_100() -> None:
 
 def test_replicates_needed_matches_published_tables() -> None:
     # Cohen 1988: a paired effect of d = 0.5 needs 34 pairs for a power of 0.8.
-    assert stats.replicates_needed(log_ratio_stdev=2 * math.log(1.1), ratio=1.1) == 34
-    assert stats.replicates_needed(log_ratio_stdev=0, ratio=1.1) == 2
-    with pytest.raises(ValueError, match="nothing"):
-        stats.replicates_needed(log_ratio_stdev=1, ratio=1)
+    assert stats.replicates_needed(stdev=2, distance=1) == 34
+    assert stats.replicates_needed(stdev=0, distance=0.1) == 2
+    assert stats.replicates_needed(stdev=1, distance=0) is None
+    assert stats.replicates_needed(stdev=1, distance=0.001) is None
+    # At the 1 % level d = 0.5 needs 51 pairs (scipy's noncentral t agrees).
+    assert stats.replicates_needed(stdev=2, distance=1, alpha=0.01) == 51
 
 
 def test_replicates_needed_gives_the_power_it_promises() -> None:
     spread, ratio = 0.2, 1.15
-    n = stats.replicates_needed(spread, ratio)
+    n = stats.replicates_needed(spread, math.log(ratio)) or 0
     draws = np.random.default_rng(12).normal(math.log(ratio), spread, size=(3000, n))
     p_values = np.asarray(scipy_stats.ttest_1samp(draws, 0, axis=1).pvalue)
     assert np.mean(p_values < 0.05) == pytest.approx(0.82, abs=0.05)

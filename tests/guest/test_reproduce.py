@@ -40,6 +40,7 @@ than = { transport = "tls" }
 text = "TLS connects sooner than TCP"
 source = "a test"
 why = "it has one round trip more"
+control = "no-delay"
 metric = "connect_time_s"
 less = { transport = "tls" }
 than = { transport = "tcp" }
@@ -48,6 +49,10 @@ text = "Every connection costs as much as the one before"
 source = "a test"
 metric = "connect_time_s"
 linear_over = "workload.chunks"
+[[control]]
+id = "no-delay"
+text = "no round trip costs anything"
+change = { path.rtt = "0ms" }
 [quick]
 replicates = 2
 """
@@ -65,11 +70,14 @@ def test_a_source_is_done_again_with_figures_and_a_scorecard(tmp_path: Path) -> 
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
     told = json.loads(answer.stdout)
-    assert [(claim["verdict"], claim["reason"]) for claim in told["claims"]] == [
+    assert [(claim["verdict"], claim["why"]) for claim in told["claims"]] == [
         ("reproduced", None),
         ("reversed", "it has one round trip more"),
         ("reproduced", None),
     ]
+    control = told["claims"][1]["control"]
+    assert control["text"] == "no round trip costs anything"
+    assert control["verdict"] in ("equivalent", "reversed")
     out = tmp_path / "netwarp-out" / "reproduce" / "test-2000-quick"
     (source,) = told["sources"]
     assert source == json.loads((out / "scorecard.json").read_text())

@@ -18,6 +18,7 @@ from netwarp.results import Results
 from netwarp.results.parquet import write_results
 from netwarp.wording import (
     condition_text,
+    digits_to_tell,
     effect_text,
     favourable,
     mean_text,
@@ -45,7 +46,7 @@ def test_the_table_fits_and_says_everything(width: int) -> None:
     assert max(map(len, lines)) <= min(width, 100)
     assert "\x1b" not in text
     for wanted in ("Loss 5 %, RTT 200 ms", "against TCP", "Mbit/s", "slower [", "faster [",
-                   "no significant difference", "identical", "(exact)", "1 of 5"):  # fmt: skip
+                   "undecided", "identical", "(exact)", "1 of 5"):  # fmt: skip
         assert wanted in text
     assert "Holm-adjusted for 12 comparisons" in " ".join(lines)
     assert f"failed: {support.FAILED_RUN}" in text
@@ -116,7 +117,27 @@ def test_verdicts_speak_of_time_and_of_rates() -> None:
 def test_a_difference_near_one_is_given_in_percent() -> None:
     a = {0: Sample(1.0, 0), 1: Sample(1.0, 1)}
     b = {0: Sample(1.0021, 0), 1: Sample(1.0021, 1)}
-    assert verdict_text(compare(a, b), "completion_time_s") == "0.21 % slower (exact)"
+    found = compare(a, b, relevant=0.001)
+    assert verdict_text(found, "completion_time_s") == "0.21 % slower (exact)"
+    assert verdict_text(compare(a, b), "completion_time_s") == "equivalent (1.002, exact)"
+
+
+def test_what_is_open_is_given_with_its_interval() -> None:
+    a = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
+    b = {r: Sample(v, r) for r, v in enumerate([11.0, 10.5, 13.0, 12.0])}
+    assert verdict_text(compare(a, b), "completion_time_s") == "undecided [0.879, 1.17]"
+
+
+def test_wide_intervals_are_given_by_their_bounds() -> None:
+    shown = quantity("completion_time_s", 10)
+    assert mean_text(estimate([1.0, 2.0, 27.0]), shown) == "10.0 [0.26, 388]"
+    assert mean_text(estimate([9.9, 10.0, 10.1]), shown) == "10.00 ± 0.25"
+
+
+def test_digits_suffice_to_see_the_difference() -> None:
+    assert digits_to_tell(10.91, 10.94) == 4
+    assert digits_to_tell(1.0000075, 1.0) == 7
+    assert digits_to_tell(2.0, 1.0) == 3
 
 
 def test_a_difference_from_zero_is_given_in_units() -> None:

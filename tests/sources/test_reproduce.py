@@ -15,7 +15,8 @@ from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.pipeline import StudyRun, evaluate
 from netwarp.run_directory import RunDirectory
 from netwarp.sources import find_sources, load_source, load_sources
-from netwarp.sources.reproduce import Reproduction, reproduce_document, to_json
+from netwarp.sources.reproduce import reproduce_document, to_json
+from netwarp.sources.reproduction import Reproduction
 from netwarp.sources.scorecard import print_scorecard, score_text
 from netwarp.study import Study, load_study
 from netwarp.study.overrides import apply_quick
@@ -110,7 +111,7 @@ def test_quick_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
 def test_the_scorecard_counts_verdicts_and_clocks(tmp_path: Path) -> None:
     done = outcome(tmp_path)
     assert not done.succeeded  # one run of the example failed
-    assert len(done.claims) == 2
+    assert len(done.rows) == 2
     assert done.virtual_s == 2 * 12345.6
     kept = json.loads((tmp_path / "out" / "scorecard.json").read_text())
     assert kept["claims"] == json.loads(json.dumps(to_json([done])["claims"]))
@@ -132,12 +133,12 @@ def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
 
 def test_a_study_this_machine_cannot_run_is_not_testable(tmp_path: Path) -> None:
     done = outcome(tmp_path, refuse="two")
-    assert [claim.verdict for claim in done.claims][1] is ClaimVerdict.NOT_TESTABLE
-    assert done.claims[1].why == "no <namespaces> here"
+    assert [row.result.verdict for row in done.rows][1] is ClaimVerdict.NOT_TESTABLE
+    assert done.rows[1].result.found == "no <namespaces> here"
     assert not done.succeeded
     console = Console(record=True, width=80, file=io.StringIO())
     print_scorecard(done, console)
     text = console.export_text()
     assert "not run: no <namespaces> here" in text
-    assert "not testable here: QUIC is sooner" in text
+    assert "not-testable: QUIC is sooner" in text
     assert "no &lt;namespaces&gt; here" in (tmp_path / "out" / "scorecard.html").read_text()

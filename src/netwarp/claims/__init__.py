@@ -1,12 +1,7 @@
 """Estimates × claims → verdicts."""
 
-from netwarp.claims.claims import (
-    ClaimResult,
-    ClaimVerdict,
-    evaluate_claim,
-    evaluate_claims,
-    not_tested,
-)
+from netwarp.claims.claims import ClaimResult, evaluate_claim, evaluate_claims, not_tested
+from netwarp.claims.joining import ClaimVerdict
 
 __all__ = [
     "ClaimResult",

@@ -1,119 +1,214 @@
 """Estimates × claims → verdicts.
 
-A claim ranges over conditions: all levels of the factors that it does not name. It is reproduced
-when every condition that could be tested supports it, reversed when every one contradicts it; each
-single condition is decided by a 95 % interval, so either verdict errs in at most 5 % of cases
-(an intersection-union test, Berger 1982).
+A claim ranges over conditions: all levels of the factors that it does not name. What each condition
+says is in `netwarp.claims.evidence` and `netwarp.claims.trends`; how conditions join to a verdict,
+and claims to a family, in `netwarp.claims.joining`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import evidence
-from netwarp.wording import condition_text
+from netwarp.claims import evidence, trends
+from netwarp.claims.joining import ClaimVerdict, family_errors, join, smallest_chance
+from netwarp.claims.sentences import found_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from netwarp.claims.evidence import Evidence
+    from netwarp.claims.evidence import Evidence, Says
     from netwarp.results import CellResult, Factors, Results
-    from netwarp.study.questions import Claim
+    from netwarp.study.claims import Claim
 
 Conditions = dict[tuple[tuple[str, str], ...], list["CellResult"]]
 
-
-class ClaimVerdict(StrEnum):
-    """What became of a claim."""
-
-    REPRODUCED = "reproduced"
-    REVERSED = "reversed"
-    NO_DIFFERENCE = "no-difference"
-    NOT_TESTABLE = "not-testable"
+OF_HYPOTHESES = {
+    ClaimVerdict.REPRODUCED: "supported",
+    ClaimVerdict.REVERSED: "not-supported",
+}
+"""What the verdicts on a study's own hypotheses are called where nobody's result is reproduced."""
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, its verdict, and one line on why."""
+    """A claim, its verdict, and what was found in each condition."""
 
-    id: str
-    source: str | None
-    text: str
+    claim: Claim
     verdict: ClaimVerdict
-    why: str
-    """The numbers that decided."""
+    found: str
+    """What was found, in words, with the numbers that decided."""
     values: Mapping[str, Any]
-    reason: str | None = None
-    """Where it is not reproduced: what makes the result another one, as the study has it."""
+    replicates_needed: int | None = None
+    """Of what is undecided: replicates that would decide it in four studies of five."""
+    cells: frozenset[int] = frozenset()
+    """Indices of the cells that it compares and that are undecided."""
+
+    @property
+    def id(self) -> str:
+        """Short name, unique in the study."""
+        return self.claim.id or "claim"
+
+    @property
+    def word(self) -> str:
+        """The verdict as tables, pages and `--json` have it."""
+        own = None if self.claim.authors else OF_HYPOTHESES.get(self.verdict)
+        return own or self.verdict.value
+
+    @property
+    def random(self) -> bool:
+        """Whether chance had a part in the verdict: where nothing was random it cannot be wrong."""
+        return any(each["random"] for each in self.values.get("conditions", ()))
 
     def to_json(self) -> dict[str, Any]:
         """Fields as `--json` prints them."""
         return {
             "id": self.id,
-            "source": self.source,
-            "text": self.text,
-            "verdict": self.verdict.value,
-            "why": self.why,
-            "reason": self.reason,
+            "source": self.claim.source,
+            "authors": self.claim.authors,
+            "text": self.claim.text,
+            "claimed": self.claim.claimed,
+            "verdict": self.word,
+            "found": self.found,
+            "why": self.claim.why,
+            "control": self.claim.control,
+            "replicates_needed": self.replicates_needed,
             "values": dict(self.values),
         }
 
 
 def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResult]:
-    """Judge the claims of a study, in its order."""
-    return [evaluate_claim(claim, results) for claim in claims]
+    """Judge the claims of a study, in its order, as one family.
+
+    The chance of even one wrong verdict among them is at most 5 %.
+    """
+    listed = list(claims)
+    evidences = [_evidence_of(claim, results) for claim in listed]
+    chances = [smallest_chance([each for _, each, _ in found]) for found in evidences]
+    errors = family_errors(chances, results.criteria.alpha)
+    return [
+        _result(claim, found, error)
+        for claim, found, error in zip(listed, evidences, errors, strict=True)
+    ]
 
 
 def evaluate_claim(claim: Claim, results: Results) -> ClaimResult:
-    """Judge one claim."""
+    """Judge one claim, as if it were the only one."""
+    return evaluate_claims([claim], results)[0]
+
+
+def not_tested(claim: Claim, reason: str) -> ClaimResult:
+    """Say of a claim that nothing was run to test it, and why."""
+    return ClaimResult(claim, ClaimVerdict.NOT_TESTABLE, reason, {})
+
+
+_Found = list[tuple["Factors", "Evidence", frozenset[int]]]
+
+
+def _evidence_of(claim: Claim, results: Results) -> _Found:
+    return [] if claim.not_testable is not None else list(_evidence(claim, results))
+
+
+def _result(claim: Claim, found: _Found, error: float) -> ClaimResult:
     if claim.not_testable is not None:
         return not_tested(claim, claim.not_testable)
-    found = list(_evidence(claim, results))
-    verdict, why = _verdict(found)
+    if not found:
+        return not_tested(claim, "this run has none of the cells it compares")
+    joined = join([each for _, each, _ in found], error)
+    listed = [(condition, each, said) for (condition, each, _), said in
+              zip(found, joined.says, strict=True)]  # fmt: skip
+    needed = _replicates_needed(listed, error)
+    cells = [cells for (_, _, cells), said in zip(found, joined.says, strict=True)
+             if said in ("undecided", "partly")]  # fmt: skip
     values = {
         "metric": claim.metric,
-        "conditions": [
-            {"factors": dict(condition), "says": each.says, "why": each.why, **each.values}
-            for condition, each in found
-        ],
+        "error": error,
+        "conditions": [_condition_json(*each) for each in listed],
     }
-    reason = None if verdict is ClaimVerdict.REPRODUCED else claim.why
-    return ClaimResult(claim.id or "claim", claim.source, claim.text, verdict, why, values, reason)
+    return ClaimResult(
+        claim, joined.verdict, found_text(_told_apart(claim, listed), joined.verdict, needed),
+        values, needed, frozenset().union(*cells),
+    )  # fmt: skip
 
 
-def not_tested(claim: Claim, why: str) -> ClaimResult:
-    """Say of a claim that nothing was run to test it, and why."""
-    verdict = ClaimVerdict.NOT_TESTABLE
-    return ClaimResult(claim.id or "claim", claim.source, claim.text, verdict, why, {}, None)
+def _told_apart(
+    claim: Claim, listed: Sequence[tuple[Factors, Evidence, Says]]
+) -> list[tuple[Factors, Evidence, Says]]:
+    """Name conditions by the factors in which they differ, not by those that the claim fixes."""
+    return [
+        ({f: level for f, level in condition.items() if f not in claim.where}, each, said)
+        for condition, each, said in listed
+    ]
 
 
-def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidence]]:
-    metric = claim.metric or ""
+def _condition_json(condition: Factors, each: Evidence, said: Says) -> dict[str, Any]:
+    random = each.undecided is not None
+    return {"factors": dict(condition), "says": said, "found": each.found, "random": random,
+            **each.values}  # fmt: skip
+
+
+def _replicates_needed(
+    listed: Sequence[tuple[Factors, Evidence, Says]], error: float
+) -> int | None:
+    """Give what the condition takes that is hardest to decide."""
+    needed = [
+        each.undecided.replicates(error)
+        for _, each, said in listed
+        if said == "undecided" and each.undecided is not None
+    ]
+    known = [replicates for replicates in needed if replicates is not None]
+    return max(known) if known and len(known) == len(needed) else None
+
+
+def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     if claim.less is not None and claim.than is not None:
-        if claim.grows_with is not None:
-            named = {*claim.less, claim.grows_with}
-            lower = _by_condition(results, claim.where | claim.less, named)
-            upper = _by_condition(results, claim.where | claim.than, named)
-            for key in filter(upper.__contains__, lower):
-                pairs = _same_levels(lower[key], upper[key], claim.grows_with)
-                yield dict(key), evidence.ratio_grows(*pairs, metric, claim.grows_with)
-            return
-        for condition, cell, other in _pairs(results, claim.where, claim.less, claim.than):
-            share = claim.by_at_least or 0.0
-            yield condition, evidence.less(cell, other, metric, share)
+        compared = _leads if claim.trend is not None else _less
+        yield from compared(claim, results, claim.less, claim.than)
     elif claim.equal is not None:
         for condition, cell, other in _pairs(results, claim.where, *claim.equal):
-            yield condition, evidence.equal(cell, other, metric, claim.tolerance)
+            said = evidence.equal(cell, other, claim.metric or "", claim.tolerance)
+            yield condition, said, _indices(cell, other)
     elif claim.flat_over is not None:
         over = claim.flat_over
         for key, cells in _by_condition(results, claim.where, {over}).items():
-            yield dict(key), evidence.flat(cells, metric, over, claim.tolerance)
+            said = evidence.flat(cells, claim.metric or "", over, claim.tolerance)
+            yield dict(key), said, _indices(*cells)
     elif claim.linear_over is not None:
-        over = claim.linear_over
+        over, relevant = claim.linear_over, results.criteria.relevant
         for key, cells in _by_condition(results, claim.where, {over}).items():
-            yield dict(key), evidence.linear(cells, metric, over, claim.tolerance)
+            said = trends.linear(cells, claim.metric or "", over, claim.tolerance, relevant)
+            yield dict(key), said, _indices(*cells)
+
+
+def _less(
+    claim: Claim, results: Results, less: Factors, than: Factors
+) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
+    for condition, cell, other in _pairs(results, claim.where, less, than):
+        said = evidence.less(
+            cell, other, claim.metric or "", results.criteria.relevant,
+            by_at_least=claim.by_at_least or 0.0, up_to=claim.up_to or 0.0,
+        )  # fmt: skip
+        yield condition, said, _indices(cell, other)
+
+
+def _leads(
+    claim: Claim, results: Results, less: Factors, than: Factors
+) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
+    factor = claim.trend or ""
+    named = {*less, factor}
+    ours = _by_condition(results, {**claim.where, **less}, named)
+    theirs = _by_condition(results, {**claim.where, **than}, named)
+    for key in filter(theirs.__contains__, ours):
+        cells, others = _same_levels(ours[key], theirs[key], factor)
+        said = trends.lead_grows(
+            cells, others, claim.metric or "", factor, results.criteria.relevant,
+            scale=claim.lead or "ratio", shrinks=claim.shrinks_with is not None,
+        )  # fmt: skip
+        yield dict(key), said, _indices(*cells, *others)
+
+
+def _indices(*cells: CellResult) -> frozenset[int]:
+    return frozenset(cell.index for cell in cells)
 
 
 def _by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
@@ -144,35 +239,3 @@ def _same_levels(
         [cell for cell in cells if cell.factors[factor] in shared],
         [cell for cell in others if cell.factors[factor] in shared],
     )
-
-
-def _verdict(found: Sequence[tuple[Factors, Evidence]]) -> tuple[ClaimVerdict, str]:
-    """Join the conditions: unanimous, or no verdict in either direction."""
-    tested = [(condition, each) for condition, each in found if each.says != "untested"]
-    if not tested:
-        why = found[0][1].why if found else "this run has none of the cells it compares"
-        return ClaimVerdict.NOT_TESTABLE, why
-    verdict = ClaimVerdict.NO_DIFFERENCE
-    if all(each.says == "supports" for _, each in tested):
-        verdict = ClaimVerdict.REPRODUCED
-    elif all(each.says == "contradicts" for _, each in tested):
-        verdict = ClaimVerdict.REVERSED
-    return verdict, _why(found, tested)
-
-
-def _why(
-    found: Sequence[tuple[Factors, Evidence]], tested: Sequence[tuple[Factors, Evidence]]
-) -> str:
-    if len(found) == 1:
-        return tested[0][1].why
-    parts = []
-    for says, words in (("supports", "holds"), ("contradicts", "is reversed"), ("open", "is open")):
-        where = [condition for condition, each in tested if each.says == says]
-        if len(where) == len(found):
-            parts.append(f"{words} in all {len(where)} conditions")
-        elif where:
-            parts.append(f"{words} at {'; '.join(condition_text(each) for each in where)}")
-    if len(tested) < len(found):
-        parts.append(f"{len(found) - len(tested)} of {len(found)} conditions could not be tested")
-    condition, telling = max(tested, key=lambda pair: pair[1].says == "contradicts")
-    return f"{', '.join(parts)}. At {condition_text(condition)}: {telling.why}"

@@ -1,226 +1,231 @@
-"""What the cells of one condition say for or against a claim, by confidence intervals.
+"""What the cells of one condition say for or against a claim.
 
-A form of claim is a function from the cells to `Evidence`. An interval wholly on the claimed side
-supports, one wholly on the other side contradicts, any other leaves it open.
+A form of claim is a function from cells to `Evidence`: for each answer the chance that samples like
+these give it wrongly. Which answer holds is decided at the error that a claim is allowed, see
+`netwarp.claims.joining`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from netwarp.estimate.comparison import Comparison, compare
-from netwarp.estimate.levels import ordered, scale_of
-from netwarp.estimate.stats import Interval, mean_interval
-from netwarp.wording import factor_name, level_text, number, quantity
+from netwarp.estimate.stats import replicates_needed
+from netwarp.wording import digits_to_tell, factor_name, level_text, number, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from netwarp.estimate.location import Location
     from netwarp.results import CellResult
 
-    Floats = NDArray[np.float64]
+Answer = Literal["holds", "smaller", "reversed", "equivalent", "depends", "partly"]
+Says = Literal[
+    "holds", "smaller", "reversed", "equivalent", "depends", "partly", "undecided", "failed",
+    "untested",
+]  # fmt: skip
+ORDER: tuple[Answer, ...] = ("holds", "smaller", "reversed", "equivalent", "depends", "partly")
+"""Of several answers that are shown, the first is given: it says the most."""
 
-Says = Literal["supports", "contradicts", "open", "untested"]
-LEVELS_FOR_A_LINE = 3
+
+@dataclass(frozen=True)
+class Undecided:
+    """What it would take to decide a condition, on the scale of its test."""
+
+    stdev: float
+    """Of one replicate."""
+    distance: float
+    """From the estimate to the nearest limit that it must be told from."""
+
+    def replicates(self, alpha: float) -> int | None:
+        """Give how many replicates decide it in four of five studies; None beyond reason."""
+        return replicates_needed(self.stdev, self.distance, alpha)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one condition says, with its numbers and one line on them."""
+    """What one condition says, with its numbers."""
 
-    says: Says
-    why: str
+    found: str
+    """The numbers, in words."""
+    chances: Mapping[Answer, float] = field(default_factory=dict)
+    """For each answer that is possible, the chance of such samples were it wrong."""
     values: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Literal["failed", "untested"] | None = None
+    """Why there is no answer, whatever error is allowed."""
+    short_of: float = 1.0
+    """Chance of such samples, were the lead as large as its claim has it at most."""
+    undecided: Undecided | None = None
+
+    def says(self, alpha: float) -> Says:
+        """Decide at this error."""
+        if self.fixed is not None:
+            return self.fixed
+        shown = (answer for answer in ORDER if self.chances.get(answer, 1.0) < alpha)
+        return next(shown, "undecided")
+
+    @property
+    def smallest(self) -> float:
+        """The smallest chance of a wrong answer."""
+        return min(self.chances.values(), default=1.0)
 
 
-def less(cell: CellResult, other: CellResult, metric: str, by_at_least: float) -> Evidence:
+def failed_runs(*cells: CellResult) -> Evidence | None:
+    """Say which of the cells have runs that failed; None where none has.
+
+    A failed run counts against its cell: it has no value that could be compared, and leaving it out
+    would judge the fortunate ones only.
+    """
+    failing = [cell for cell in cells if cell.failed]
+    if not failing:
+        return None
+    parts = [
+        f"{_short_name(cell, cells)} failed in {len(cell.failed)} of {len(cell.runs)} runs"
+        for cell in failing
+    ]
+    values = {"failed": {_short_name(c, cells): len(c.failed) for c in failing}}
+    return Evidence(", ".join(parts), values=values, fixed="failed")
+
+
+def less(
+    cell: CellResult, other: CellResult, metric: str, relevant: float, *,
+    by_at_least: float = 0.0, up_to: float = 0.0,
+) -> Evidence:  # fmt: skip
     """Test whether `cell` has less than `other`, by at least this share of it."""
-    comparison = compare(other.samples(metric), cell.samples(metric))
-    if comparison.ci95 is None or (by_at_least and comparison.scale == "difference"):
+    if failure := failed_runs(cell, other):
+        return failure
+    comparison = compare(other.samples(metric), cell.samples(metric), relevant)
+    location = comparison.location
+    if location is None or (by_at_least and comparison.scale == "difference"):
         return _untested(comparison)
-    low, high = comparison.ci95
-    limit = comparison.neutral - by_at_least
-    says: Says = "open"
-    if high < limit:
-        says = "supports"
-    elif low > comparison.neutral:
-        says = "contradicts"
-    why = _two_means(cell, other, metric, comparison)
-    if by_at_least and says == "open" and high < comparison.neutral:
-        why += f"; less, but not shown to be {number(by_at_least * 100)} % less"
-    return Evidence(says, why, _values(cell, other, metric, comparison))
+    limit = comparison.limit
+    leads = min(1.0, 2 * location.p_below(-limit))
+    size = math.log1p(-by_at_least) if by_at_least else -limit
+    chances: dict[Answer, float] = {
+        "holds": min(1.0, 2 * location.p_below(min(size, -limit))),
+        "reversed": min(1.0, 2 * location.p_above(limit)),
+        "equivalent": location.p_within(-limit, limit),
+    }
+    if by_at_least:
+        chances["smaller"] = max(leads, location.p_above(size))
+    return Evidence(
+        _two_means(cell, other, metric, comparison),
+        chances,
+        _values(cell, other, metric, comparison),
+        short_of=location.p_above(math.log1p(-up_to)) if up_to else 1.0,
+        undecided=_to_decide(comparison, -limit, limit, size),
+    )
 
 
 def equal(cell: CellResult, other: CellResult, metric: str, tolerance: float) -> Evidence:
-    """Test whether two cells are equivalent (two one-sided tests, Schuirmann 1987)."""
-    comparison = compare(other.samples(metric), cell.samples(metric))
-    if comparison.ci95 is None or comparison.scale == "difference":
+    """Test whether two cells are equivalent (two one-sided tests), or differ by more."""
+    if failure := failed_runs(cell, other):
+        return failure
+    comparison = compare(other.samples(metric), cell.samples(metric), tolerance)
+    location = comparison.location
+    if location is None or comparison.scale == "difference":
         return _untested(comparison)
-    why = _two_means(cell, other, metric, comparison)
-    return Evidence(
-        _within(comparison.ci95, tolerance), why, _values(cell, other, metric, comparison)
-    )
-
-
-def ratio_grows(
-    cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str
-) -> Evidence:
-    """Test whether others ÷ cells grows with a factor, by the slopes of its log in replicates."""
-    places = _places(cells, factor)
-    if len(places) < 2:
-        return Evidence("untested", f"{factor_name(factor)} has one level here")
-    upper, lower = _table(others, metric, factor), _table(cells, metric, factor)
-    replicates = sorted(upper.keys() & lower.keys())
-    if any(min(table[r]) <= 0 for table in (upper, lower) for r in replicates):
-        return Evidence("untested", f"a ratio of {metric} needs values above 0")
-    logs = [np.log(upper[r]) - np.log(lower[r]) for r in replicates]
-    interval = _slope_interval(places, logs)
-    if interval is None:
-        return Evidence("untested", "fewer than two replicates succeeded at every level")
-    ratios = np.exp(np.mean(logs, axis=0))
-    levels = ordered([cell.factors[factor] for cell in cells])
-    ends = (level_text(factor, levels[0]), level_text(factor, levels[-1]))
-    why = (
-        f"the ratio goes from {number(float(ratios[0]))} at {ends[0]}"
-        f" to {number(float(ratios[-1]))} at {ends[1]}"
-    )
-    values = {
-        "ratios": dict(zip(levels, map(float, ratios), strict=True)),
-        "log_ratio_slope_ci95": interval,
+    limit = comparison.limit
+    chances: dict[Answer, float] = {
+        "holds": location.p_within(-limit, limit),
+        "reversed": location.p_outside(-limit, limit),
     }
-    return Evidence(_sign(interval), why, values)
+    found = _two_means(cell, other, metric, comparison)
+    values = _values(cell, other, metric, comparison)
+    return Evidence(found, chances, values, undecided=_to_decide(comparison, -limit, limit))
 
 
 def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float) -> Evidence:
-    """Test whether every level is equivalent to the first."""
-    by_level = {cell.factors[factor]: cell for cell in cells}
-    first, *rest = (by_level[label] for label in ordered(list(by_level)))
-    if not rest:
-        return Evidence("untested", f"{factor_name(factor)} has one level here")
-    found = [equal(cell, first, metric, tolerance) for cell in rest]
-    worst: Says = "supports"
-    for says in ("contradicts", "untested", "open"):
-        if any(evidence.says == says for evidence in found):
-            worst = says
-            break
-    telling = next(evidence for evidence in found if evidence.says == worst)
-    return Evidence(worst, telling.why, {"levels": [evidence.values for evidence in found]})
+    """Test whether all levels are equivalent to each other.
 
-
-def linear(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float) -> Evidence:
-    """Test whether a metric grows with a factor, and strays from a line by a small share of that.
-
-    The line is fitted to each replicate; the strays are the residuals, averaged over replicates,
-    as a share of the growth over all levels.
+    All pairs must be (an intersection-union test, Berger 1982: no correction); that one of them is
+    not is one of many chances, and Bonferroni's inequality corrects for them.
     """
-    places = _places(cells, factor)
-    if len(places) < LEVELS_FOR_A_LINE:
-        return Evidence("untested", f"a line needs {LEVELS_FOR_A_LINE} levels")
-    rows = [np.array(row) for _, row in sorted(_table(cells, metric, factor).items())]
-    slope = _slope_interval(places, rows)
-    if slope is None:
-        return Evidence("untested", "fewer than two replicates succeeded at every level")
-    mean = np.mean(rows, axis=0)
-    fitted = np.polyval(np.polyfit(places, mean, 1), places)
-    growth = abs(float(fitted[-1] - fitted[0]))
-    strays = [] if growth == 0 else _stray_intervals(places, rows, growth)
-    shown = quantity(metric, float(mean.max()))
-    why = (
-        f"from {number(float(mean[0]) * shown.scale)} to {number(float(mean[-1]) * shown.scale)}"
-        f" {shown.unit}".rstrip()
-    )
-    says = _sign(slope)
-    if says == "supports":
-        largest = max(max(abs(low), abs(high)) for low, high in strays)
-        why += f", at most {number(largest * 100, 2)} % of the growth off the line"
-        if any(low > tolerance or high < -tolerance for low, high in strays):
-            says = "contradicts"
-        elif largest > tolerance:
-            says = "open"
-    return Evidence(says, why, {"slope_ci95": slope, "stray_ci95": strays})
-
-
-def _stray_intervals(
-    places: Sequence[float], rows: Sequence[Floats], growth: float
-) -> list[Interval]:
-    residuals = [row - np.polyval(np.polyfit(places, row, 1), places) for row in rows]
-    by_level = np.array(residuals).T / growth
-    return [mean_interval(of_level.tolist()) or (0.0, 0.0) for of_level in by_level]
-
-
-def _slope_interval(places: Sequence[float], rows: Sequence[Floats]) -> Interval | None:
-    """95 % interval of the least-squares slope over replicates; None below two of them."""
-    centred = np.array(places) - np.mean(places)
-    slopes = [float(centred @ row / (centred @ centred)) for row in rows]
-    return mean_interval(slopes) if len(slopes) > 1 else None
-
-
-def _places(cells: Sequence[CellResult], factor: str) -> list[float]:
-    """Where the levels are, in order: their numbers, or their ranks where they are names."""
-    labels = ordered([cell.factors[factor] for cell in cells])
-    scale = scale_of(labels)
-    return [float(i) if scale is None else scale.values[label] for i, label in enumerate(labels)]
-
-
-def _table(cells: Sequence[CellResult], metric: str, factor: str) -> dict[int, list[float]]:
-    """Values by replicate, in the order of the levels, without replicates that failed somewhere."""
-    by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
-    columns = [by_level[label] for label in ordered(list(by_level))]
-    shared = set.intersection(*(set(column) for column in columns))
-    rows = {r: [column[r].value for column in columns] for r in sorted(shared)}
-    return {
-        r: [value for value in row if value is not None]
-        for r, row in rows.items()
-        if None not in row
+    if len(cells) < 2:
+        return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
+    if failure := failed_runs(*cells):
+        return failure
+    pairs = [equal(second, first, metric, tolerance) for first, second in combinations(cells, 2)]
+    if without := next((pair for pair in pairs if pair.fixed), None):
+        return without
+    apart = max(pairs, key=lambda pair: abs(math.log(pair.values["ratio"])))
+    names = [
+        [level_text(factor, cell.factors[factor]) for cell in both]
+        for both in combinations(cells, 2)
+    ][pairs.index(apart)]
+    chances: dict[Answer, float] = {
+        "holds": max(pair.chances["holds"] for pair in pairs),
+        "reversed": min(1.0, len(pairs) * min(pair.chances["reversed"] for pair in pairs)),
     }
+    found = f"most apart are {names[1]} and {names[0]}: {apart.found}"
+    values = {"pairs": [dict(pair.values) for pair in pairs]}
+    return Evidence(found, chances, values, undecided=apart.undecided)
 
 
-def _sign(interval: Interval) -> Says:
-    low, high = interval
-    if low > 0:
-        return "supports"
-    return "contradicts" if high < 0 else "open"
-
-
-def _within(ratio: Interval, tolerance: float) -> Says:
-    low, high = ratio
-    lowest, highest = 1 / (1 + tolerance), 1 + tolerance
-    if lowest <= low and high <= highest:
-        return "supports"
-    return "contradicts" if high < lowest or low > highest else "open"
+def _to_decide(comparison: Comparison, *limits: float) -> Undecided | None:
+    location: Location | None = comparison.location
+    if location is None or location.error == 0:
+        return None
+    stdev = comparison.spread or location.error * math.sqrt(comparison.n)
+    return Undecided(stdev, location.distance(*limits))
 
 
 def _untested(comparison: Comparison) -> Evidence:
-    if comparison.ci95 is None:
-        return Evidence("untested", str(comparison.verdict))
-    return Evidence("untested", "a ratio needs values above 0")
+    if comparison.location is None:
+        return Evidence(str(comparison.verdict), fixed="untested")
+    return Evidence("a ratio needs values above 0", fixed="untested")
+
+
+def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
+    """Name a cell by the levels in which the cells differ."""
+    differing = [
+        factor for factor in cell.factors if len({each.factors.get(factor) for each in cells}) > 1
+    ]
+    named = [
+        level_text(factor, cell.factors[factor])
+        if factor == "transport"
+        else f"{factor_name(factor)} {level_text(factor, cell.factors[factor])}"
+        for factor in differing
+    ]
+    return ", ".join(named) or "a cell"
 
 
 def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> str:
-    means = [e.mean for e in (cell.estimate(metric), other.estimate(metric)) if e is not None]
-    shown = quantity(metric, max(means))
-    texts = [number(mean * shown.scale) for mean in means]
+    """Write both means, and the ratio or difference with its interval.
+
+    Means are geometric where the ratio is: the one is then the quotient of the others.
+    """
+    means = [_mean(each, metric, found.scale) for each in (cell, other)]
+    shown = quantity(metric, max(map(abs, means)))
+    digits = digits_to_tell(*means)
+    texts = [number(mean * shown.scale, digits) for mean in means]
     effect, interval = found.effect or 0.0, found.ci95 or (0.0, 0.0)
     scale = 1.0 if found.scale == "ratio" else shown.scale
-    word = "ratio" if found.scale == "ratio" else "difference"
-    bounds = ", ".join(number(bound * scale) for bound in interval)
-    spread = "exact" if found.exact else f"95 % CI {bounds}"
+    digits = digits_to_tell(effect, found.neutral) if found.scale == "ratio" else 3
+    bounds = ", ".join(number(bound * scale, digits) for bound in interval)
+    spread = ", nothing random" if found.exact else f" [{bounds}]"
     unit = f" {shown.unit}" if shown.unit else ""
     against = f"{texts[0]} against {texts[1]}{unit}"
-    return f"{against}, {word} {number(effect * scale)} ({spread})"
+    return f"{against}, {found.scale} {number(effect * scale, digits)}{spread}"
+
+
+def _mean(cell: CellResult, metric: str, scale: str) -> float:
+    values = cell.values(metric)
+    if scale == "difference":
+        return math.fsum(values) / len(values)
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
 def _values(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> dict[str, Any]:
-    estimates = (cell.estimate(metric), other.estimate(metric))
     return {
-        "means": [e.mean for e in estimates if e is not None],
+        "means": [_mean(each, metric, found.scale) for each in (cell, other)],
         found.scale: found.effect,
         "ci95": found.ci95,
         "p": found.p,
+        "equivalence_p": found.equivalence_p,
         "n": found.n,
     }

@@ -2,7 +2,9 @@
 
 Replicates that share their loss seed are compared pair by pair: both transports met the same
 draws, so what the draws alone do cancels out. Differences are ratios (means of log-ratios), or
-plain differences where a sample is 0.
+plain differences where a sample is 0. A difference below the smallest relevant one is none,
+however exactly it was measured: the three answers are less, more and equivalent (three-sided
+testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
 """
 
 from __future__ import annotations
@@ -13,18 +15,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
+from netwarp.estimate.location import Location, difference_of, location_of
 from netwarp.estimate.signed_rank import signed_rank_p
-from netwarp.estimate.stats import (
-    CONFIDENCE,
-    Interval,
-    mean_of,
-    standard_deviation,
-    standard_error,
-)
-from netwarp.estimate.student import student_quantile, two_sided_p
+from netwarp.estimate.stats import CONFIDENCE, Interval, mean_of, standard_deviation
 
 ALPHA = 1 - CONFIDENCE
+RELEVANT = 0.01
+"""Default of the smallest relevant difference, as a share."""
 WILCOXON_MINIMUM = 6  # with fewer pairs its two-sided p-value cannot fall below 0.05
+
+Scale = Literal["ratio", "difference"]
 
 
 class Verdict(StrEnum):
@@ -32,10 +32,11 @@ class Verdict(StrEnum):
 
     LESS = "less"
     MORE = "more"
-    NO_DIFFERENCE = "no significant difference"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
     IDENTICAL = "identical"
     ONE_REPLICATE = "not tested (one replicate)"
-    FAILED_RUNS = "not tested (failed runs)"
+    FAILED_RUNS = "not compared (failed runs)"
 
     @property
     def decided(self) -> bool:
@@ -60,14 +61,21 @@ class Comparison:
     """How `contender` relates to `baseline`.
 
     `effect` is contender ÷ baseline on the ratio scale, contender − baseline on the difference
-    scale; `ci95` is its unadjusted 95 % interval. `adjusted_p` is set by `holm`; until then it is
-    `p`. Exact comparisons have no p-value: nothing in them was random.
+    scale; `ci95` is its unadjusted 95 % interval. `p` is the chance of such samples if the true
+    difference were no larger than `relevant`, `equivalence_p` the chance if it were larger;
+    `adjusted_p` belongs to the verdict and is set by `holm`, until then it is the smaller of the
+    two. Exact comparisons have no p-values: nothing in them was random.
     """
 
-    scale: Literal["ratio", "difference"]
+    scale: Scale
+    relevant: float
+    """The smallest relevant difference: a share on the ratio scale, else in the metric's unit."""
     effect: float | None
     ci95: Interval | None
+    location: Location | None
+    """The log of the ratio, or the difference; None with fewer than two samples."""
     p: float | None
+    equivalence_p: float | None
     adjusted_p: float | None
     wilcoxon_p: float | None
     spread: float | None
@@ -83,159 +91,147 @@ class Comparison:
         return 1.0 if self.scale == "ratio" else 0.0
 
     @property
+    def limit(self) -> float:
+        """The smallest relevant difference on the scale of `location`."""
+        return math.log1p(self.relevant) if self.scale == "ratio" else self.relevant
+
+    @property
     def wilcoxon_disagrees(self) -> bool:
         """Whether the rank test does not support a difference that the t-test found."""
         return self.verdict.decided and self.wilcoxon_p is not None and self.wilcoxon_p >= ALPHA
 
 
-def compare(baseline: Samples, contender: Samples) -> Comparison:
-    """Compare two cells; paired where the replicates share their seeds, else Welch's test.
+def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
+    """Compare two cells; paired where replicates share their seeds, else Welch's test.
 
-    Failed runs are left out, in pairs when paired, and counted. The verdict is that of this
-    comparison alone: pass all comparisons of a table through `holm`.
+    Where a run failed, the verdict says that and no more: the rest would be a choice of the
+    fortunate. The numbers are those of the runs that succeeded, in pairs when paired. The verdict
+    is that of this comparison alone: pass all comparisons of a table through `holm`.
+
+    Args:
+        baseline: samples by replicate.
+        contender: the same of the cell that is held against it.
+        relevant: the smallest relevant difference, as a share of the larger mean.
     """
-    if _share_seeds(baseline, contender):
-        return _paired(baseline, contender)
-    return _unpaired(baseline, contender)
+    shared = _shared(baseline, contender)
+    if shared is not None:
+        pairs = [(baseline[r].value, contender[r].value) for r in shared]
+        complete = [(a, b) for a, b in pairs if a is not None and b is not None]
+        return _compared(
+            [a for a, _ in complete], [b for _, b in complete],
+            relevant, left_out=len(pairs) - len(complete), paired=True,
+        )  # fmt: skip
+    a = [s.value for s in baseline.values() if s.value is not None]
+    b = [s.value for s in contender.values() if s.value is not None]
+    left_out = len(baseline) + len(contender) - len(a) - len(b)
+    return _compared(a, b, relevant, left_out=left_out, paired=False)
 
 
 def holm(family: Sequence[Comparison]) -> list[Comparison]:
     """Adjust p-values and verdicts for the number of comparisons made together.
 
-    Holm 1979, Scandinavian Journal of Statistics 6:65: the chance of even one false difference in
+    Holm 1979, Scandinavian Journal of Statistics 6:65: the chance of even one false verdict in
     the family stays at most 5 %. Exact and untested comparisons are not part of the family.
     """
-    tested = sorted((c.p, i) for i, c in enumerate(family) if c.p is not None)
+    tested = sorted((_decisive_p(c), i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
     floor = 0.0
     for rank, (p, i) in enumerate(tested):
         floor = max(floor, min(1.0, p * (len(tested) - rank)))
-        verdict = _verdict(adjusted[i].effect, adjusted[i].neutral, floor)
+        verdict = adjusted[i].verdict
+        if verdict is not Verdict.FAILED_RUNS:
+            verdict = _verdict(adjusted[i], floor)
         adjusted[i] = replace(adjusted[i], adjusted_p=floor, verdict=verdict)
     return adjusted
 
 
-def _share_seeds(baseline: Samples, contender: Samples) -> bool:
-    return baseline.keys() == contender.keys() and all(
-        sample.seed is not None and sample.seed == contender[replicate].seed
-        for replicate, sample in baseline.items()
+def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
+    """Give the replicates of both whose seeds agree; None where they are not pairs."""
+    shared = sorted(baseline.keys() & contender.keys())
+    agree = all(
+        baseline[r].seed is not None and baseline[r].seed == contender[r].seed for r in shared
     )
+    return shared if agree and (len(shared) > 1 or baseline.keys() == contender.keys()) else None
 
 
-def _paired(baseline: Samples, contender: Samples) -> Comparison:
-    pairs = [(s.value, contender[r].value) for r, s in sorted(baseline.items())]
-    complete = [(a, b) for a, b in pairs if a is not None and b is not None]
-    left_out = len(pairs) - len(complete)
-    a = [pair[0] for pair in complete]
-    b = [pair[1] for pair in complete]
-    early = _without_test(a, b, left_out, paired=True)
-    if early is not None:
-        return early
-    positive = min(*a, *b) > 0
-    differences = [math.log(y) - math.log(x) if positive else y - x for x, y in complete]
-    mean = mean_of(differences)
-    error = standard_error(differences)
-    half = error * student_quantile(len(differences) - 1, CONFIDENCE)
-    p = _two_sided_p(mean, error, len(differences) - 1)
-    return _comparison(
-        mean, half, p, positive,
-        wilcoxon_p=_wilcoxon(differences), spread=standard_deviation(differences),
-        n=len(complete), left_out=left_out, paired=True,
-    )  # fmt: skip
-
-
-def _unpaired(baseline: Samples, contender: Samples) -> Comparison:
-    """Welch's t-test (Welch 1947, Biometrika 34:28), on logarithms where all are positive."""
-    a = [s.value for s in baseline.values() if s.value is not None]
-    b = [s.value for s in contender.values() if s.value is not None]
-    left_out = len(baseline) + len(contender) - len(a) - len(b)
-    early = _without_test(a, b, left_out, paired=False)
-    if early is not None:
-        return early
-    positive = min(*a, *b) > 0
-    if positive:
-        a, b = [math.log(value) for value in a], [math.log(value) for value in b]
-    mean = mean_of(b) - mean_of(a)
-    variances = (standard_error(a) ** 2, standard_error(b) ** 2)
-    error = math.sqrt(sum(variances))
-    degrees = sum(variances) ** 2 / sum(
-        v**2 / (len(x) - 1) for v, x in zip(variances, (a, b), strict=True)
-    )
-    half = error * student_quantile(degrees, CONFIDENCE)
-    return _comparison(
-        mean, half, _two_sided_p(mean, error, degrees), positive,
-        wilcoxon_p=None, spread=None,
-        n=min(len(a), len(b)), left_out=left_out, paired=False,
-    )  # fmt: skip
-
-
-def _without_test(
-    a: Sequence[float], b: Sequence[float], left_out: int, *, paired: bool
-) -> Comparison | None:
-    """Compare where no test applies: too few samples, or nothing random; else None."""
+def _compared(
+    a: Sequence[float], b: Sequence[float], relevant: float, *, left_out: int, paired: bool
+) -> Comparison:
     n = min(len(a), len(b))
-    one_or_none = n < 2
-    constant = not one_or_none and min(a) == max(a) and min(b) == max(b)
-    identical = paired and not one_or_none and a == b
-    if not (one_or_none or constant or identical):
-        return None
-    if n == 0:
-        scale: Literal["ratio", "difference"] = "ratio"
-        effect = None
-    elif identical:
-        scale, effect = "ratio", 1.0
-    elif a[0] > 0 and b[0] > 0:
-        scale, effect = "ratio", b[0] / a[0]
-    else:
-        scale, effect = "difference", b[0] - a[0]
-    if one_or_none:
-        verdict = Verdict.FAILED_RUNS if left_out else Verdict.ONE_REPLICATE
-    else:
-        verdict = _verdict(effect, 1.0 if scale == "ratio" else 0.0, 0.0)
-    return Comparison(
-        scale=scale, effect=effect,
-        ci95=(effect, effect) if effect is not None and not one_or_none else None,
-        p=None, adjusted_p=None, wilcoxon_p=None, spread=None if one_or_none else 0.0,
-        n=n, left_out=left_out, paired=paired, exact=not one_or_none, verdict=verdict,
-    )  # fmt: skip
-
-
-def _comparison(
-    mean: float, half: float, p: float, positive: bool, *,
-    wilcoxon_p: float | None, spread: float | None, n: int, left_out: int, paired: bool,
-) -> Comparison:  # fmt: skip
-    low, high = mean - half, mean + half
-    effect = math.exp(mean) if positive else mean
-    return Comparison(
+    positive = n == 0 or min(*a, *b) > 0
+    if n and not positive:
+        relevant *= max(abs(mean_of(a)), abs(mean_of(b)))
+    if n < 2:
+        return _untested(a, b, relevant, positive, left_out=left_out, paired=paired)
+    first = [math.log(value) if positive else value for value in a]
+    second = [math.log(value) if positive else value for value in b]
+    differences = [y - x for x, y in zip(first, second, strict=True)] if paired else []
+    location = location_of(differences) if paired else difference_of(first, second)
+    constant = min(a) == max(a) and min(b) == max(b)
+    if constant:
+        # The quotient of the numbers themselves, not of their logarithms, which are rounded.
+        location = Location(math.log(b[0] / a[0]) if positive else b[0] - a[0], 0.0, n - 1)
+    exact = constant or (paired and list(a) == list(b))
+    low, high = location.interval(CONFIDENCE)
+    limit = math.log1p(relevant) if positive else relevant
+    found = Comparison(
         scale="ratio" if positive else "difference",
-        effect=effect,
+        relevant=relevant,
+        effect=math.exp(location.value) if positive else location.value,
         ci95=(math.exp(low), math.exp(high)) if positive else (low, high),
-        p=p,
-        adjusted_p=p,
-        wilcoxon_p=wilcoxon_p,
-        spread=spread,
+        location=location,
+        p=None if exact else location.p_outside(-limit, limit),
+        equivalence_p=None if exact else location.p_within(-limit, limit),
+        adjusted_p=None,
+        wilcoxon_p=_wilcoxon(differences) if paired and not exact else None,
+        spread=standard_deviation(differences) if paired else None,
         n=n,
         left_out=left_out,
         paired=paired,
-        exact=False,
-        verdict=_verdict(effect, 1.0 if positive else 0.0, p),
+        exact=exact,
+        verdict=Verdict.UNDECIDED,
     )
+    p = None if exact else _decisive_p(found)
+    verdict = Verdict.FAILED_RUNS if left_out else _verdict(found, p or 0.0)
+    return replace(found, adjusted_p=p, verdict=verdict)
 
 
-def _two_sided_p(mean: float, error: float, degrees: float) -> float:
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return two_sided_p(mean / error, degrees)
+def _untested(
+    a: Sequence[float], b: Sequence[float], relevant: float, positive: bool, *,
+    left_out: int, paired: bool,
+) -> Comparison:  # fmt: skip
+    effect = None
+    if a and b:
+        effect = b[0] / a[0] if positive else b[0] - a[0]
+    return Comparison(
+        scale="ratio" if positive else "difference", relevant=relevant, effect=effect, ci95=None,
+        location=None, p=None, equivalence_p=None, adjusted_p=None, wilcoxon_p=None, spread=None,
+        n=min(len(a), len(b)), left_out=left_out, paired=paired, exact=False,
+        verdict=Verdict.FAILED_RUNS if left_out else Verdict.ONE_REPLICATE,
+    )  # fmt: skip
+
+
+def _decisive_p(found: Comparison) -> float:
+    return min(found.p or 0.0, found.equivalence_p or 0.0)
+
+
+def _verdict(found: Comparison, adjusted_p: float) -> Verdict:
+    """Decide at an adjusted p-value, which is that of the likelier of the two answers."""
+    if found.location is None or found.effect is None:
+        return found.verdict
+    if found.exact and found.effect == found.neutral:
+        return Verdict.IDENTICAL
+    if adjusted_p >= ALPHA:
+        return Verdict.UNDECIDED
+    if found.exact:
+        differs = abs(found.location.value) > found.limit
+    else:
+        differs = (found.p or 0.0) <= (found.equivalence_p or 0.0)
+    if not differs:
+        return Verdict.EQUIVALENT
+    return Verdict.LESS if found.effect < found.neutral else Verdict.MORE
 
 
 def _wilcoxon(differences: Sequence[float]) -> float | None:
     nonzero = [difference for difference in differences if difference != 0]
     return signed_rank_p(nonzero) if len(nonzero) >= WILCOXON_MINIMUM else None
-
-
-def _verdict(effect: float | None, neutral: float, p: float) -> Verdict:
-    if effect is None or effect == neutral:
-        return Verdict.IDENTICAL if p == 0.0 else Verdict.NO_DIFFERENCE
-    if p >= ALPHA:
-        return Verdict.NO_DIFFERENCE
-    return Verdict.LESS if effect < neutral else Verdict.MORE

@@ -79,6 +79,10 @@ def estimate(samples: Sequence[float]) -> Estimate:
 def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
     """Two-sided confidence interval of the mean by Student's t ("Student" 1908, Biometrika 6:1).
 
+    Of positive samples it is taken on the log scale: by the delta method the mean's logarithm has
+    the standard error s ÷ (mean · √n), so the bounds are factors of the mean and no bound is
+    negative, however few or skewed the samples. Where one is 0 the lower bound stops at 0.
+
     None for a single sample, which says nothing about spread; a point for equal samples.
     """
     values = _finite(samples)
@@ -88,7 +92,10 @@ def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> I
     if min(values) == max(values):
         return (mean, mean)
     half = standard_error(values) * student_quantile(len(values) - 1, confidence)
-    return (mean - half, mean + half)
+    if min(values) > 0:
+        factor = math.exp(half / mean)
+        return (mean / factor, mean * factor)
+    return (max(0.0, mean - half) if min(values) == 0 else mean - half, mean + half)
 
 
 def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
@@ -110,37 +117,48 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
     return (low, high)
 
 
-def replicates_needed(log_ratio_stdev: float, ratio: float, power: float = 0.8) -> int:
-    """Replicates a paired comparison needs to find a difference of `ratio` at the 5 % level.
+MOST_REPLICATES = 100_000
+"""Beyond it, a number of replicates is none that anybody would run."""
 
-    `log_ratio_stdev` is the standard deviation of the log-ratios seen so far. From the power of
-    the t-test by its noncentral distribution (Cohen 1988, chapter 2). Raises ValueError when
-    `ratio` is 1, not positive, or beyond what a million replicates would find.
+
+def replicates_needed(
+    stdev: float, distance: float, alpha: float = 1 - CONFIDENCE, power: float = 0.8
+) -> int | None:
+    """Replicates after which a t-test of paired differences tells `distance` from nothing.
+
+    Args:
+        stdev: standard deviation of the differences between replicates seen so far.
+        distance: from the true mean to the limit that it is to be told from, in the same unit.
+        alpha: two-sided level of the test.
+        power: chance that the test then finds it.
+
+    Returns:
+        The number, from the power of the t-test by its noncentral distribution (Cohen 1988,
+        chapter 2); None where a hundred thousand would not do.
     """
-    effect = abs(math.log(ratio))
-    if effect == 0:
-        raise ValueError("no number of replicates finds a difference of nothing")
-    if log_ratio_stdev == 0:
+    if distance == 0:
+        return None
+    if stdev == 0:
         return 2
     low, high = 1, 2
-    while _t_power(high, effect / log_ratio_stdev) < power:
+    while _t_power(high, distance / stdev, alpha) < power:
         low, high = high, high * 2
-        if high > 1_000_000:
-            raise ValueError(f"a ratio of {ratio} is beyond a million replicates")
+        if high > MOST_REPLICATES:
+            return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _t_power(middle, effect / log_ratio_stdev) < power:
+        if _t_power(middle, distance / stdev, alpha) < power:
             low = middle
         else:
             high = middle
     return high
 
 
-def _t_power(n: int, standardized_effect: float) -> float:
-    """Chance that a two-sided paired t-test with `n` pairs finds the effect at the 5 % level."""
+def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
+    """Chance that a two-sided paired t-test with `n` pairs finds the effect."""
     from scipy.special import nctdtr
 
-    critical = student_quantile(n - 1, CONFIDENCE)
+    critical = student_quantile(n - 1, 1 - alpha)
     return 1 - float(nctdtr(n - 1, standardized_effect * math.sqrt(n), critical))
 
 

@@ -31,6 +31,7 @@ from netwarp.wording import (
     median_text,
     number,
     outcome_text,
+    percent,
     quantity,
     sentence_case,
     spread_note,
@@ -74,6 +75,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         figures=[_figure(chart) for chart in charts],
         over_time=_over_time(over_time) if over_time else None,
         trust=trust.collect(data, compared),
+        relevant=percent(data.results.criteria.relevant, 2),
         real=data.clock == "real",
         provenance=_provenance(data),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
@@ -184,7 +186,7 @@ def _short(contender: ContenderResult, compared: Comparisons) -> str:
     if contender.comparison.verdict.decided:
         size = effect_text(contender.comparison, compared.metric)
         return f"{size} {outcome_text(contender.comparison, compared.metric)}"
-    return {"no significant difference": "≈", "identical": "="}.get(
+    return {"equivalent": "≈", "identical": "=", "undecided": "?"}.get(
         contender.comparison.verdict.value, "not tested"
     )
 

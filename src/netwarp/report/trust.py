@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from netwarp.estimate.comparison import Comparison, Verdict
@@ -137,13 +138,15 @@ def power_hint(compared: Comparisons) -> str:
     open_spreads = [
         c.spread
         for c in compared.comparisons
-        if c.verdict is Verdict.NO_DIFFERENCE and c.spread and c.scale == "ratio"
+        if c.verdict is Verdict.UNDECIDED and c.spread and c.scale == "ratio"
     ]
     if not open_spreads:
         return ""
-    needed = replicates_needed(max(open_spreads), HINT_RATIO)
+    needed = replicates_needed(max(open_spreads), math.log(HINT_RATIO))
+    if needed is None:
+        return ""
     return (
-        f"Where no difference was found, the spread is such that {needed} replicates would find"
+        f"Where nothing was decided, the spread is such that {needed} replicates would find"
         f" a difference of {(HINT_RATIO - 1) * 100:.3g} % in four studies of five."
     )
 

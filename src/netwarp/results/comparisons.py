@@ -59,6 +59,7 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
     chosen = metric or main_metric(results)
     factor = results.contender_factor or "transport"
     first = next(iter(results.factors.get(factor, ("",))))
+    relevant = results.criteria.relevant
     compared: list[list[tuple[CellResult, Comparison | None]]] = []
     for _, cells in results.conditions():
         base = next((cell for cell in cells if cell.factors.get(factor, "") == first), None)
@@ -66,7 +67,10 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
             [
                 (cell, None)
                 if base is None or cell is base
-                else (cell, compare(base.samples(chosen), cell.samples(chosen)))
+                else (
+                    cell,
+                    compare(base.samples(chosen), cell.samples(chosen), relevant),
+                )
                 for cell in cells
             ]
         )

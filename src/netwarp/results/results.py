@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from netwarp.estimate.comparison import Sample, Samples
+from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
 
 if TYPE_CHECKING:
@@ -75,9 +76,10 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All runs of a study, in the order of the plan."""
+    """All runs of a study, in the order of the plan, and by what they are judged."""
 
     runs: tuple[RunResult, ...]
+    criteria: Criteria = field(default_factory=Criteria)
 
     @cached_property
     def cells(self) -> tuple[CellResult, ...]:
@@ -139,6 +141,7 @@ def from_plan(
     plan_lines: Iterable[Mapping[str, Any]],
     outcomes: Mapping[str, tuple[Outcome, str | None]],
     metrics: Mapping[str, Mapping[str, float | None]],
+    criteria: Criteria | None = None,
 ) -> Results:
     """Join the plan with what came of it; runs without an outcome (not done yet) are left out.
 
@@ -146,6 +149,7 @@ def from_plan(
         plan_lines: of `plan.jsonl`.
         outcomes: outcome and reason by run name.
         metrics: metrics by run name; a failed run may have none.
+        criteria: by what they are judged; None for the usual ones.
     """
     return Results(
         tuple(
@@ -161,5 +165,6 @@ def from_plan(
             )
             for line in plan_lines
             if line["run"] in outcomes
-        )
+        ),
+        criteria or Criteria(),
     )

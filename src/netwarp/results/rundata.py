@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.estimate.criteria import Criteria
 from netwarp.results.parquet import RESULTS_FILE, read_results
 from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, Clock, RunDirectory
 from netwarp.study import Study, study_from_mapping
+from netwarp.units import parse_ratio
 from netwarp.wire import Job, Record, job_from_json, read_records
 
 if TYPE_CHECKING:
@@ -82,9 +84,17 @@ def load(directory: Path) -> RunData:
     return RunData(
         directory=directory,
         study=study_from_mapping(raw, file=str(paths.study_json), question=_question(paths)),
-        results=read_results(directory / RESULTS_FILE),
+        results=replace(read_results(directory / RESULTS_FILE), criteria=criteria_of(paths)),
         provenance=_read_json(paths.provenance_file),
     )
+
+
+def criteria_of(paths: RunDirectory) -> Criteria:
+    """Read by what the results of a run directory are judged."""
+    usual = Criteria()
+    relevant = _read_json(paths.study_json).get("relevant")
+    looks = _read_json(paths.provenance_file).get("looks", usual.looks)
+    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks)
 
 
 def _question(paths: RunDirectory) -> str | None:

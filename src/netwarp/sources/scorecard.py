@@ -13,53 +13,89 @@ from rich.text import Text
 from netwarp import __version__
 from netwarp.claims import ClaimVerdict
 from netwarp.units import span_text
+from netwarp.wording import number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from netwarp.claims import ClaimResult
-    from netwarp.sources.reproduce import Reproduction
+    from netwarp.sources.reproduction import Reproduction, ScoreRow
 
 WIDTH = 100
-WORDS = {
-    ClaimVerdict.REPRODUCED: "reproduced",
-    ClaimVerdict.REVERSED: "reversed",
-    ClaimVerdict.NO_DIFFERENCE: "no significant difference",
-    ClaimVerdict.NOT_TESTABLE: "not testable here",
-}
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
+    ClaimVerdict.SMALLER: "green dim",
+    ClaimVerdict.PARTLY: "yellow",
+    ClaimVerdict.DEPENDS: "magenta",
+    ClaimVerdict.EQUIVALENT: "cyan",
+    ClaimVerdict.UNDECIDED: "yellow dim",
     ClaimVerdict.REVERSED: "red",
-    ClaimVerdict.NO_DIFFERENCE: "yellow",
     ClaimVerdict.NOT_TESTABLE: "dim",
+    ClaimVerdict.FAILED: "red bold",
 }
+MEANINGS = {
+    "reproduced": "it holds at every level",
+    "smaller": "its direction holds, its size is not reached",
+    "partly": "it holds at some levels; at the rest it is undecided, or nothing relevant differs",
+    "depends": "it holds at some levels and is reversed at others",
+    "equivalent": "nothing relevant differs at any level",
+    "undecided": "the replicates do not decide it",
+    "reversed": "the opposite holds, and the conclusion nowhere",
+    "not-testable": "nothing here can test it",
+    "failed": "runs failed, and it holds nowhere",
+}
+HYPOTHESES = "Hypotheses of these studies, which no author claims"
 
 
 def print_scorecard(done: Reproduction, console: Console) -> None:
-    """Print each conclusion as a sentence, its verdict, the numbers, and why it differs."""
+    """Print each conclusion as a sentence, its verdict, the numbers, and what its control shows."""
     width = min(console.width, WIDTH)
     index = done.source.index
     console.print(Text(f"{index.authors}: {index.title}", style="bold"), width=width)
-    for study in done.studies:
-        console.print(Text(f"\n{study.study.title}", style="bold"), width=width)
-        if study.refused is not None:
-            console.print(Text(f"not run: {study.refused}", style="red"), width=width)
-        for claim in study.claims:
-            _print_claim(claim, console, width)
+    for authors in (True, False):
+        if not authors and any(not row.result.claim.authors for row in done.rows):
+            console.print(Text(f"\n{HYPOTHESES}", style="bold underline"), width=width)
+        for study in done.studies:
+            rows = [row for row in study.rows if row.result.claim.authors == authors]
+            if rows or (authors and study.refused is not None):
+                console.print(Text(f"\n{study.study.title}", style="bold"), width=width)
+            if authors and study.refused is not None:
+                console.print(Text(f"not run: {study.refused}", style="red"), width=width)
+            for row in rows:
+                _print_row(row, done, console, width)
     console.print(Text(f"\n{score_text(done)}", style="bold"), width=width)
+    console.print(error_text(done), width=width, highlight=False)
     console.print(clock_text(done), width=width, highlight=False)
 
 
 def score_text(done: Reproduction) -> str:
-    """Count the verdicts: `9 conclusions: 5 reproduced, 3 reversed, …`."""
-    counts = [f"{done.count(verdict)} {words}" for verdict, words in WORDS.items()]
-    return f"{len(done.claims)} conclusions: {', '.join(counts)}"
+    """Count the verdicts: `9 conclusions: 5 reproduced, 3 reversed; 2 hypotheses: …`."""
+    texts = []
+    for authors, name in ((True, "conclusion"), (False, "hypothesis")):
+        counts = done.counts(authors=authors)
+        total = sum(counts.values())
+        if total:
+            plural = {"conclusion": "conclusions", "hypothesis": "hypotheses"}[name]
+            parts = ", ".join(f"{count} {word}" for word, count in counts.items())
+            texts.append(f"{total} {name if total == 1 else plural}: {parts}")
+    return "; ".join(texts)
+
+
+def error_text(done: Reproduction) -> str:
+    """Say how many of the verdicts are wrong by chance."""
+    if done.expected_wrong == 0:
+        return "Nothing in these studies was random: no verdict is wrong by chance."
+    return (
+        f"At most {number(done.expected_wrong, 2)} of the verdicts are expected to be wrong by"
+        " chance: 5 % for even one in each study."
+    )
 
 
 def clock_text(done: Reproduction) -> str:
     """Say how much time was covered, and how long that took."""
     text = f"virtual time {span_text(done.virtual_s)}, wall time {span_text(done.wall_s)}"
-    return f"{text}; smaller versions of the studies (--quick)" if done.quick else text
+    if not done.quick:
+        return text
+    return f"{text}; provisional: smaller versions of the studies (--quick)"
 
 
 def render(done: Reproduction, report_file: str) -> str:
@@ -68,27 +104,41 @@ def render(done: Reproduction, report_file: str) -> str:
         loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    words = {row.result.verdict.value for row in done.rows}
     return environment.get_template("scorecard.html").render(
         done=done,
         index=done.source.index,
-        words=WORDS,
         score=score_text(done),
+        errors=error_text(done),
         clocks=clock_text(done),
+        meanings={word: text for word, text in MEANINGS.items() if word in words},
+        hypotheses=HYPOTHESES,
         report_file=report_file,
         style=Markup(_resource("style.css")),  # noqa: S704 - ours, no user's text in it
         version=__version__,
     )
 
 
-def _print_claim(claim: ClaimResult, console: Console, width: int) -> None:
-    style = STYLES[claim.verdict]
+def _print_row(row: ScoreRow, done: Reproduction, console: Console, width: int) -> None:
+    result = row.result
+    provisional = "provisional: " if done.quick else ""
     console.print(
-        Text.assemble((f"{WORDS[claim.verdict]}: ", style), claim.text),
+        Text.assemble((f"{provisional}{result.word}: ", STYLES[result.verdict]), result.claim.text),
         width=width,
         highlight=False,
     )
-    for line in filter(None, (claim.why, claim.reason)):
-        console.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)), width=width)
+    for name, text in _details(row):
+        line = Text.assemble((f"{name}: ", "dim bold"), (text, "dim"))
+        console.print(Padding(line, (0, 0, 0, 4)), width=width)
+
+
+def _details(row: ScoreRow) -> list[tuple[str, str]]:
+    result = row.result
+    details = [("source", result.claim.claimed), ("found", result.found), ("why", result.claim.why)]
+    if row.control is not None and row.controlled is not None:
+        shown = f"{row.control.control.text} → {row.controlled.word}: {row.controlled.found}"
+        details.append(("control", shown))
+    return [(name, text) for name, text in details if text]
 
 
 def _resource(name: str) -> str:

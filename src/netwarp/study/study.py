@@ -17,13 +17,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from netwarp.errors import StudyError
+from netwarp.estimate.comparison import RELEVANT
 from netwarp.regular_files import UnreadableFileError, located, read_regular_file
 from netwarp.study.bounds import refuse_unbounded, too_deep
 from netwarp.study.cells.factors import Cell, Factor, build_design, factor_key, flattened
+from netwarp.study.claims import Claim, Control, checked_claims, checked_controls
 from netwarp.study.overrides import apply_overrides, apply_quick
-from netwarp.study.questions import Claim, Figure, checked_claims, checked_figure
+from netwarp.study.questions import Figure, checked_figure
 from netwarp.study.sections.diagnose import Display, study_error
-from netwarp.study.sections.fields import Kind, Section
+from netwarp.study.sections.fields import Kind, RatioField, Section
 from netwarp.study.toml_lines import line_of, study_lines
 from netwarp.study.traces import with_traces
 
@@ -48,6 +50,9 @@ class StudyFile(Section):
     """Runs of each cell, each with seeds of its own."""
     seed: Seed = 1
     """All randomness follows from it: the same seed gives the same records."""
+    relevant: RatioField = RELEVANT
+    """The smallest relevant difference: nothing below it is called a difference, however exactly it
+    was measured."""
     backend: Literal["virtual", "native"] = "virtual"
     """Where it runs unless `--backend` says otherwise: a guest in virtual time, or this host's own
     kernel in real time, for what depends on the CPU."""
@@ -68,6 +73,8 @@ class StudyFile(Section):
     """Charts, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
     """Sentences to check."""
+    control: list[Control] = Field(default_factory=list)
+    """Cells of claims run again with one thing changed, to show why results are what they are."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """What `--quick` changes: keys as they stand in the file, such as `replicates = 3`,
     `workload.size = "1MB"`, or fewer levels in `[quick.factors]`."""
@@ -85,6 +92,8 @@ class Study:
     description: str | None
     replicates: int
     seed: int
+    relevant: float
+    """The smallest relevant difference, as a share."""
     backend: Literal["virtual", "native"]
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
@@ -93,6 +102,7 @@ class Study:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     """With ids, and levels spelled as the factors spell them."""
+    controls: tuple[Control, ...]
     raw: Mapping[str, Any]
     """The tables, overrides applied, JSON-able: `study_from_mapping` makes the same study of it."""
     lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
@@ -250,6 +260,7 @@ def study_from_mapping(
         description=header.description,
         replicates=header.replicates,
         seed=header.seed,
+        relevant=header.relevant,
         backend=header.backend,
         capture=header.capture,
         factors=design.factors,
@@ -259,6 +270,7 @@ def study_from_mapping(
             for index, figure in enumerate(header.figure)
         ),
         claims=checked_claims(header.claim, design.factors, file),
+        controls=checked_controls(header.control, header.claim, file),
         raw=tables,
     )
 

@@ -1,0 +1,67 @@
+"""What was found about a claim, as a sentence: which levels say what, with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.claims.joining import ClaimVerdict
+from netwarp.wording import condition_text, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from netwarp.claims.evidence import Evidence, Says
+    from netwarp.results import Factors
+
+    Listed = Sequence[tuple[Factors, Evidence, Says]]
+
+WORDS: Mapping[Says, str] = {
+    "holds": "holds",
+    "smaller": "holds, by less than claimed",
+    "partly": "holds from end to end, not at every step",
+    "depends": "holds at some levels and is reversed at others",
+    "reversed": "reversed",
+    "equivalent": "no relevant difference",
+    "undecided": "undecided",
+    "failed": "not compared",
+    "untested": "not tested",
+}
+MOST_IN_FULL = 2
+"""Conditions of one answer that are given with both means; of more, ratios and intervals."""
+
+
+def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None) -> str:
+    """Write what each condition says, conditions of one answer together."""
+    if len(listed) == 1:
+        _, each, said = listed[0]
+        text = each.found
+        if said in ("partly", "depends"):
+            text += f"; {WORDS[said]}"
+    else:
+        groups = [
+            (said, [(condition, each) for condition, each, its in listed if its == said])
+            for said in WORDS
+        ]
+        text = "; ".join(_group(said, found) for said, found in groups if found)
+    if needed is not None:
+        text += f"; about {number(needed, 2)} replicates would decide"
+    elif verdict is ClaimVerdict.UNDECIDED and any(each.undecided for _, each, _ in listed):
+        text += "; no number of replicates would decide it soon: it lies at a limit"
+    return text
+
+
+def _group(said: Says, found: Sequence[tuple[Factors, Evidence]]) -> str:
+    in_full = len(found) <= MOST_IN_FULL
+    parts = [
+        f"{condition_text(condition)} ({each.found if in_full else _in_short(each)})"
+        for condition, each in found
+    ]
+    return f"{WORDS[said]} at {', '.join(parts)}"
+
+
+def _in_short(each: Evidence) -> str:
+    if "ratio" not in each.values or not each.values["ci95"]:
+        return each.found
+    low, high = each.values["ci95"]
+    ratio = number(each.values["ratio"])
+    return ratio if low == high else f"{ratio} [{number(low)}, {number(high)}]"

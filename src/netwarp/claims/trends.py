@@ -1,0 +1,213 @@
+"""What the cells of one condition say of how a metric, or a lead, goes with a factor's level."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from netwarp.claims.evidence import Answer, Evidence, Undecided, failed_runs
+from netwarp.estimate.levels import ordered, scale_of
+from netwarp.estimate.location import Location, location_of
+from netwarp.estimate.stats import mean_of
+from netwarp.wording import factor_name, level_text, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.results import CellResult
+
+LEVELS_FOR_A_LINE = 3
+LeadScale = Literal["ratio", "gap"]
+
+
+def lead_grows(
+    cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
+    relevant: float, *, scale: LeadScale = "ratio", shrinks: bool = False,
+) -> Evidence:  # fmt: skip
+    """Test whether the lead of `cells`, which have less, grows (or shrinks) with a factor's level.
+
+    There must be a lead where it is largest, it must be larger there than at the other end by a
+    relevant difference, and grow with every step between (all of it: an intersection-union test,
+    Berger 1982). Where `cells` are behind at some level the claim depends on it.
+    """
+    labels = ordered([cell.factors[factor] for cell in cells])
+    if shrinks:
+        labels.reverse()
+    if len(labels) < 2:
+        return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
+    if failure := failed_runs(*cells, *others):
+        return failure
+    leads = _leads(cells, others, metric, factor, labels, scale)
+    if isinstance(leads, Evidence):
+        return leads
+    limit = math.log1p(relevant) if scale == "ratio" else relevant * _mean_at(others, metric)
+    by_level = [location_of([row[i] for row in leads]) for i in range(len(labels))]
+    steps = [location_of([row[i + 1] - row[i] for row in leads]) for i in range(len(labels) - 1)]
+    whole = location_of([row[-1] - row[0] for row in leads])
+    chances = _growth_chances(by_level, steps, whole, limit)
+    values = {
+        "leads": {label: _shown_lead(at, scale) for label, at in zip(labels, by_level, strict=True)}
+    }
+    parts = [
+        f"{_lead_text(at, metric, scale)} at {level_text(factor, label)}"
+        for label, at in zip(labels, by_level, strict=True)
+    ]
+    if shrinks:
+        parts.reverse()
+    words = "ratio" if scale == "ratio" else "gap"
+    undecided = _undecided_step(by_level[-1], steps, whole, limit, len(leads))
+    return Evidence(f"the {words} is {', '.join(parts)}", chances, values, undecided=undecided)
+
+
+def _growth_chances(
+    by_level: Sequence[Location], steps: Sequence[Location], whole: Location, limit: float
+) -> dict[Answer, float]:
+    last = by_level[-1]
+    leads = min(1.0, 2 * last.p_above(limit))
+    grows = min(1.0, 2 * whole.p_above(limit))
+    behind = min(1.0, len(by_level) * min(2 * each.p_below(-limit) for each in by_level))
+    chances: dict[Answer, float] = {
+        "reversed": min(1.0, 4 * min(whole.p_below(-limit), last.p_below(-limit))),
+        "equivalent": whole.p_within(-limit, limit),
+        "depends": max(behind, leads),
+        "partly": max(leads, grows),
+    }
+    if chances["depends"] >= 0.05:
+        every_step = max(step.p_above(0.0) for step in steps)
+        chances["holds"] = max(leads, grows, min(1.0, 2 * every_step))
+    return chances
+
+
+def _undecided_step(
+    last: Location, steps: Sequence[Location], whole: Location, limit: float, n: int
+) -> Undecided | None:
+    """Give the test that would take the most replicates."""
+    tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
+    random = [
+        Undecided(at.error * math.sqrt(n), at.distance(to)) for at, to in tests if at.error > 0
+    ]
+    return max(random, key=lambda each: each.stdev / max(each.distance, 1e-12), default=None)
+
+
+def _leads(
+    cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
+    labels: Sequence[str], scale: LeadScale,
+) -> list[list[float]] | Evidence:  # fmt: skip
+    """Give others over cells, or others minus cells, by replicate (rows) and level."""
+    ours, theirs = _table(cells, metric, factor, labels), _table(others, metric, factor, labels)
+    replicates = sorted(ours.keys() & theirs.keys())
+    if len(replicates) < 2:
+        return Evidence("fewer than two replicates at every level", fixed="untested")
+    if scale == "gap":
+        return [[b - a for a, b in zip(ours[r], theirs[r], strict=True)] for r in replicates]
+    if any(min(*ours[r], *theirs[r]) <= 0 for r in replicates):
+        return Evidence("a ratio needs values above 0", fixed="untested")
+    return [
+        [math.log(b) - math.log(a) for a, b in zip(ours[r], theirs[r], strict=True)]
+        for r in replicates
+    ]
+
+
+def linear(
+    cells: Sequence[CellResult], metric: str, factor: str, tolerance: float, relevant: float
+) -> Evidence:
+    """Test whether a metric grows with a factor, and strays from a line by a small share of that.
+
+    The line is fitted to each replicate; the strays are the residuals as a share of the growth over
+    all levels, each held within the tolerance by two one-sided tests.
+    """
+    labels = ordered([cell.factors[factor] for cell in cells])
+    places = _places(labels)
+    if len(places) < LEVELS_FOR_A_LINE:
+        return Evidence(f"a line needs {LEVELS_FOR_A_LINE} levels", fixed="untested")
+    if failure := failed_runs(*cells):
+        return failure
+    rows = [row for _, row in sorted(_table(cells, metric, factor, labels).items())]
+    if len(rows) < 2:
+        return Evidence("fewer than two replicates at every level", fixed="untested")
+    lines = [_line(places, row) for row in rows]
+    growth = location_of([slope * (places[-1] - places[0]) for slope, _ in lines])
+    means = [mean_of([row[i] for row in rows]) for i in range(len(places))]
+    limit = relevant * abs(mean_of(means))
+    whole = abs(growth.value) or 1.0
+    strays = [
+        location_of(
+            [
+                (row[i] - (base + slope * place)) / whole
+                for row, (slope, base) in zip(rows, lines, strict=True)
+            ]
+        )
+        for i, place in enumerate(places)
+    ]
+    off_line = max(each.p_within(-tolerance, tolerance) for each in strays)
+    beyond = len(strays) * min(each.p_outside(-tolerance, tolerance) for each in strays)
+    falls = min(1.0, 2 * growth.p_below(-limit))
+    rises = min(1.0, 2 * growth.p_above(limit))
+    chances: dict[Answer, float] = {
+        "holds": max(rises, off_line),
+        "reversed": min(1.0, 2 * min(falls, beyond)),
+        "equivalent": growth.p_within(-limit, limit),
+    }
+    shown = quantity(metric, max(map(abs, means)))
+    largest = max(strays, key=lambda each: abs(each.value))
+    found = f"from {number(means[0] * shown.scale)} to {number(means[-1] * shown.scale)}"
+    found = f"{found} {shown.unit}".rstrip()
+    if rises < 1:
+        found += f", at most {number(100 * abs(largest.value), 2)} % of the growth off the line"
+    undecided = None
+    if largest.error > 0:
+        distance = largest.distance(-tolerance, tolerance)
+        undecided = Undecided(largest.error * math.sqrt(len(rows)), distance)
+    values = {"means": means, "strays": [each.value for each in strays]}
+    return Evidence(found, chances, values, undecided=undecided)
+
+
+def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
+    """Fit slope and intercept by least squares."""
+    middle, mean = mean_of(places), mean_of(row)
+    spread = math.fsum((place - middle) ** 2 for place in places)
+    slope = (
+        math.fsum((place - middle) * value for place, value in zip(places, row, strict=True))
+        / spread
+    )
+    return slope, mean - slope * middle
+
+
+def _places(labels: Sequence[str]) -> list[float]:
+    """Where the levels are: their numbers, or their ranks where they are names."""
+    scale = scale_of(labels)
+    return [float(i) if scale is None else scale.values[label] for i, label in enumerate(labels)]
+
+
+def _table(
+    cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
+) -> dict[int, list[float]]:
+    """Give the values at all levels by replicate; only replicates that have all."""
+    by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
+    rows: dict[int, list[float]] = {}
+    for replicate in sorted(set.intersection(*(set(by_level[label]) for label in labels))):
+        row = [by_level[label][replicate].value for label in labels]
+        values = [value for value in row if value is not None]
+        if len(values) == len(row):
+            rows[replicate] = values
+    return rows
+
+
+def _mean_at(cells: Sequence[CellResult], metric: str) -> float:
+    return max(abs(mean_of(values)) for cell in cells if (values := cell.values(metric)))
+
+
+def _shown_lead(lead: Location, scale: LeadScale) -> float:
+    return math.exp(lead.value) if scale == "ratio" else lead.value
+
+
+def _lead_text(lead: Location, metric: str, scale: LeadScale) -> str:
+    low, high = lead.interval(0.95)
+    if scale == "ratio":
+        text = number(math.exp(lead.value))
+        bounds = f"{number(math.exp(low))}, {number(math.exp(high))}"
+        return text if lead.error == 0 else f"{text} [{bounds}]"
+    shown = quantity(metric, max(abs(lead.value), abs(low), abs(high)))
+    text = f"{number(lead.value * shown.scale)} {shown.unit}".rstrip()
+    bounds = f"{number(low * shown.scale)}, {number(high * shown.scale)}"
+    return text if lead.error == 0 else f"{text} [{bounds}]"

@@ -1,0 +1,213 @@
+"""A source document, done again: its studies, its controls, and the score of its conclusions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
+from netwarp.estimate.comparison import ALPHA
+from netwarp.report import FIGURES_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from netwarp.pipeline import StudyRun
+    from netwarp.sources.sources import Source
+    from netwarp.study import Study
+    from netwarp.study.claims import Control
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A study that was run, or could not be."""
+
+    study: Study
+    directory: Path
+    finished: StudyRun | None
+    refused: str | None
+    """Why this machine cannot run it."""
+
+    @cached_property
+    def claims(self) -> list[ClaimResult]:
+        """The verdicts on its claims, in order."""
+        if self.finished is None:
+            why = self.refused or "it was not run"
+            return [not_tested(claim, claim.not_testable or why) for claim in self.study.claims]
+        return evaluate_claims(self.study.claims, self.finished.results)
+
+    def clock_s(self, name: str) -> float:
+        """Give ``virtual_s`` or ``wall_s`` of all its runs; 0 when it was refused."""
+        return 0.0 if self.finished is None else float(self.finished.summary[name] or 0.0)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every run that was asked for happened."""
+        return self.finished is not None and not self.finished.results.failed
+
+
+@dataclass(frozen=True)
+class ControlOutcome:
+    """The cells of some claims, run again with one thing changed."""
+
+    control: Control
+    executed: Executed
+
+    def result(self, claim: str) -> ClaimResult | None:
+        """Find what became of a claim under the change."""
+        return next((each for each in self.executed.claims if each.id == claim), None)
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A conclusion, its verdict, and what its control shows."""
+
+    result: ClaimResult
+    control: ControlOutcome | None
+
+    @property
+    def controlled(self) -> ClaimResult | None:
+        """What became of it with one thing changed."""
+        return self.control.result(self.result.id) if self.control else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields as `--json` prints them."""
+        found = self.result.to_json()
+        if self.control is None or self.controlled is None:
+            return found | {"control": None}
+        return found | {
+            "control": {
+                "id": self.control.control.id,
+                "text": self.control.control.text,
+                "verdict": self.controlled.word,
+                "found": self.controlled.found,
+            }
+        }
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """One study of a source, done again or refused, with its controls."""
+
+    executed: Executed
+    name: str
+    """Of its file, without ending: the figure or experiment of the source."""
+    controls: tuple[ControlOutcome, ...] = ()
+
+    @property
+    def study(self) -> Study:
+        """What was asked."""
+        return self.executed.study
+
+    @property
+    def refused(self) -> str | None:
+        """Why this machine cannot run it."""
+        return self.executed.refused
+
+    @cached_property
+    def rows(self) -> list[ScoreRow]:
+        """The conclusions in the order of the document, the study's own hypotheses last."""
+        by_id = {each.control.id: each for each in self.controls}
+        rows = [
+            ScoreRow(result, by_id.get(result.claim.control or ""))
+            for result in self.executed.claims
+        ]
+        return sorted(rows, key=lambda row: not row.result.claim.authors)
+
+    @property
+    def all_executed(self) -> list[Executed]:
+        """The study and its controls."""
+        return [self.executed, *(each.executed for each in self.controls)]
+
+    @property
+    def figures(self) -> list[Path]:
+        """The SVG files, in the order of the study."""
+        return sorted((self.executed.directory / FIGURES_FOLDER).glob("*.svg"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields of a study in `scorecard.json`."""
+        finished = self.executed.finished
+        runs = () if finished is None else finished.results.runs
+        return {
+            "study": self.name,
+            "title": self.study.title,
+            "out": str(self.executed.directory),
+            "runs": len(runs),
+            "failed": sum(run.outcome == "failed" for run in runs),
+            "refused": self.refused,
+            "figures": [str(path) for path in self.figures],
+        }
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A source, done again."""
+
+    source: Source
+    directory: Path
+    quick: bool
+    studies: tuple[StudyOutcome, ...]
+
+    @property
+    def rows(self) -> list[ScoreRow]:
+        """All conclusions and hypotheses, study by study."""
+        return [row for study in self.studies for row in study.rows]
+
+    @property
+    def executed(self) -> list[Executed]:
+        """Every study and every control."""
+        return [each for study in self.studies for each in study.all_executed]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every run that was asked for happened, whatever the verdicts."""
+        return all(each.succeeded for each in self.executed)
+
+    @property
+    def virtual_s(self) -> float:
+        """Time on the runs' own clocks."""
+        return sum(each.clock_s("virtual_s") for each in self.executed)
+
+    @property
+    def wall_s(self) -> float:
+        """Time it took, in all executions that filled the directory."""
+        return sum(each.clock_s("wall_s") for each in self.executed)
+
+    @property
+    def expected_wrong(self) -> float:
+        """How many wrong verdicts to expect at most: each study with chance in it is a family."""
+        return ALPHA * sum(
+            any(result.random for result in study.executed.claims) for study in self.studies
+        )
+
+    def counts(self, *, authors: bool) -> dict[str, int]:
+        """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses."""
+        words = [row.result.word for row in self.rows if row.result.claim.authors == authors]
+        return {word: words.count(word) for word in _in_order(words)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields of `scorecard.json`."""
+        return {
+            "source": self.source.name,
+            "title": self.source.index.title,
+            "authors": self.source.index.authors,
+            "quick": self.quick,
+            "out": str(self.directory),
+            "virtual_s": self.virtual_s,
+            "wall_s": self.wall_s,
+            "verdicts": self.counts(authors=True),
+            "own_verdicts": self.counts(authors=False),
+            "expected_wrong": self.expected_wrong,
+            "studies": [study.to_json() for study in self.studies],
+            "claims": [row.to_json() for row in self.rows],
+        }
+
+
+def _in_order(words: Iterable[str]) -> list[str]:
+    order = ["supported", "not-supported", *(verdict.value for verdict in ClaimVerdict)]
+    order.sort(key=lambda word: {"supported": "reproduced", "not-supported": "reversed"}.get(
+        word, word) != "reproduced")  # fmt: skip
+    seen = set(words)
+    return [word for word in order if word in seen]
