@@ -7,18 +7,18 @@ import json
 import math
 import shlex
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 
-from netwarp import __version__, vega
+from netwarp import __version__
 from netwarp.claims import evaluate_claims
 from netwarp.figures.style import dark_overlay
 from netwarp.metrics import METRICS
 from netwarp.report import trust
+from netwarp.report.chart_script import chart_script
 from netwarp.report.happened import happened
 from netwarp.results.comparisons import Comparisons, ContenderResult, compare_contenders
 from netwarp.wording import (
@@ -65,7 +65,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         version=__version__,
         style=_own("style.css"),
         script=_own("script.js"),
-        bundle=_bundle() if charts or over_time else "",
+        bundle=Markup(chart_script()) if charts or over_time else "",  # noqa: S704 - a library's
         dark=_json(dark_overlay()),
         facts=_facts(data),
         answer=_answer(compared),
@@ -302,13 +302,6 @@ def _json(value: Any) -> Markup:
     r"""Write JSON that HTML reads as one script: `<` is written as `\u003c`."""
     text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(text)  # noqa: S704 - nothing in it can end the script
-
-
-@cache
-def _bundle() -> Markup:
-    """Give Vega, Vega-Lite and Vega-Embed as one script that nothing in it ends early."""
-    text = vega.script_bundle().replace("</script", "<\\/script")
-    return Markup(text)  # noqa: S704 - a library's code, no user's text in it
 
 
 def _resource(name: str) -> str:
