@@ -48,6 +48,9 @@ FACTOR_TITLES = {
     "workload.size": "File size",
 }
 
+FACTOR_UNITS = {"path.mtu": "B", "transport.mss": "B", "transport.initial_window": "packets"}
+"""Units of the factors whose levels are plain numbers."""
+
 FACTOR_NAMES = {
     "path.handovers.count": "handovers",
     "path.outages.count": "outages",
@@ -209,6 +212,11 @@ def factor_title(factor: str) -> str:
     """Name a factor in words: `path.loss` is "Packet loss"."""
     known = FACTOR_TITLES.get(factor)
     return known or factor.rsplit(".", 1)[-1].replace("_", " ").capitalize()
+
+
+def factor_unit(factor: str) -> str:
+    """Give the unit of a factor whose levels are plain numbers; "" where they are counts."""
+    return FACTOR_UNITS.get(factor, "")
 
 
 def level_text(factor: str, label: str) -> str:

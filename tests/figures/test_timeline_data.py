@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from netwarp.figures.over_time.data import RunTimeline, run_timeline
-from netwarp.figures.over_time.lines import MOST_POINTS, Line, rebinned, thinned
+from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
+from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
 from netwarp.metrics.playback import buffer_levels
 from netwarp.wire import (
     Attach,

@@ -9,7 +9,7 @@ import pytest
 
 import support
 from netwarp.output.summary import summarise
-from netwarp.report import write_report
+from netwarp.report import write_figures, write_report
 from netwarp.report.calibration import _loss_check, calibration
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results.comparisons import compare_contenders
@@ -121,8 +121,8 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
 
 def test_the_charts_can_be_drawn_in_the_page(html: str) -> None:
     specs = re.findall(r'<script type="application/json" id="spec-[^"]+">(.*?)</script>', html)
-    assert len(specs) == 1
-    spec = json.loads(specs[0])
+    spec, ratios = (json.loads(each) for each in specs)
+    assert ratios["title"]["text"] == "Completion time, ratio to TCP, over packet loss"
     assert spec["title"]["text"] == "Completion time over packet loss"
     # The library is inlined once and unchanged: "</" stands in one of its regular expressions.
     assert "/</g" in html
@@ -130,9 +130,14 @@ def test_the_charts_can_be_drawn_in_the_page(html: str) -> None:
     assert html.count('<script type="module">') == 2
 
 
-def test_figures_lie_beside_the_report(directory: Path) -> None:
-    names = {path.suffix for path in (directory / "figures").iterdir()}
-    assert names == {".svg", ".png", ".json"}
+def test_figures_are_drawn_beside_the_report_when_asked_for(directory: Path) -> None:
+    assert not (directory / "figures").exists()
+    paths = write_figures(directory)
+    assert [path.name for path in paths] == [
+        "completion-time-over-loss.svg",
+        "completion-time-over-loss-ratio.svg",
+    ]
+    assert all(path.read_text().startswith("<svg") for path in paths)
 
 
 def test_the_path_is_checked_against_what_was_asked(directory: Path) -> None:

@@ -15,9 +15,10 @@ BAR = {
 }
 
 
-def test_charts_are_drawn_as_svg_and_png() -> None:
+def test_charts_are_drawn_as_svg_png_and_pdf() -> None:
     assert vega.svg(BAR).startswith("<svg ")
     assert vega.png(BAR, scale=2).startswith(b"\x89PNG")
+    assert vega.pdf(BAR).startswith(b"%PDF")
 
 
 def test_what_is_no_chart_is_refused_and_the_next_one_is_drawn() -> None:

@@ -1,4 +1,4 @@
-"""Figures of a study: which ones, and each as interactive chart, SVG and PNG."""
+"""Figures of a study: which ones, and each as a chart or a file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from netwarp.figures.charts import OVER_FACTOR, Chart, scatter, titled
-from netwarp.figures.data import Layout, layout
+from netwarp.errors import InputError
+from netwarp.figures.chart import Chart, finished
+from netwarp.figures.charts import OVER_FACTOR, scatter
+from netwarp.figures.layout import Layout, layout
 from netwarp.figures.over_time.figure import timeline_figure
+from netwarp.figures.rows import ratio_rows
+from netwarp.figures.style import SCREEN
 from netwarp.results.comparisons import main_metric
 from netwarp.run_directory import write_bytes, write_text
 from netwarp.study.questions import Figure
@@ -23,33 +27,56 @@ from netwarp.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from netwarp.figures.over_time.figure import Kept
+    from netwarp.figures.style import Theme
     from netwarp.results import CellResult, Results
 
 
-def draw_all(figures: Sequence[Figure], results: Results, kept: Kept | None = None) -> list[Chart]:
+def draw_all(
+    figures: Sequence[Figure], results: Results, kept: Kept | None = None, theme: Theme = SCREEN
+) -> list[Chart]:
     """Draw a study's figures; without any, those that `default_figures` derives.
 
     A figure of a metric that no run has is left out: the report says that nothing succeeded. So is
     a timeline of runs that are not kept.
     """
-    wanted = list(figures) or default_figures(results)
     charts: list[Chart] = []
-    for figure in wanted:
+    for figure in wanted_figures(figures, results):
         name = _free_name(figure, {chart.name for chart in charts})
         if figure.kind == "timeline":
-            chart = timeline_figure(figure, results, kept, name) if kept else None
+            chart = timeline_figure(figure, results, kept, name, theme) if kept else None
             charts += [chart] if chart else []
         elif figure.y in results.metrics:
-            charts.append(draw(figure, results, name))
+            charts.append(draw(figure, results, name, theme))
     return charts
 
 
+def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
+    """Give a study's figures, or the default ones, each line chart with its ratios beside it."""
+    chosen = list(figures) or default_figures(results)
+    asked = {(figure.kind, figure.x, figure.y) for figure in chosen}
+    together: list[Figure] = []
+    for figure in chosen:
+        together.append(figure)
+        ratios = Figure(kind="ratio", x=figure.x, y=figure.y, series=figure.series)
+        is_new = ("ratio", figure.x, figure.y) not in asked
+        if figure.kind == "line" and is_new and _has_ratios(ratios, results):
+            together.append(ratios)
+    return together
+
+
+def _has_ratios(figure: Figure, results: Results) -> bool:
+    is_compared = figure.series is not None and figure.series == results.contender_factor
+    if not is_compared or figure.y not in results.metrics:
+        return False
+    return bool(ratio_rows(layout(results, figure.metric, figure.x, figure.series)))
+
+
 def default_figures(results: Results) -> list[Figure]:
-    """Derive figures from the factors: the metrics of interest over each numeric condition."""
+    """Derive figures from the factors: the main metric over each condition, and a ratio map."""
     contender = results.contender_factor
     if contender is None:
         return []
@@ -57,17 +84,21 @@ def default_figures(results: Results) -> list[Figure]:
     conditions = [f for f, levels in results.factors.items() if len(levels) > 1 and f != contender]
     if not conditions:
         return [Figure(kind="bar", x=contender, y=metric, series=contender)]
-    return [Figure(kind="line", x=factor, y=metric, series=contender) for factor in conditions]
+    figures = [Figure(kind="line", x=factor, y=metric, series=contender) for factor in conditions]
+    if len(conditions) > 1:
+        first, second = conditions[:2]
+        figures.append(Figure(kind="ratio-heatmap", x=first, y=metric, series=second))
+    return figures
 
 
-def draw(figure: Figure, results: Results, name: str) -> Chart:
+def draw(figure: Figure, results: Results, name: str, theme: Theme = SCREEN) -> Chart:
     """Draw one figure."""
     x = None if figure.kind in ("cdf", "scatter") else figure.x
     # Bars and boxes without series take the colours of what they stand for.
     series = figure.series or (x if figure.kind in ("bar", "box") else None)
     plan = layout(
         results, figure.metric, x, series,
-        x_log=_log(figure.x_scale), y_log=_log(figure.y_scale),
+        x_log=_log(figure.x_scale), y_log=_log(figure.y_scale), theme=theme,
     )  # fmt: skip
     if figure.kind == "scatter":
         if figure.x is None:
@@ -75,26 +106,41 @@ def draw(figure: Figure, results: Results, name: str) -> Chart:
         chart = scatter(plan, figure.x)
     else:
         chart = OVER_FACTOR[figure.kind](plan)
-    title = figure.title or _title(figure)
+    title = figure.title or _title(figure, results)
     alt = _alt_text(figure, plan, title)
-    return Chart(name, title, alt, titled(chart, title, _subtitle(figure, plan), alt))
+    return Chart(name, title, alt, finished(chart, title, _subtitle(figure, plan), alt, theme))
 
 
-def write_charts(charts: Sequence[Chart], folder: Path) -> None:
-    """Write NAME.svg, NAME.png and NAME.json (Vega-Lite with data) for each figure."""
-    folder.mkdir(exist_ok=True)
-    for chart in charts:
-        write_text(folder / f"{chart.name}.json", json.dumps(chart.spec, indent=1) + "\n")
-        write_text(folder / f"{chart.name}.svg", chart.svg())
-        write_bytes(folder / f"{chart.name}.png", chart.png())
+def write_chart(chart: Chart, path: Path) -> None:
+    """Write a chart in the format that the file's ending names.
+
+    Raises:
+        InputError: there is no such format.
+    """
+    if path.suffix not in WRITERS:
+        raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(WRITERS)}")
+    WRITERS[path.suffix](path, chart)
+
+
+WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
+    ".svg": lambda path, chart: write_text(path, chart.svg()),
+    ".png": lambda path, chart: write_bytes(path, chart.png()),
+    ".pdf": lambda path, chart: write_bytes(path, chart.pdf()),
+    ".json": lambda path, chart: write_text(path, json.dumps(chart.spec, indent=1) + "\n"),
+}
+"""Formats by ending; `.json` is Vega-Lite with its data."""
 
 
 def _log(scale: str | None) -> bool | None:
     return None if scale is None else scale == "log"
 
 
-def _title(figure: Figure) -> str:
+def _title(figure: Figure, results: Results) -> str:
     metric = quantity(figure.metric, 1).title
+    contender = results.contender_factor
+    if figure.kind in ("ratio", "ratio-heatmap") and contender is not None:
+        first = level_text(contender, results.factors[contender][0])
+        metric = f"{metric}, ratio to {first},"
     if figure.kind == "cdf":
         return f"Distribution of {metric.lower()}"
     if figure.kind == "scatter" and figure.x is not None:
@@ -102,16 +148,20 @@ def _title(figure: Figure) -> str:
     if figure.x is None:
         return metric
     over = factor_title(figure.x)
+    if figure.kind == "ratio-heatmap" and figure.series is not None:
+        over += f" and {factor_name(figure.series)}"
     return f"{metric} over {over if over.isupper() else over[:1].lower() + over[1:]}"
 
 
 _SHOWN = {
-    "line": "Means with 95 % confidence intervals (Student’s t)",
+    "line": "Means with 95 % confidence intervals (Student’s t), dots are runs",
     "bar": "Means with 95 % confidence intervals (Student’s t)",
     "heatmap": "Means",
     "box": "Median, quartiles, whiskers to 1.5 IQR, and every run",
     "cdf": "Empirical distribution",
     "scatter": "Every run",
+    "ratio": "Ratios with 95 % confidence intervals, filled where significant (Holm)",
+    "ratio-heatmap": "Ratios, in brackets where not significant (Holm)",
 }
 
 
@@ -122,6 +172,8 @@ def _subtitle(figure: Figure, plan: Layout) -> str:
     failed = len(results.failed)
     left_out = f"; {failed} failed run{'s' if failed > 1 else ''} left out" if failed else ""
     better = "lower" if less_is_better(figure.metric) else "higher"
+    if figure.kind.startswith("ratio"):
+        better = f"{'below' if better == 'lower' else 'above'} 1"
     # A heat map has no axis to say the unit.
     unit = f" in {plan.shown.unit}" if figure.kind == "heatmap" and plan.shown.unit else ""
     return (
@@ -139,7 +191,8 @@ def _without_value(plan: Layout) -> str:
 
 def _alt_text(figure: Figure, plan: Layout, title: str) -> str:
     """Describe the chart: what is drawn over what, and the means where they are most apart."""
-    parts = [f"{figure.kind.capitalize()} chart: {title} ({plan.shown.unit or 'count'})."]
+    unit = "ratio" if figure.kind.startswith("ratio") else plan.shown.unit or "count"
+    parts = [f"{figure.kind.capitalize()} chart: {title} ({unit})."]
     if plan.series is not None:
         names = ", ".join(level_text(plan.series, label) for label in plan.series_labels)
         parts.append(f"One series for each {factor_name(plan.series)}: {names}.")

@@ -1,7 +1,9 @@
-"""How charts look: colours, shapes and dashes by series, and the Vega-Lite configuration.
+"""How charts look: colours, shapes and dashes by series, themes, Vega-Lite's configuration.
 
-Colours are those of Okabe and Ito 2008 ("Color Universal Design"), which readers with any colour
-vision tell apart; shape and dash say the same once more, for print without colour.
+A transport has one colour in every chart; its variants (`tcp-2008` beside `tcp`) are shades of it,
+with dashes and shapes of their own. The colours are those of Okabe and Ito 2008 ("Color Universal
+Design"), those of other series Paul Tol's "muted" scheme (2021): readers with any colour vision
+tell them apart. Shape and dash say the same once more, for print without colour.
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwarp.wording import level_text
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+Spec = dict[str, Any]
+"""Vega-Lite, or a part of it."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class SeriesStyle:
 
 
 BLUE, SKY, GREEN, VERMILION = "#0072B2", "#56B4E9", "#009E73", "#D55E00"
-PURPLE, ORANGE, GREY, OLIVE = "#CC79A7", "#E69F00", "#6E7781", "#8A8A00"
+PURPLE, ORANGE, GREY = "#CC79A7", "#E69F00", "#6E7781"
 
 TRANSPORT_STYLES = {
     "tcp": SeriesStyle(BLUE, "circle", ()),
@@ -35,17 +38,44 @@ TRANSPORT_STYLES = {
     "udp": SeriesStyle(PURPLE, "triangle-down", (8, 3, 2, 3)),
     "mptcp": SeriesStyle(ORANGE, "cross", (4, 2)),
 }
-_ANY = (
-    *TRANSPORT_STYLES.values(),
-    SeriesStyle(GREY, "triangle-right", (1, 2)),
-    SeriesStyle(OLIVE, "triangle-left", (10, 4)),
-)
+_SHAPES = tuple(style.shape for style in TRANSPORT_STYLES.values())
+_DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (10, 4))
+_OTHERS = ("#332288", "#882255", "#44AA99", "#999933", "#AA4499", "#CC6677", "#117733", "#DDCC77")
+_SHADES = (0.0, -0.45, 0.4, -0.65, 0.6)
+"""Of the variants of a transport: how far towards black (negative) or white."""
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
-INK, FAINT, RULE = "#1F2328", "#57606A", "#D8DEE4"
+INK, FAINT = "#1F2328", "#57606A"
 
 START_UP, STALL, WAIT, OUTAGE = "#DDE2E7", "#D1242F", "#AAB3BD", "#8C959F"
 LOWEST_QUALITY, HIGHEST_QUALITY = (0xB6, 0xD4, 0xEE), (0x0A, 0x3D, 0x78)
+DIVERGING = ("#542788", "#F7F7F7", "#B35806")
+"""Less, the same, more (ColorBrewer's PuOr, safe for any colour vision)."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Size and lettering of a chart. Lengths are pixels; in a PDF one is a point."""
+
+    name: str
+    width: int
+    """Of the whole chart."""
+    height: int
+    """Of a plot that is alone."""
+    panel_height: int
+    """Of a plot among several."""
+    font_size: float
+    """Of axis labels; the rest follows."""
+    line_width: float
+    point_size: float
+    has_title: bool
+    """A figure in a paper has its caption instead."""
+
+
+SCREEN = Theme("screen", 1000, 340, 240, 12, 2, 70, has_title=True)
+PAPER = Theme("paper", 252, 150, 100, 7, 1, 14, has_title=False)
+"""One column of a two-column paper: 252 pt, 3.5 inches."""
+THEMES = {theme.name: theme for theme in (SCREEN, PAPER)}
 
 
 def quality_colours(qualities: int) -> list[str]:
@@ -59,50 +89,97 @@ def quality_colours(qualities: int) -> list[str]:
     ]  # fmt: skip
 
 
-def series_styles(factor: str | None, labels: Sequence[str]) -> list[SeriesStyle]:
-    """Give each series a style; a transport has its own in every chart."""
-    if factor == "transport" and all(label in TRANSPORT_STYLES for label in labels):
-        return [TRANSPORT_STYLES[label] for label in labels]
-    return [_ANY[i % len(_ANY)] for i in range(len(labels))]
+def series_styles(
+    factor: str | None, labels: Sequence[str], transport: str | None = None
+) -> list[SeriesStyle]:
+    """Give each series a style.
+
+    Args:
+        factor: what the series are levels of; None for a single one.
+        labels: the levels.
+        transport: the transport of all series, where it is known and not the factor.
+    """
+    if factor != "transport" and transport is not None:
+        return _variants([transport] * len(labels))
+    if factor == "transport" and all(_kind(label) in TRANSPORT_STYLES for label in labels):
+        return _variants(labels)
+    return [
+        SeriesStyle(_OTHERS[i % len(_OTHERS)], _SHAPES[i % len(_SHAPES)], _DASHES[i % len(_DASHES)])
+        for i in range(len(labels))
+    ]
 
 
-def series_texts(factor: str | None, labels: Sequence[str]) -> list[str]:
-    """Name the series as the legend does."""
-    return [level_text(factor, label) if factor else label for label in labels]
+def _variants(labels: Sequence[str]) -> list[SeriesStyle]:
+    """Style labels by transport; the plain name, else the first, has the pure colour."""
+    styles: dict[int, SeriesStyle] = {}
+    seen: dict[str, int] = {}
+    plain_first = sorted(enumerate(labels), key=lambda item: item[1] not in TRANSPORT_STYLES)
+    for index, label in plain_first:
+        base = TRANSPORT_STYLES[_kind(label)]
+        rank = seen.get(_kind(label), 0)
+        seen[_kind(label)] = rank + 1
+        styles[index] = _variant(base, rank) if rank else base
+    return [styles[index] for index in range(len(labels))]
 
 
-def config() -> dict[str, Any]:
-    """Vega-Lite's configuration for every chart: thin rules, no frame, text as in a journal."""
+def _variant(base: SeriesStyle, rank: int) -> SeriesStyle:
+    shade = _SHADES[rank % len(_SHADES)]
+    shape = _SHAPES[(_SHAPES.index(base.shape) + rank) % len(_SHAPES)]
+    dashes = [dash for dash in _DASHES if dash != base.dash]
+    return SeriesStyle(_shaded(base.colour, shade), shape, dashes[(rank - 1) % len(dashes)])
+
+
+def _kind(label: str) -> str:
+    """Give the transport that a variant's label begins with: `tcp` of `tcp-2008`."""
+    return label.replace(" ", "-").partition("-")[0].lower()
+
+
+def _shaded(colour: str, shade: float) -> str:
+    end = 255 if shade > 0 else 0
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(part + abs(shade) * (end - part)):02X}" for part in parts)
+
+
+def text_colour(colour: str) -> str:
+    """Darken a colour as far as text needs: light blue is a fine line and a poor letter."""
+    return _shaded(colour, -0.2)
+
+
+def config(theme: Theme = SCREEN) -> Spec:
+    """Vega-Lite's configuration: thin rules, no frame, text as in a journal."""
+    size = theme.font_size
     return {
         "background": "white",
         "font": FONT,
-        "padding": 8,
+        "padding": 8 if theme.has_title else 2,
         "view": {"stroke": None},
         "title": {
-            "anchor": "start", "frame": "group", "fontSize": 15, "fontWeight": 600, "color": INK,
-            "subtitleFontSize": 11.5, "subtitleColor": FAINT, "subtitlePadding": 4, "offset": 12,
+            "anchor": "start", "frame": "group", "fontSize": 1.25 * size, "fontWeight": 600,
+            "color": INK, "subtitleFontSize": 0.96 * size, "subtitleColor": FAINT,
+            "subtitlePadding": 4, "offset": size,
         },
         "axis": {
-            "labelFontSize": 11.5, "titleFontSize": 12, "titleFontWeight": 500, "titlePadding": 8,
-            "labelColor": FAINT, "titleColor": INK, "gridColor": "#EAEEF2",
-            "domainColor": "#8C959F", "tickColor": "#8C959F", "tickSize": 4, "labelPadding": 4,
-            "domain": False, "ticks": False,
+            "labelFontSize": 0.96 * size, "titleFontSize": size, "titleFontWeight": 500,
+            "titlePadding": 0.65 * size, "labelColor": FAINT, "titleColor": INK,
+            "gridColor": "#EAEEF2", "gridWidth": 0.08 * size, "domainColor": "#8C959F",
+            "tickColor": "#8C959F", "tickSize": 4, "labelPadding": 4, "domain": False,
+            "ticks": False,
         },
         "axisX": {"grid": False, "domain": True, "ticks": True},
         "legend": {
-            "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 12.5,
-            "labelColor": INK, "titleFontSize": 12, "titleFontWeight": 600, "titleColor": INK,
-            "symbolSize": 110, "symbolOpacity": 1, "columnPadding": 18,
-            "labelLimit": 260, "offset": 8,
+            "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": size,
+            "labelColor": INK, "titleFontSize": size, "titleFontWeight": 600, "titleColor": INK,
+            "symbolSize": 9 * size, "symbolOpacity": 1, "columnPadding": 1.5 * size,
+            "labelLimit": 260, "offset": 0.65 * size,
         },
         "header": {
-            "labelFontSize": 12, "labelFontWeight": 600, "labelColor": INK, "labelPadding": 6,
+            "labelFontSize": size, "labelFontWeight": 600, "labelColor": INK, "labelPadding": 6,
             "title": None,
         },
     }  # fmt: skip
 
 
-def dark_overlay() -> dict[str, Any]:
+def dark_overlay() -> Spec:
     """What the report lays over `config` on a dark page; the data keep their colours."""
     text, faint, rule = "#E6EDF3", "#9DA7B1", "#30363D"
     return {
@@ -114,4 +191,5 @@ def dark_overlay() -> dict[str, Any]:
         },
         "legend": {"labelColor": text, "titleColor": text},
         "header": {"labelColor": text},
+        "text": {"color": text},
     }  # fmt: skip

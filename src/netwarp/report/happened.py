@@ -11,7 +11,7 @@ from netwarp.results.comparisons import main_metric
 from netwarp.wording import cell_text, quantity
 
 if TYPE_CHECKING:
-    from netwarp.figures.charts import Chart
+    from netwarp.figures.chart import Chart
     from netwarp.results import CellResult, Results, RunResult
     from netwarp.results.rundata import RunData
 

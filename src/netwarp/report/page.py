@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.estimate.comparison import Comparison
-    from netwarp.figures.charts import Chart
+    from netwarp.figures.chart import Chart
     from netwarp.report.happened import Happened
     from netwarp.results import CellResult, Results
     from netwarp.results.rundata import RunData

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
+from netwarp.figures import write_chart
+from netwarp.figures.figures import WRITERS
 from netwarp.figures.over_time.figure import run_chart
-from netwarp.report import FIGURES_FOLDER
 from netwarp.results import RunResult
 from netwarp.results.rundata import KeptRuns
-from netwarp.run_directory import write_bytes, write_text
 from netwarp.study.sections.diagnose import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from netwarp.figures.charts import Chart
     from netwarp.run_directory import RunDirectory
 
 
@@ -37,9 +34,9 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
         InputError: there is no such run or format, or it recorded nothing over time.
         ResultError: the picture cannot be written.
     """
-    path = out or directory.path / FIGURES_FOLDER / f"{run}.svg"
-    if path.suffix not in _WRITERS:
-        raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(_WRITERS)}")
+    path = out or directory.path / "figures" / f"{run}.svg"
+    if path.suffix not in WRITERS:
+        raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(WRITERS)}")
     chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
     if chart is None:
         raise InputError(
@@ -48,7 +45,7 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
         )
     try:
         path.parent.mkdir(exist_ok=True)
-        _WRITERS[path.suffix](path, chart)
+        write_chart(chart, path)
     except OSError as error:
         raise ResultError(f"cannot write {path}: {error.strerror}") from None
     return path
@@ -71,10 +68,3 @@ def _planned(directory: RunDirectory, run: str) -> RunResult:
         run, line["cell"], line["replicate"], line["seed"], factors, status.outcome, status.reason,
         metrics={},
     )  # fmt: skip
-
-
-_WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
-    ".svg": lambda path, chart: write_text(path, chart.svg()),
-    ".png": lambda path, chart: write_bytes(path, chart.png()),
-    ".json": lambda path, chart: write_text(path, json.dumps(chart.spec, indent=1) + "\n"),
-}

@@ -8,7 +8,7 @@ from typing import Any
 
 from netwarp.errors import BackendError
 from netwarp.pipeline import DEFAULT_PARENT, StudyRun
-from netwarp.report import REPORT_FILE
+from netwarp.report import REPORT_FILE, write_figures
 from netwarp.run_directory import write_json, write_text
 from netwarp.sources.controls import control_study
 from netwarp.sources.reproduction import ControlOutcome, Executed, Reproduction, StudyOutcome
@@ -53,6 +53,8 @@ def reproduce_document(
     for stem, study in studies:
         place = directory / stem
         executed = _execute(study, place, run_study)
+        if executed.finished is not None:
+            write_figures(place)
         outcomes.append(
             StudyOutcome(
                 executed,

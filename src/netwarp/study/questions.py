@@ -23,10 +23,13 @@ class Figure(Section):
     and what a player did. Factors that are neither `series` nor in `where` may have one level only.
     """
 
-    kind: Literal["line", "bar", "heatmap", "box", "cdf", "scatter", "timeline"] = "line"
+    kind: Literal[
+        "line", "bar", "heatmap", "box", "cdf", "scatter", "ratio", "ratio-heatmap", "timeline"
+    ] = "line"
     """What is drawn: means with 95 % confidence intervals (line, bar), means as colours over two
     factors (heatmap), the distribution of the samples (box, cdf), one metric against another
-    (scatter), or runs over time (timeline)."""
+    (scatter), the ratio to the first transport (ratio, over two factors ratio-heatmap), or runs
+    over time (timeline)."""
     x: str | None = None
     """Factor along the horizontal axis; of a scatter chart, the metric there. A cdf and a timeline
     have none."""
@@ -77,7 +80,7 @@ def checked_figure(figure: Figure, index: int, factors: Sequence[Factor], file: 
         raise StudyError(reason, file=file, key=f"{key}.x", value=figure.x, remedy=remedy)
     if figure.kind == "scatter" and figure.x is not None:
         refuse_unknown_metric(figure.x, f"{key}.x", file)
-    elif figure.kind == "heatmap" and figure.series is None:
+    elif figure.kind in ("heatmap", "ratio-heatmap") and figure.series is None:
         reason = "a heatmap needs a second factor"
         remedy = f"add series, one of: {', '.join(keys)}"
         raise StudyError(reason, file=file, key=f"{key}.series", remedy=remedy)

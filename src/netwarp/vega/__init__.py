@@ -36,6 +36,11 @@ def png(spec: Mapping[str, Any], scale: float) -> bytes:
     return _ask({"draw": "png", "spec": spec, "scale": scale})
 
 
+def pdf(spec: Mapping[str, Any]) -> bytes:
+    """Draw a Vega-Lite specification as PDF, a point for each of its pixels."""
+    return _ask({"draw": "pdf", "spec": spec})
+
+
 def script_bundle() -> str:
     """Give Vega, Vega-Lite and Vega-Embed as one script that defines `vegaEmbed`."""
     return _ask({"draw": "bundle"}).decode()

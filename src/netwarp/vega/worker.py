@@ -42,6 +42,8 @@ def drawn(request: dict[str, Any]) -> bytes:
         return vl_convert.vegalite_to_png(
             request["spec"], scale=request["scale"], allowed_base_urls=[]
         )
+    if request["draw"] == "pdf":
+        return vl_convert.vegalite_to_pdf(request["spec"], allowed_base_urls=[])
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode()
 
 

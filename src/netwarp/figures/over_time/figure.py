@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from netwarp.figures.charts import Chart, titled
-from netwarp.figures.over_time.chart import timeline_chart
-from netwarp.figures.over_time.data import run_timeline
-from netwarp.figures.over_time.panel import Seen
-from netwarp.figures.style import TRANSPORT_STYLES, series_styles
+from netwarp.figures.chart import Chart, finished
+from netwarp.figures.over_time.panels import timeline_chart
+from netwarp.figures.over_time.plots import ShownRun
+from netwarp.figures.over_time.run_timeline import run_timeline
+from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, series_styles
 from netwarp.wire import Stream
 from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.figures.over_time.data import RunTimeline
+    from netwarp.figures.over_time.run_timeline import RunTimeline
+    from netwarp.figures.style import Spec, Theme
     from netwarp.results import CellResult, Results, RunResult
     from netwarp.study.questions import Figure
     from netwarp.wire import Job, Record
 
-SUBTITLE_LETTERS = 112
+SUBTITLE_LETTERS = 150
 """As many as fit over the chart in a line."""
 
 
@@ -36,55 +36,57 @@ class Kept(Protocol):
         """Give what a run wrote down; nothing when it was not kept."""
 
 
-def run_chart(run: RunResult, kept: Kept, *, title: str | None = None) -> Chart | None:
+def run_chart(run: RunResult, kept: Kept, theme: Theme = SCREEN) -> Chart | None:
     """Draw one run over time; None when it recorded nothing over time."""
     job = kept.job(run.run)
-    seen = _seen(run, kept, "", "")
-    if job is None or seen is None:
+    if job is None:
         return None
-    style = TRANSPORT_STYLES[job.transport.kind]
-    shown = Seen("", style.colour, seen.timeline)
-    condition = sentence_case(cell_text(run.factors, ", "))
-    return _chart(run.run, title or condition, f"Run {run.run}", [shown], _qualities(job))
+    shown = _shown_run(run, kept, "", TRANSPORT_STYLES[job.transport.kind].colour)
+    if shown is None:
+        return None
+    title = sentence_case(cell_text(run.factors, ", "))
+    return _chart(run.run, title, f"Run {run.run}", [shown], _qualities(job), theme)
 
 
-def timeline_figure(figure: Figure, results: Results, kept: Kept, name: str) -> Chart | None:
+def timeline_figure(
+    figure: Figure, results: Results, kept: Kept, name: str, theme: Theme = SCREEN
+) -> Chart | None:
     """Draw the figure of a study; None when none of its runs recorded anything over time."""
     labels = list(results.factors.get(figure.series, ())) if figure.series else [""]
     styles = series_styles(figure.series, labels)
-    found: list[Seen] = []
+    found: list[ShownRun] = []
     runs: list[RunResult] = []
     for label, style in zip(labels, styles, strict=True):
         wanted = dict(figure.where) | ({figure.series: label} if figure.series else {})
         run = _replicate(results.select(wanted), figure.replicate or 0)
         text = level_text(figure.series, label) if figure.series else ""
-        seen = _seen(run, kept, text, style.colour) if run else None
-        if run is not None and seen is not None:
-            found.append(seen)
+        shown = _shown_run(run, kept, text, style.colour) if run else None
+        if run is not None and shown is not None:
+            found.append(shown)
             runs.append(run)
     if not found:
         return None
     job = kept.job(runs[0].run)
     if len(found) == 1 and job is not None and figure.series is None:
-        found = [Seen("", TRANSPORT_STYLES[job.transport.kind].colour, found[0].timeline)]
+        found = [ShownRun("", TRANSPORT_STYLES[job.transport.kind].colour, found[0].timeline)]
     shared = condition_text(figure.where)
     which = ", ".join(run.run for run in runs)
     names = sentence_case(f"{shared}: runs {which}" if shared else f"runs {which}")
     title = figure.title or "What happened in a run"
-    return _chart(name, title, names, found, _qualities(job))
+    return _chart(name, title, names, found, _qualities(job), theme)
 
 
 def _replicate(cells: Sequence[CellResult], replicate: int) -> RunResult | None:
     return next((run for cell in cells for run in cell.runs if run.replicate == replicate), None)
 
 
-def _seen(run: RunResult, kept: Kept, name: str, colour: str) -> Seen | None:
+def _shown_run(run: RunResult, kept: Kept, name: str, colour: str) -> ShownRun | None:
     job, records = kept.job(run.run), kept.records(run.run)
     if job is None or not records:
         return None
     timeline = run_timeline(job, records)
     failed = " (failed)" if run.outcome == "failed" and name else ""
-    return None if timeline.is_empty else Seen(f"{name}{failed}", colour, timeline)
+    return None if timeline.is_empty else ShownRun(f"{name}{failed}", colour, timeline)
 
 
 def _qualities(job: Job | None) -> list[str]:
@@ -94,18 +96,22 @@ def _qualities(job: Job | None) -> list[str]:
 
 
 def _chart(
-    name: str, title: str, names: str, runs: Sequence[Seen], qualities: Sequence[str]
+    name: str,
+    title: str,
+    names: str,
+    runs: Sequence[ShownRun],
+    qualities: Sequence[str],
+    theme: Theme,
 ) -> Chart:
     key = _key([run.timeline for run in runs])
     subtitle = [line for text in (f"{names}.", key) for line in wrap(text, SUBTITLE_LETTERS)]
-    alt = f"Panels over time: {title}. {names}. {key} {_told(runs)}"
+    alt = f"Panels over time: {title}. {names}. {key} {_description(runs)}".strip()
 
-    def drawn(*, interactive: bool) -> dict[str, Any]:
-        chart = timeline_chart(runs, qualities, interactive=interactive)
-        return titled(chart, title, subtitle, alt)
+    def drawn(*, interactive: bool) -> Spec:
+        chart = timeline_chart(runs, qualities, theme, interactive=interactive)
+        return finished(chart, title, subtitle, alt, theme)
 
-    spec = drawn(interactive=True)
-    return Chart(name, title, alt.strip(), spec, partial(drawn, interactive=False))
+    return Chart(name, title, alt, drawn(interactive=True), drawn(interactive=False))
 
 
 def _key(timelines: Sequence[RunTimeline]) -> str:
@@ -122,24 +128,24 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
     return sentence_case("; ".join(parts)) + "." if parts else ""
 
 
-def _told(runs: Sequence[Seen]) -> str:
-    """Say in words what is to be seen, for readers who do not see it."""
-    return " ".join(_story(run) for run in runs)
+def _description(runs: Sequence[ShownRun]) -> str:
+    """Say in words what the chart shows, for readers who do not see it."""
+    return " ".join(_run_description(run) for run in runs)
 
 
-def _story(run: Seen) -> str:
-    seen = run.timeline
-    parts = [f"{number(seen.end_s)} s"]
-    if seen.handovers:
-        parts.append(_counted(len(seen.handovers), "handover"))
-    if seen.reconnections:
-        parts.append(_counted(len(seen.reconnections), "new connection"))
-    if seen.playback:
-        stalls = [band for band in seen.playback if band.label == "stalled"]
+def _run_description(run: ShownRun) -> str:
+    timeline = run.timeline
+    parts = [f"{number(timeline.end_s)} s"]
+    if timeline.handovers:
+        parts.append(_counted(len(timeline.handovers), "handover"))
+    if timeline.reconnections:
+        parts.append(_counted(len(timeline.reconnections), "new connection"))
+    if timeline.playback:
+        stalls = [band for band in timeline.playback if band.label == "stalled"]
         stalled_s = sum(band.end_s - band.start_s for band in stalls)
         parts.append(f"{_counted(len(stalls), 'stall')} ({number(stalled_s)} s together)")
-    if seen.seeks:
-        parts.append(_counted(len(seen.seeks), "seek"))
+    if timeline.seeks:
+        parts.append(_counted(len(timeline.seeks), "seek"))
     return f"{run.name}: {', '.join(parts)}." if run.name else f"{', '.join(parts)}."
 
 

@@ -1,17 +1,22 @@
-"""What happened to the paths of one run: where the client was, delays, outages. Pure."""
+"""What the paths of one run were like over time: where the client was, delays, rates, outages.
+
+Pure: a job and its timeline events in, lines and bands out.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from netwarp.figures.over_time.lines import MOST_POINTS, Band, Line, thinned
+from netwarp.figures.lines import MOST_POINTS, Band, Line, thinned
 from netwarp.units import NS_PER_S
-from netwarp.wire import Attach, Delay, Detach, Outage, Restore
+from netwarp.wire import Attach, Delay, Detach, Outage, Rate, Restore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from netwarp.wire import Change, Job, TimelineEvent
+    from netwarp.wire import Change, Direction, Job, TimelineEvent
 
 AT_ONCE_NS = 1_000_000
 """What follows something so soon happened together with it: messages take their time."""
@@ -21,16 +26,14 @@ Stretches = list[tuple[int, int]]
 
 
 def attached_stretches(
-    job: Job, happenings: Sequence[TimelineEvent], path: int, end_ns: int
+    job: Job, events: Sequence[TimelineEvent], path: int, end_ns: int
 ) -> Stretches:
     """Find when the client had its address on a path."""
-    return _stretches(
-        happenings, path, Attach, Detach, end_ns, from_the_start=job.paths[path].attached
-    )
+    return _stretches(events, path, Attach, Detach, end_ns, from_the_start=job.paths[path].attached)
 
 
 def _stretches(
-    happenings: Sequence[TimelineEvent],
+    events: Sequence[TimelineEvent],
     path: int,
     begins: type[Change],
     ends: type[Change],
@@ -41,7 +44,7 @@ def _stretches(
     """Find when a path was in a state that one kind of change begins and another ends."""
     found: Stretches = []
     since_ns = 0 if from_the_start else None
-    for each in happenings:
+    for each in events:
         if each.event.path != path:
             continue
         if isinstance(each.event.change, begins) and since_ns is None:
@@ -58,8 +61,8 @@ Reading = tuple[float | None, "Callable[[Change], float | None]"]
 
 def rtt_ms(job: Job, path: int) -> Reading:
     """Read a path's round-trip time in milliseconds."""
-    asked = job.paths[path]
-    start_ms = (asked.down.delay_ns + asked.up.delay_ns) / 1e6
+    planned = job.paths[path]
+    start_ms = (planned.down.delay_ns + planned.up.delay_ns) / 1e6
 
     def after(change: Change) -> float | None:
         return (change.down_ns + change.up_ns) / 1e6 if isinstance(change, Delay) else None
@@ -68,7 +71,7 @@ def rtt_ms(job: Job, path: int) -> Reading:
 
 
 def path_lines(
-    happenings: Sequence[TimelineEvent],
+    events: Sequence[TimelineEvent],
     attached: Sequence[Stretches],
     reading: Callable[[int], Reading],
 ) -> list[Line]:
@@ -78,7 +81,7 @@ def path_lines(
         start, after = reading(path)
         changes = [
             (each.at_ns, value)
-            for each in happenings
+            for each in events
             if each.event.path == path and (value := after(each.event.change)) is not None
         ]
         for since_ns, until_ns in stretches:
@@ -97,14 +100,14 @@ def path_lines(
 
 
 def outages(
-    happenings: Sequence[TimelineEvent], attached: Sequence[Stretches], end_ns: int
+    events: Sequence[TimelineEvent], attached: Sequence[Stretches], end_ns: int
 ) -> list[Band]:
     """Find when a path lost everything, and when the client was on none."""
     several = len(attached) > 1
     found = [
         Band(since_ns / NS_PER_S, until_ns / NS_PER_S, f"path {path + 1} out" if several else "out")
         for path in range(len(attached))
-        for since_ns, until_ns in _stretches(happenings, path, Outage, Restore, end_ns)
+        for since_ns, until_ns in _stretches(events, path, Outage, Restore, end_ns)
     ]
     on_a_path = sorted(stretch for stretches in attached for stretch in stretches)
     reached_ns = 0
@@ -113,3 +116,83 @@ def outages(
             found.append(Band(reached_ns / NS_PER_S, since_ns / NS_PER_S, "no path"))
         reached_ns = max(reached_ns, until_ns)
     return sorted(found, key=lambda band: band.start_s)
+
+
+@dataclass
+class _Bottleneck:
+    """A path as it is at some moment."""
+
+    is_attached: bool
+    """The client has its address on it."""
+    rate_bit_s: int | None
+    """None is unlimited."""
+    is_out: bool = False
+
+    def apply(self, change: Change, direction: Direction) -> None:
+        """Take a change into account."""
+        match change:
+            case Attach() | Detach():
+                self.is_attached = isinstance(change, Attach)
+            case Outage() | Restore():
+                self.is_out = isinstance(change, Outage)
+            case Rate(direction=changed, rate_bit_s=rate_bit_s) if changed == direction:
+                self.rate_bit_s = rate_bit_s
+
+
+def rate_lines(
+    job: Job, events: Iterable[TimelineEvent], paths: Collection[int], end_ns: int
+) -> list[Line]:
+    """Add up the bottleneck rates, in Mbit/s, of the paths that the client is on and that are up.
+
+    A transport that uses several paths at once gets that much; one that moves while its old path is
+    still there gets the rest of the old path's beside the new one's.
+
+    Args:
+        job: what was asked.
+        events: in order of time.
+        paths: indices of those that the transport can use.
+        end_ns: where the lines end.
+
+    Returns:
+        Step lines: none where a path that is up has no bottleneck, 0 where no path is up.
+    """
+    direction = job.direction
+    now = {
+        path: _Bottleneck(job.paths[path].attached, getattr(job.paths[path], direction).rate_bit_s)
+        for path in paths
+    }
+    are_limited = any(each.rate_bit_s is not None for each in now.values())
+    steps = [(0, _together_mbit_s(now.values()))]
+    for each in events:
+        if each.event.path not in now:
+            continue
+        now[each.event.path].apply(each.event.change, direction)
+        are_limited |= isinstance(each.event.change, Rate)
+        value = _together_mbit_s(now.values())
+        since_ns = steps[-1][0]
+        if each.at_ns <= since_ns + AT_ONCE_NS:
+            steps[-1] = (since_ns, value)
+        elif value != steps[-1][1]:
+            steps.append((each.at_ns, value))
+    return _lines(steps, end_ns) if are_limited else []
+
+
+def _together_mbit_s(paths: Iterable[_Bottleneck]) -> float | None:
+    rates_bit_s = [path.rate_bit_s for path in paths if path.is_attached and not path.is_out]
+    known_bit_s = [rate for rate in rates_bit_s if rate is not None]
+    return sum(known_bit_s) / 1e6 if len(known_bit_s) == len(rates_bit_s) else None
+
+
+def _lines(steps: Sequence[tuple[int, float | None]], end_ns: int) -> list[Line]:
+    """Make a line of each stretch of steps that have a value, up to where the next begins."""
+    untils_ns = [at_ns for at_ns, _ in steps[1:]] + [end_ns]
+    spans = zip(steps, untils_ns, strict=True)
+    lines = []
+    for is_unlimited, stretch in groupby(spans, key=lambda span: span[0][1] is None):
+        if is_unlimited:
+            continue
+        known = [(at_ns, until_ns, value or 0.0) for (at_ns, value), until_ns in stretch]
+        points = [(at_ns / NS_PER_S, value) for at_ns, _, value in known]
+        points.append((known[-1][1] / NS_PER_S, known[-1][2]))
+        lines.append(Line(thinned(points, MOST_POINTS)))
+    return lines

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from netwarp.figures.over_time.lines import MOST_POINTS, Band, Line, Mark, rebinned, thinned
+from netwarp.figures.lines import MOST_POINTS, Band, Line, Mark, rebinned, thinned
 from netwarp.figures.over_time.paths import (
     attached_stretches,
     outages,
     path_lines,
+    rate_lines,
     rtt_ms,
 )
-from netwarp.figures.over_time.rates import rate_lines
 from netwarp.metrics.playback import buffer_levels, pieces, spans
 from netwarp.units import NS_PER_S
 from netwarp.wire import (
@@ -35,7 +35,7 @@ from netwarp.wire import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from netwarp.figures.over_time.lines import Point
+    from netwarp.figures.lines import Point
     from netwarp.wire import Job, Record
 
 MOST_GOODPUT_STEPS = 300
@@ -52,12 +52,12 @@ class RunTimeline:
     rtt_ms: list[Line] = field(default_factory=list)
     """Step lines: round-trip time set for each path the client is on, without queueing."""
     rate_mbit_s: list[Line] = field(default_factory=list)
-    """Step lines: what all paths at hand could carry in the content's direction; none where one of
+    """Step lines: what all paths in use could carry in the content's direction; none where one of
     them is unlimited."""
     goodput_mbit_s: Line | None = None
     """Step line."""
     buffer_s: Line | None = None
-    """Play time at hand."""
+    """Play time buffered."""
     playback: list[Band] = field(default_factory=list)
     """The player, without a gap: a quality's name, or one of `WAITS`."""
     outages: list[Band] = field(default_factory=list)
@@ -78,20 +78,18 @@ class RunTimeline:
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     """Arrange what a run wrote down by time; a failed run is shown as far as it went."""
     end_ns = _end_ns(records)
-    happenings = [
-        each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns
-    ]
+    events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
-    attached = [attached_stretches(job, happenings, path, end_ns) for path in _shown_paths(job)]
+    attached = [attached_stretches(job, events, path, end_ns) for path in _shown_paths(job)]
     found = RunTimeline(
         end_s=end_ns / NS_PER_S,
-        rtt_ms=path_lines(happenings, attached, lambda path: rtt_ms(job, path)),
-        rate_mbit_s=rate_lines(job, happenings, _shown_paths(job), end_ns),
+        rtt_ms=path_lines(events, attached, lambda path: rtt_ms(job, path)),
+        rate_mbit_s=rate_lines(job, events, _shown_paths(job), end_ns),
         goodput_mbit_s=None if goodput is None else Line(_goodput_points(goodput, end_ns)),
-        outages=outages(happenings, attached, end_ns),
+        outages=outages(events, attached, end_ns),
         handovers=[
             Mark(each.at_ns / NS_PER_S, f"path {each.event.path + 1}")
-            for each in happenings
+            for each in events
             if isinstance(each.event.change, Attach)
         ],
         reconnections=_reconnections(records),

@@ -1,0 +1,225 @@
+"""What all kinds of charts are put together from: axes, colours, labels, panels."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures.layout import MOST_COLUMNS, wants_log
+from netwarp.wording import factor_title, level_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.rows import Row
+    from netwarp.figures.style import Spec
+
+HIGHLIGHT = "highlight"
+MOST_LABELLED = 6
+"""Series that are named at their lines' ends; with more, a legend is clearer."""
+LABEL_WIDTH = 5.2
+"""Of a label beside its line, in font sizes."""
+GAP = 24
+"""Between panels, in pixels."""
+
+
+def field(name: str, kind: str = "quantitative", **more: Any) -> Spec:
+    """Encode a field of the rows."""
+    return {"field": name, "type": kind} | more
+
+
+def level_axis(plan: Layout) -> Spec:
+    """Place levels along x: at even distances where they are few, else at their numbers."""
+    if plan.x_is_ordinal:
+        places = list(range(len(plan.x_labels)))
+        texts = json.dumps(plan.x_texts)
+        return field("x", title=plan.x_title, axis={
+            "values": places, "labelExpr": f"{texts}[datum.value]", "labelOverlap": "greedy",
+            "labelFlush": False,
+        }, scale={"domain": plan.x_domain, "zero": False, "nice": False})  # fmt: skip
+    scale = plan.x_scale
+    values = [scale.values[label] for label in plan.x_labels] if scale else []
+    # Ticks stand at the levels: nothing was measured between them. The axis has the whole factor,
+    # also where a metric means nothing: the gap at 0 handovers.
+    return field("x", title=plan.x_title, axis={
+        "values": values, "format": ".6~g", "labelOverlap": "greedy", "labelFlush": False,
+    }, scale={
+        "type": "log" if plan.x_wants_log else "linear", "domain": plan.x_domain, "zero": False,
+        "nice": False, "padding": 16,
+    })  # fmt: skip
+
+
+def name_axis(plan: Layout) -> Spec:
+    """Place levels along x as names in a row, for bars and boxes."""
+    if plan.x is None:
+        return field("x_text", "nominal", title=None)
+    names = [level_text(plan.x, label) for label in plan.x_labels]
+    has_units = plan.x_scale is not None and plan.x_scale.unit
+    title = factor_title(plan.x) if has_units else plan.x_title
+    return field("x_text", "nominal", sort=names, title=title, axis={"labelAngle": 0})
+
+
+def value_axis(
+    values: Sequence[float], title: str, log: bool | None, *, name: str, zero: bool = True
+) -> Spec:
+    """Give the axis of a metric."""
+    return field(name, title=title, scale=value_scale(values, log, zero=zero),
+                 axis=value_ticks(values, log))  # fmt: skip
+
+
+def value_ticks(values: Sequence[float], log: bool | None) -> Spec:
+    """Choose where rules are: at 1, 2, 5 in each decade; of many decades, at each."""
+    if not is_log(values, log):
+        return {"format": ".6~g", "tickCount": 6}
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    steps = (1, 2, 5) if high - low <= 3 else (1,)
+    ticks = [step * 10**decade for decade in range(low, high + 1) for step in steps]
+    return {"format": ".6~g", "values": ticks}
+
+
+def is_log(values: Sequence[float], log: bool | None) -> bool:
+    """Whether an axis is logarithmic: as asked, else by what the values span."""
+    positive = bool(values) and min(values) > 0
+    return positive and (wants_log(values) if log is None else log)
+
+
+def value_scale(values: Sequence[float], log: bool | None = None, *, zero: bool = True) -> Spec:
+    """Give the scale of a metric."""
+    if is_log(values, log):
+        return {"type": "log", "nice": False, "padding": 10}
+    return {"zero": zero, "nice": True}
+
+
+def colour(plan: Layout, *, legend: bool) -> Spec:
+    """Colour by series; a single one has its transport's colour where that is known."""
+    if plan.series is None:
+        return {"color": {"value": plan.series_styles[0].colour}}
+    return {"color": _by_series(plan, [style.colour for style in plan.series_styles], legend)}
+
+
+def shape(plan: Layout, *, legend: bool) -> Spec:
+    """Tell series apart by shape as well."""
+    if plan.series is None:
+        return {}
+    return {"shape": _by_series(plan, [style.shape for style in plan.series_styles], legend)}
+
+
+def dash(plan: Layout, *, legend: bool) -> Spec:
+    """Tell series apart by dashes as well."""
+    if plan.series is None:
+        return {}
+    dashes = [list(style.dash) or [1, 0] for style in plan.series_styles]
+    return {"strokeDash": _by_series(plan, dashes, legend)}
+
+
+def offset(plan: Layout) -> Spec:
+    """Put the series of a level beside one another."""
+    return (
+        {"xOffset": field("series", "nominal", sort=plan.series_texts)} if plan.has_series else {}
+    )
+
+
+def _by_series(plan: Layout, values: Sequence[Any], legend: bool) -> Spec:
+    shown = legend and plan.has_series
+    return field(
+        "series", "nominal", scale={"domain": plan.series_texts, "range": list(values)},
+        title=legend_title(plan), legend={} if shown else None,
+    )  # fmt: skip
+
+
+def legend_title(plan: Layout) -> str | None:
+    """Say what the series are; transports have names of their own."""
+    return None if plan.series in (None, "transport") else factor_title(plan.series)
+
+
+def highlight(plan: Layout, *, legend: bool) -> Spec:
+    """Let a click on a mark, or on a name in the legend, bring out its series."""
+    if not plan.has_series:
+        return {}
+    chosen: Spec = {"name": HIGHLIGHT, "select": {"type": "point", "fields": ["series"]}}
+    return {"params": [chosen | {"bind": "legend"} if legend else chosen]}
+
+
+def faded(plan: Layout, opacity: float = 1.0) -> Spec:
+    """Let the other series step back while one is brought out."""
+    if not plan.has_series:
+        return {"opacity": {"value": opacity}}
+    return {"opacity": {"condition": {"param": HIGHLIGHT, "value": opacity}, "value": 0.12}}
+
+
+def condition_tips(plan: Layout) -> list[Spec]:
+    """Name a mark's cell under the pointer."""
+    tips = []
+    if plan.series is not None:
+        tips.append(field("series", "nominal", title=plan.series))
+    if plan.x is not None:
+        tips.append(field("x_text", "nominal", title=plan.x))
+    if len(plan.panels) > 1:
+        tips.append(field("panel", "nominal", title="condition"))
+    return tips
+
+
+def only(layer: Spec, column: str) -> Spec:
+    """Draw a layer of those rows alone that have a column."""
+    return {"transform": [{"filter": f"isValid(datum.{column})"}]} | layer
+
+
+def name_labels(plan: Layout, y: Spec) -> Spec:
+    """Name each line at its right end, in its colour."""
+    size = plan.theme.font_size
+    mark = {"type": "text", "align": "left", "dx": 0.7 * size, "fontSize": size, "fontWeight": 600}
+    placed = y | {"field": "label_y"}
+    encoding = {"x": level_axis(plan), "y": placed, "text": field("series", "nominal")}
+    # A colour of its own, beside the scale that lines and points share.
+    encoding["color"] = field("ink", "nominal", scale=None)
+    return only({"mark": mark, "encoding": encoding}, "label_y")
+
+
+def panels(
+    plan: Layout,
+    layers: Sequence[Spec],
+    rows: list[Row],
+    height: int | None = None,
+    *,
+    own_axes: bool = False,
+    labelled: bool = False,
+    titles: list[str] | None = None,
+) -> Spec:
+    """Put the layers on one plot, or on one for each panel, with common axes unless told.
+
+    Args:
+        plan: what goes where.
+        layers: what each plot has, bottom up.
+        rows: the data of all layers.
+        height: of a plot, where it is not the theme's.
+        own_axes: whether each panel has its own x axis.
+        labelled: whether lines are named at their right ends, which takes room.
+        titles: of the panels; None for the plan's.
+
+    Returns:
+        The chart; its `usermeta` says what a page needs to fit it into the width it has.
+    """
+    theme = plan.theme
+    if titles is None:
+        titles = [panel for panel in plan.panels if any(row["panel"] == panel for row in rows)]
+    columns = min(plan.columns if plan.columns > 1 else MOST_COLUMNS, max(1, len(titles)))
+    gap = GAP * theme.font_size / 12 + (LABEL_WIDTH * theme.font_size if labelled else 0)
+    # The axis and its title, and the labels right of the last panel.
+    beside = 5 * theme.font_size + (gap if labelled else 0)
+    width = round((theme.width - beside - gap * (columns - 1)) / columns)
+    meta = {"usermeta": {"columns": columns, "gap": round(gap), "beside": round(beside)}}
+    chart: Spec = {"data": {"values": rows}} | meta
+    if len(titles) <= 1:
+        return chart | {"layer": list(layers), "width": width, "height": height or theme.height}
+    chart |= {
+        "facet": field("panel", "nominal", sort=titles, title=None),
+        "columns": columns,
+        "spacing": {"row": GAP * theme.font_size / 12, "column": gap},
+        "spec": {
+            "layer": list(layers), "width": width,
+            "height": min(height or theme.height, theme.panel_height),
+        },
+    }  # fmt: skip
+    return chart | {"resolve": {"scale": {"x": "independent"}}} if own_axes else chart

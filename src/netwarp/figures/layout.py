@@ -1,0 +1,208 @@
+"""Which factor goes where in a chart, and where each cell stands along x."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.estimate.levels import ordered, scale_of
+from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, SeriesStyle, Theme, series_styles
+from netwarp.wording import (
+    Quantity,
+    condition_text,
+    factor_title,
+    factor_unit,
+    level_text,
+    quantity,
+    sentence_case,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.estimate.levels import Scale
+    from netwarp.results import CellResult, Results
+
+DECADES_FOR_LOG = 2
+MOST_COLUMNS = 3
+MOST_ORDINAL = 8
+"""Up to so many levels stand at even distances: 0, 1, 5 % on a line of numbers crowd at one end."""
+DODGE_SHARE = 0.015
+DODGE_ORDINAL = 0.09
+"""Series stand side by side at each level, so that intervals do not hide each other."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A chart's plan. What is neither x nor series makes panels."""
+
+    results: Results
+    metric: str
+    x: str | None
+    series: str | None
+    shown: Quantity
+    x_log: bool | None = None
+    """None: even distances for few levels, else logarithmic over more than two decades."""
+    y_log: bool | None = None
+    """None: logarithmic where the values span more than two decades."""
+    theme: Theme = SCREEN
+
+    @property
+    def x_labels(self) -> list[str]:
+        """Levels along x, in their order by number."""
+        return ordered(self.results.factors[self.x]) if self.x else []
+
+    @property
+    def x_texts(self) -> list[str]:
+        """The same as people read them, without the unit that the axis title has."""
+        scale = self.x_scale
+        if scale is not None:
+            return [f"{scale.values[label]:.6g}" for label in self.x_labels]
+        return [level_text(self.x or "", label) for label in self.x_labels]
+
+    @property
+    def x_scale(self) -> Scale | None:
+        """Numbers of the levels along x; None when these are names."""
+        return scale_of(self.x_labels) if self.x else None
+
+    @property
+    def x_title(self) -> str:
+        """Title of the x axis with its unit."""
+        if self.x is None:
+            return ""
+        unit = (self.x_scale.unit or factor_unit(self.x)) if self.x_scale else ""
+        return f"{factor_title(self.x)} ({unit})" if unit else factor_title(self.x)
+
+    @property
+    def x_is_ordinal(self) -> bool:
+        """Whether levels stand at even distances along x."""
+        few = len(self.x_labels) <= MOST_ORDINAL and self.x_log is None
+        return self.x_scale is None or few or len(self.x_labels) < 2
+
+    @property
+    def x_wants_log(self) -> bool:
+        """Whether the x axis is logarithmic: as asked, else where the levels span it."""
+        values = list(self.x_scale.values.values()) if self.x_scale else []
+        positive = bool(values) and min(values) > 0
+        return positive and (wants_log(values) if self.x_log is None else self.x_log)
+
+    @property
+    def x_domain(self) -> list[float]:
+        """Both ends of the x axis; cells without a value keep their place."""
+        if self.x_is_ordinal:
+            return [-0.35, len(self.x_labels) - 0.65]
+        places = [self.place(cell) for cell in self.results.cells]
+        return [min(places), max(places)]
+
+    @property
+    def x_without_value(self) -> list[str]:
+        """Levels along x at which no cell has the metric."""
+        if self.x is None:
+            return []
+        cells = self.results.cells
+        with_value = {c.factors[self.x] for c in cells if c.estimate(self.metric) is not None}
+        return [label for label in self.x_labels if label not in with_value]
+
+    @property
+    def series_labels(self) -> list[str]:
+        """Levels that have a line or a colour of their own."""
+        return list(self.results.factors[self.series]) if self.series else []
+
+    @property
+    def series_texts(self) -> list[str]:
+        """Names of the series as legends and labels have them."""
+        return [level_text(self.series or "", label) for label in self.series_labels]
+
+    @property
+    def series_title(self) -> str:
+        """Name of what the series are levels of, for an axis."""
+        return factor_title(self.series) if self.series else ""
+
+    @property
+    def series_styles(self) -> list[SeriesStyle]:
+        """Colour, shape and dash of each series."""
+        if self.series is None:
+            return series_styles(None, [""], self.only_transport)
+        return series_styles(self.series, self.series_labels, self.only_transport)
+
+    @property
+    def only_transport(self) -> str | None:
+        """The transport of all cells, where they share one and say so."""
+        kinds = self.results.factors.get("transport", ())
+        return kinds[0] if len(kinds) == 1 and kinds[0] in TRANSPORT_STYLES else None
+
+    @property
+    def has_series(self) -> bool:
+        """Whether series differ in something that the x axis does not say."""
+        return self.series is not None and self.series != self.x
+
+    @property
+    def panels(self) -> list[str]:
+        """Titles of the panels, in order; one empty title when there is a single panel."""
+        ranks = {
+            f: {label: i for i, label in enumerate(ordered(self.results.factors[f]))}
+            for f in self.panel_factors
+        }
+        cells = sorted(
+            self.results.cells, key=lambda cell: [ranks[f][cell.factors[f]] for f in ranks]
+        )
+        return list(dict.fromkeys(self.panel(cell) for cell in cells))
+
+    @property
+    def panel_factors(self) -> list[str]:
+        """Factors that vary and are neither x nor series."""
+        return [
+            factor
+            for factor, levels in self.results.factors.items()
+            if len(levels) > 1 and factor not in (self.x, self.series)
+        ]
+
+    def panel(self, cell: CellResult) -> str:
+        """Title of the panel a cell belongs to."""
+        return sentence_case(condition_text({f: cell.factors[f] for f in self.panel_factors}))
+
+    @property
+    def columns(self) -> int:
+        """Panels side by side: a row for each level of all panel factors but the last."""
+        if len(self.panel_factors) > 1:
+            return min(MOST_COLUMNS, len(self.results.factors[self.panel_factors[-1]]))
+        return min(MOST_COLUMNS, len(self.panels))
+
+    def place(self, cell: CellResult) -> float:
+        """Where a cell is drawn along x: at its level, moved aside a little for its series."""
+        if self.x is None:
+            raise ValueError("this chart has no factor along x")
+        label = cell.factors[self.x]
+        aside = 0.0
+        if self.has_series:
+            rank = self.series_labels.index(cell.factors[self.series or ""])
+            aside = rank - (len(self.series_labels) - 1) / 2
+        scale = self.x_scale
+        if self.x_is_ordinal or scale is None:
+            widest = 0.6 / max(1, len(self.series_labels))
+            return self.x_labels.index(label) + min(DODGE_ORDINAL, widest) * aside
+        low, high = min(scale.values.values()), max(scale.values.values())
+        if self.x_wants_log:
+            return float(scale.values[label] * (high / low) ** (DODGE_SHARE * aside))
+        return scale.values[label] + DODGE_SHARE * aside * (high - low)
+
+
+def layout(
+    results: Results,
+    metric: str,
+    x: str | None,
+    series: str | None,
+    *,
+    x_log: bool | None = None,
+    y_log: bool | None = None,
+    theme: Theme = SCREEN,
+) -> Layout:
+    """Lay a metric out over factors, in a unit that suits its largest mean."""
+    means = [e.mean for cell in results.cells if (e := cell.estimate(metric)) is not None]
+    shown = quantity(metric, max(means, default=0.0))
+    return Layout(results, metric, x, series, shown, x_log, y_log, theme)
+
+
+def wants_log(values: Sequence[float]) -> bool:
+    """Whether positive values span more than two decades."""
+    return bool(values) and min(values) > 0 and max(values) > 10**DECADES_FOR_LOG * min(values)

@@ -1,0 +1,326 @@
+"""The chart of runs over time: panels under one another with one time axis.
+
+Top to bottom: the path's round-trip time, goodput, what the player did, its buffer. Runs that are
+shown together have a row each in every panel, in their colours, with their names at the right.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures.over_time.plots import (
+    BESIDE_SIZES,
+    READOUT,
+    Frame,
+    Row,
+    ShownRun,
+    area_over_time,
+    layer_over_time,
+    readout,
+    symbol,
+    tip,
+    value_axis,
+)
+from netwarp.figures.over_time.run_timeline import WAITS
+from netwarp.figures.style import (
+    FAINT,
+    GREY,
+    INK,
+    OUTAGE,
+    PURPLE,
+    STALL,
+    START_UP,
+    WAIT,
+    Theme,
+    quality_colours,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.figures.lines import Line
+    from netwarp.figures.over_time.run_timeline import RunTimeline
+    from netwarp.figures.style import Spec
+
+PATH_COLOURS = (GREY, PURPLE)
+LEAST_LABELLED_SHARE = 0.07  # of the width: a shorter stretch has no room for its path's name
+MOST_OF_RATE = 1.2
+"""Goodput shown at most, of the largest rate: rounding to packets and steps of time is less."""
+
+
+def timeline_chart(
+    runs: Sequence[ShownRun], qualities: Sequence[str], theme: Theme, *, interactive: bool
+) -> Spec:
+    """Draw runs over time.
+
+    Args:
+        runs: at least one of them with something recorded over time.
+        qualities: names of the media's qualities, lowest first; none where there is no player.
+        theme: size and lettering.
+        interactive: with values under the pointer and zooming, for a page; without, for a picture.
+    """
+    end_s = max(run.timeline.end_s for run in runs)
+    frame = Frame(end_s, len(runs) > 1, interactive, theme)
+    made = [
+        _path_panel(frame, runs),
+        _goodput_panel(frame, runs),
+        _playback_panel(frame, runs, qualities),
+        _buffer_panel(frame, runs),
+    ]
+    filled = [panel for panel in made if panel]
+    if not filled:
+        raise ValueError("nothing was recorded over time")
+    last = filled[-1][-1]
+    drawn = [[_plot(frame, row, with_axis=row is last) for row in panel] for panel in filled]
+    chart: Spec = {
+        "vconcat": [{"vconcat": rows, "spacing": 5} for rows in drawn],
+        "spacing": 16,
+        "resolve": {"scale": dict.fromkeys(("color", "x", "y"), "independent")},
+        "usermeta": {"columns": 1, "gap": 0, "beside": round(BESIDE_SIZES * theme.font_size)},
+    }
+    if interactive:
+        chart["params"] = _parameters([row for rows in drawn for row in rows])
+    return chart
+
+
+def _parameters(rows: Sequence[Spec]) -> list[Spec]:
+    """Let the pointer move and stretch time in all rows at once, and read values in each."""
+    nearest = {"type": "point", "fields": ["t"], "nearest": True, "on": "pointermove",
+               "clear": "pointerout"}  # fmt: skip
+    readouts = []
+    for number, row in enumerate(rows):
+        row["layer"][0]["name"] = f"time_{number}"
+        readouts += [
+            {"name": f"at_{layer['name']}", "select": nearest, "views": [layer["name"]]}
+            for layer in row["layer"]
+            if layer.get("name", "").startswith(READOUT)
+        ]
+    # A wheel alone scrolls the page.
+    stretched = {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"}
+    views = [row["layer"][0]["name"] for row in rows]
+    return [{"name": "zoom", "select": stretched, "bind": "scales", "views": views}, *readouts]
+
+
+def _plot(frame: Frame, row: Row, *, with_axis: bool) -> Spec:
+    """Draw a row: outages behind, its own layers, handovers and its name in front."""
+    timeline = row.run.timeline
+    layers: list[Spec] = []
+    if timeline.outages:
+        bands = [{"t": b.start_s, "end": b.end_s, "what": b.label} for b in timeline.outages]
+        mark = {"type": "rect", "color": OUTAGE, "opacity": 0.3, "clip": True}
+        layers.append(
+            layer_over_time(frame, bands, mark, x2={"field": "end"}, tooltip=[{"field": "what"}])
+        )
+    layers += row.layers
+    if timeline.handovers:
+        marks = [{"t": mark.at_s, "to": mark.label} for mark in timeline.handovers]
+        rule = {"type": "rule", "color": FAINT, "strokeDash": [4, 3], "strokeWidth": 1,
+                "clip": True}  # fmt: skip
+        layers.append(layer_over_time(frame, marks, rule, tooltip=[{"field": "to"}]))
+    if row.run.name:
+        layers.append(_run_name(frame, row))
+    if with_axis:
+        axis = {"title": "Time (s)", "format": ".6~g", "tickCount": 8}
+        for layer in layers:
+            if "field" in layer["encoding"]["x"]:
+                layer["encoding"]["x"] = layer["encoding"]["x"] | {"axis": axis}
+    plot: Spec = {"layer": layers, "width": frame.width, "height": row.height}
+    if row.title is not None:
+        size = frame.theme.font_size
+        plot["title"] = {"text": row.title, "anchor": "start", "fontSize": size,
+                         "fontWeight": 600, "offset": 5}  # fmt: skip
+    return plot
+
+
+def _run_name(frame: Frame, row: Row) -> Spec:
+    """Name the run at the right of its row."""
+    mark = {"type": "text", "align": "left", "fontSize": frame.theme.font_size, "fontWeight": 600,
+            "color": row.run.colour}  # fmt: skip
+    place = {"x": {"value": frame.width + 8}, "y": {"value": row.height / 2}}
+    return {
+        "data": {"values": [{"name": row.run.name}]}, "mark": mark,
+        "encoding": place | {"text": {"field": "name"}},
+    }  # fmt: skip
+
+
+def _path_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
+    """Draw the path's RTT, once where all runs met the same; not at all where nothing changed."""
+    paths = [(run.timeline.rtt_ms, run.timeline.handovers) for run in runs]
+    values = {value for lines, _ in paths for line in lines for _, value in line.points}
+    if len(values) < 2 and not any(handovers for _, handovers in paths):
+        return []
+    longest = max(runs, key=lambda run: run.timeline.end_s)
+    all_same = all(_same_path(runs[0].timeline, run.timeline) for run in runs[1:])
+    shown = [ShownRun("", longest.colour, longest.timeline)] if all_same else list(runs)
+    title = "Round-trip time of the path (ms)"
+    top = 1.25 * max(values)
+    return [
+        Row(run, None if index else title, frame.height(54), _path_layers(frame, run, top))
+        for index, run in enumerate(shown)
+    ]
+
+
+def _same_path(one: RunTimeline, other: RunTimeline) -> bool:
+    """Whether the same happened to the paths of two runs, as far as both went."""
+    until_s = 0.999 * min(one.end_s, other.end_s)
+
+    def corners(lines: Sequence[Line]) -> set[tuple[int, float, float]]:
+        # Messages take their time: what was set at the same moment differs by microseconds.
+        return {
+            (line.path, round(t, 3), v) for line in lines for t, v in line.points if t < until_s
+        }
+
+    return corners(one.rtt_ms) == corners(other.rtt_ms)
+
+
+def _path_layers(frame: Frame, run: ShownRun, top: float) -> list[Spec]:
+    layers: list[Spec] = []
+    for line in run.timeline.rtt_ms:
+        colour = PATH_COLOURS[line.path % len(PATH_COLOURS)]
+        rows = [{"t": t, "ms": v} for t, v in line.points]
+        mark = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.6, "clip": True,
+                "color": colour}  # fmt: skip
+        layers.append(layer_over_time(frame, rows, mark, y=value_axis(frame, "ms", top, 2)))
+        start_s, end_s = line.points[0][0], line.points[-1][0]
+        if run.timeline.handovers and end_s - start_s > LEAST_LABELLED_SHARE * frame.end_s:
+            label = [{"t": start_s, "text": f"path {line.path + 1}"}]
+            text = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "clip": True,
+                    "fontSize": 0.9 * frame.theme.font_size, "color": colour}  # fmt: skip
+            layers.append(
+                layer_over_time(frame, label, text, y={"value": 0}, text={"field": "text"})
+            )
+    return layers
+
+
+def _goodput_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
+    """Draw what came in, a row a run, beside what the paths could carry."""
+    top, cut = _goodput_top(runs)
+    rates = [v for run in runs for line in run.timeline.rate_mbit_s for _, v in line.points]
+    notes = ["dotted: rate of the paths in use"] if any(v <= top for v in rates) else []
+    notes += ["triangles at the top: bars beyond the axis"] if cut else []
+    title = f"Goodput (Mbit/s); {'; '.join(notes)}" if notes else "Goodput (Mbit/s)"
+    height = frame.height(44 if frame.together else 92)
+    measured = [run for run in runs if run.timeline.goodput_mbit_s]
+    return [
+        Row(run, None if i else title, height, _goodput_layers(frame, run, top, f"goodput_{i}"))
+        for i, run in enumerate(measured)
+    ]
+
+
+def _goodput_top(runs: Sequence[ShownRun]) -> tuple[float, bool]:
+    """Give the axis's end in Mbit/s, and whether bars go beyond it.
+
+    A receiver that waited for one lost packet gets all behind it at once: above what the paths
+    carry, that is no throughput, and would make everything else flat.
+    """
+    lines = [run.timeline.goodput_mbit_s for run in runs]
+    largest = max((v for line in lines if line for _, v in line.points), default=0.0)
+    rates = [v for run in runs for line in run.timeline.rate_mbit_s for _, v in line.points]
+    plausible = MOST_OF_RATE * max(rates, default=0.0)
+    cut = 0 < plausible < largest
+    return plausible if cut else 1.05 * largest or 1.0, cut
+
+
+def _goodput_layers(frame: Frame, run: ShownRun, top: float, name: str) -> list[Spec]:
+    line = run.timeline.goodput_mbit_s
+    if line is None:
+        raise ValueError("no goodput was recorded")
+    y = value_axis(frame, "mbit", top, 2 if frame.together else 3)
+    area = area_over_time(frame, run, line, y, interpolate="step-after")
+    layers = [area]
+    if frame.interactive:
+        layers.append(readout(area, name, tip("mbit", "Mbit/s", ".4~r")))
+    for rate in run.timeline.rate_mbit_s:
+        steps = [{"t": t, "mbit": v} for t, v in rate.points]
+        dotted = {"type": "line", "interpolate": "step-after", "color": FAINT,
+                  "strokeDash": [1, 3], "strokeWidth": 1.2, "clip": True}  # fmt: skip
+        layers.append(layer_over_time(frame, steps, dotted, y=y))
+    beyond = _beyond(line, top)
+    if beyond:
+        tips = [tip("mbit", "up to Mbit/s", ".4~r")]
+        mark = symbol("triangle-up", run.colour)
+        layers.append(layer_over_time(frame, beyond, mark, y={"value": 0}, tooltip=tips))
+    if run.timeline.reconnections:
+        marks = [{"t": mark.at_s, "what": mark.label} for mark in run.timeline.reconnections]
+        diamond = symbol("diamond", run.colour) | {"clip": True}
+        layers.append(
+            layer_over_time(frame, marks, diamond, y={"value": 7}, tooltip=[{"field": "what"}])
+        )
+    return layers
+
+
+def _beyond(line: Line, top: float) -> list[dict[str, Any]]:
+    """Find the stretches of a step line above the axis: their middles, and how high they go."""
+    steps = list(pairwise(line.points))
+    found = []
+    for is_beyond, stretch in groupby(steps, key=lambda step: step[0][1] > top):
+        if is_beyond:
+            together = list(stretch)
+            middle_s = (together[0][0][0] + together[-1][1][0]) / 2
+            found.append({"t": middle_s, "mbit": max(value for (_, value), _ in together)})
+    return found
+
+
+def _playback_panel(frame: Frame, runs: Sequence[ShownRun], qualities: Sequence[str]) -> list[Row]:
+    """Draw what the player did, a row a run: qualities and waits as bands."""
+    used = {band.label for run in runs for band in run.timeline.playback}
+    colours = [*quality_colours(len(qualities)), START_UP, STALL, WAIT]
+    scale = {
+        label: colour
+        for label, colour in zip([*qualities, *WAITS.values()], colours, strict=True)
+        if label in used
+    }
+    playing = [run for run in runs if run.timeline.playback]
+    return [
+        Row(run, None, frame.height(18), _playback_layers(frame, run, scale, legend=index == 0))
+        for index, run in enumerate(playing)
+    ]
+
+
+def _playback_layers(
+    frame: Frame, run: ShownRun, colours: dict[str, str], *, legend: bool
+) -> list[Spec]:
+    size = frame.theme.font_size
+    shown = {
+        "title": "The player", "titleOrient": "left", "titleFontSize": size,
+        "titleFontWeight": 600, "symbolType": "square", "symbolSize": 7.5 * size,
+        "labelFontSize": 0.92 * size, "offset": 4,
+    }  # fmt: skip
+    rows = [{"t": b.start_s, "end": b.end_s, "what": b.label} for b in run.timeline.playback]
+    bands = layer_over_time(
+        frame, rows, {"type": "rect", "clip": True},
+        x2={"field": "end"}, y={"value": 0}, y2={"value": frame.height(18)},
+        color={
+            "field": "what", "type": "nominal", "legend": shown if legend else None,
+            "scale": {"domain": list(colours), "range": list(colours.values())},
+        },
+        tooltip=[
+            {"field": "what", "title": "player"},
+            tip("t", "from (s)", ".2f"),
+            tip("end", "to (s)", ".2f"),
+        ],
+    )  # fmt: skip
+    if not run.timeline.seeks:
+        return [bands]
+    marks = [{"t": mark.at_s, "seek": mark.label} for mark in run.timeline.seeks]
+    mark = symbol("triangle-down", "white") | {"size": 26, "stroke": INK, "clip": True}
+    return [bands, layer_over_time(frame, marks, mark, y={"value": 4}, tooltip=[{"field": "seek"}])]
+
+
+def _buffer_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
+    """Draw the play time buffered, a row a run."""
+    lines = [run.timeline.buffer_s for run in runs]
+    top = 1.05 * max([1.0, *(v for line in lines if line for _, v in line.points)])
+    rows: list[Row] = []
+    for run in runs:
+        if run.timeline.buffer_s is None:
+            continue
+        area = area_over_time(frame, run, run.timeline.buffer_s, value_axis(frame, "s", top, 2))
+        layers = [area]
+        if frame.interactive:
+            value = tip("s", "buffered (s)", ".2f")
+            layers.append(readout(area, f"buffer_{len(rows)}", value))
+        title = None if rows else "Play time buffered (s)"
+        rows.append(Row(run, title, frame.height(36 if frame.together else 64), layers))
+    return rows

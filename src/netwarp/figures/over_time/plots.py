@@ -1,0 +1,116 @@
+"""What the panels of a chart over time are made of: runs, rows, layers, readouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures.style import FAINT, Theme
+
+if TYPE_CHECKING:
+    from netwarp.figures.lines import Line
+    from netwarp.figures.over_time.run_timeline import RunTimeline
+    from netwarp.figures.style import Spec
+
+READOUT = "readout_"
+"""What the names of layers begin with that show values under the pointer."""
+BESIDE_SIZES = 10
+"""Room for the axis at the left and the runs' names at the right, in font sizes."""
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """A run in the chart."""
+
+    name: str  # at its rows; empty where it is the only one
+    colour: str
+    timeline: RunTimeline
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all rows share."""
+
+    end_s: float
+    together: bool  # whether several runs are shown: their rows are lower
+    interactive: bool
+    theme: Theme
+
+    @property
+    def width(self) -> int:
+        """Of the plots, without axis and names."""
+        return round(self.theme.width - BESIDE_SIZES * self.theme.font_size)
+
+    def height(self, pixels: int) -> int:
+        """Of a row that would have so many pixels on a screen."""
+        return round(pixels * self.theme.font_size / 12)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One plot of a panel."""
+
+    run: ShownRun
+    title: str | None  # of the panel, over its first row
+    height: int
+    layers: list[Spec]
+
+
+def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **encoding: Any) -> Spec:
+    """Make a layer over time of rows that travel with it."""
+    scale = {"domain": [0, frame.end_s], "nice": False}
+    x = {"field": "t", "type": "quantitative", "scale": scale, "axis": None}
+    return {
+        "data": {"values": [_rounded(row) for row in rows]},
+        "mark": mark,
+        "encoding": {"x": x} | encoding,
+    }
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """Keep what a screen can show: pages of charts have many numbers."""
+    return {
+        key: float(f"{value:.6g}") if isinstance(value, float) else value
+        for key, value in row.items()
+    }
+
+
+def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
+    """Give a row's own axis of values, with about so many ticks."""
+    axis = {"format": ".4~g", "tickCount": ticks, "labelFontSize": 0.9 * frame.theme.font_size}
+    return {
+        "field": field, "type": "quantitative", "title": None, "stack": None, "axis": axis,
+        "scale": {"domain": [0, top], "nice": False},
+    }  # fmt: skip
+
+
+def tip(field: str, title: str, text_format: str) -> Spec:
+    """Show a value under the pointer."""
+    return {"field": field, "type": "quantitative", "title": title, "format": text_format}
+
+
+def readout(area: Spec, name: str, value: Spec) -> Spec:
+    """Show time and value of an area at the pointer, with a hairline."""
+    shown = {"param": f"at_{READOUT}{name}", "empty": False, "value": 0.7}
+    encoding = {
+        "x": area["encoding"]["x"],
+        "y": {"value": 0},
+        "opacity": {"condition": shown, "value": 0},
+        "tooltip": [tip("t", "time (s)", ".2f"), value],
+    }
+    mark = {"type": "rule", "color": FAINT, "strokeWidth": 1, "clip": True}
+    return {"name": f"{READOUT}{name}", "data": area["data"], "mark": mark, "encoding": encoding}
+
+
+def area_over_time(frame: Frame, run: ShownRun, line: Line, y: Spec, **look: Any) -> Spec:
+    """Draw a run's values over time as an area with an edge."""
+    rows = [{"t": t, y["field"]: v} for t, v in line.points]
+    edge = {"color": run.colour, "strokeWidth": 1.1}
+    mark = {"type": "area", "color": run.colour, "opacity": 0.3, "clip": True, "line": edge}
+    return layer_over_time(frame, rows, mark | look, y=y)
+
+
+def symbol(shape: str, colour: str) -> Spec:
+    """Make a small filled mark with a white edge."""
+    return {"type": "point", "shape": shape, "filled": True, "size": 45, "color": colour,
+            "opacity": 1, "stroke": "white", "strokeWidth": 0.7}  # fmt: skip

@@ -1,0 +1,205 @@
+"""Cells → the rows a chart draws: one per cell, run or step; nothing is averaged in silence."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures.style import text_colour
+from netwarp.results.comparisons import compare_contenders
+from netwarp.wording import (
+    Quantity,
+    condition_text,
+    level_text,
+    mean_text,
+    number,
+    spread_note,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.estimate.stats import Estimate
+    from netwarp.figures.layout import Layout
+    from netwarp.results import CellResult
+
+Row = dict[str, Any]
+
+
+def base_row(plan: Layout, cell: CellResult) -> Row:
+    """Make the columns that every row of a cell has."""
+    row: Row = {"panel": plan.panel(cell)}
+    if plan.x is not None:
+        row["x"] = plan.place(cell)
+        row["x_text"] = level_text(plan.x, cell.factors[plan.x])
+    if plan.series is not None:
+        row["series"] = level_text(plan.series, cell.factors[plan.series])
+    return row
+
+
+def mean_rows(plan: Layout) -> list[Row]:
+    """Make one row per cell: mean and its 95 % interval."""
+    rows = []
+    for cell in plan.results.cells:
+        estimate = cell.estimate(plan.metric)
+        if estimate is not None:
+            rows.append(base_row(plan, cell) | _mean_columns(estimate, plan.shown, cell))
+    return rows
+
+
+def sample_rows(plan: Layout) -> list[Row]:
+    """Make one row per run."""
+    return [
+        base_row(plan, cell) | {"value": value * plan.shown.scale, "run": run.run}
+        for cell in plan.results.cells
+        for run in cell.runs
+        if (value := run.value(plan.metric)) is not None
+    ]
+
+
+def step_rows(plan: Layout) -> list[Row]:
+    """Make the rows of the empirical distribution function: each series climbs from 0 to 1."""
+    rows = []
+    for cell in plan.results.cells:
+        values = sorted(value * plan.shown.scale for value in cell.values(plan.metric))
+        if not values:
+            continue
+        base = base_row(plan, cell)
+        rows.append(base | {"value": values[0], "share": 0.0})
+        rows += [
+            base | {"value": value, "share": rank / len(values)}
+            for rank, value in enumerate(values, start=1)
+        ]
+    return rows
+
+
+def pair_rows(plan: Layout, x_shown: Quantity, x_metric: str) -> list[Row]:
+    """Make one row per run with two metrics."""
+    return [
+        base_row(plan, cell)
+        | {"x": x * x_shown.scale, "value": y * plan.shown.scale, "run": run.run}
+        for cell in plan.results.cells
+        for run in cell.runs
+        if (x := run.value(x_metric)) is not None and (y := run.value(plan.metric)) is not None
+    ]
+
+
+def ratio_rows(plan: Layout) -> list[Row]:
+    """Make one row per cell but those of the first contender: the ratio to that, as compared.
+
+    Cells whose difference is no ratio, because a sample is 0, are left out.
+    """
+    compared = compare_contenders(plan.results, plan.metric)
+    rows = []
+    for group in compared.groups:
+        for contender in group.contenders:
+            found = contender.comparison
+            if found is None or found.scale != "ratio" or found.effect is None:
+                continue
+            low, high = found.ci95 or (found.effect, found.effect)
+            rows.append(
+                base_row(plan, contender.cell)
+                | {
+                    "contender": level_text(compared.factor, contender.label),
+                    "others": condition_text(
+                        {
+                            factor: contender.cell.factors[factor]
+                            for factor in plan.panel_factors
+                            if factor != compared.factor
+                        }
+                    ),
+                    "ratio": found.effect,
+                    "low": low,
+                    "high": high,
+                    "number": f"{number(found.effect)}×",
+                    "decided": found.verdict.decided,
+                    "text": verdict_text(found, plan.metric),
+                }
+            )
+    return rows
+
+
+def label_rows(
+    plan: Layout, rows: Sequence[Row], field: str, *, apart: float, log: bool
+) -> list[Row]:
+    """Make rows that name each line at its right end, moved apart where lines end close together.
+
+    Args:
+        plan: whose series have the colours.
+        rows: one per cell, with `x` and `field`.
+        field: the column that is drawn along y.
+        apart: distance of two labels at least, as a share of the height.
+        log: whether y is logarithmic.
+    """
+    inks = dict(zip(plan.series_texts, plan.series_styles, strict=True))
+    labels = []
+    for panel in dict.fromkeys(row["panel"] for row in rows):
+        ends: dict[str, Row] = {}
+        for row in rows:
+            if row["panel"] == panel and row["x"] >= ends.get(row["series"], row)["x"]:
+                ends[row["series"]] = row
+        furthest = max(row["x"] for row in ends.values())
+        heights = _moved_apart([_height(row[field], log=log) for row in ends.values()],
+                               apart * _extent(rows, field, log=log))  # fmt: skip
+        labels += [
+            {
+                "panel": panel,
+                "series": name,
+                "x": furthest,
+                "label_y": 10**height if log else height,
+                "ink": text_colour(inks[name].colour),
+            }
+            for name, height in zip(ends, heights, strict=True)
+        ]
+    return labels
+
+
+def _extent(rows: Sequence[Row], field: str, *, log: bool) -> float:
+    values = [_height(row[name], log=log) for row in rows for name in (field, "low", "high")]
+    return (max(values) - min(values if log else [0.0, *values])) or 1.0
+
+
+def _height(value: float, *, log: bool) -> float:
+    return math.log10(value) if log else value
+
+
+def _moved_apart(heights: Sequence[float], apart: float) -> list[float]:
+    """Move heights as little as it takes for neighbours to be `apart`: groups keep their middle."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    groups: list[list[int]] = []
+    for index in order:
+        groups.append([index])
+        while len(groups) > 1 and _top(groups[-2], heights, apart) + apart > _bottom(
+            groups[-1], heights, apart
+        ):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    moved = list(heights)
+    for group in groups:
+        for place, index in enumerate(group):
+            moved[index] = _bottom(group, heights, apart) + place * apart
+    return moved
+
+
+def _bottom(group: Sequence[int], heights: Sequence[float], apart: float) -> float:
+    middle = sum(heights[index] for index in group) / len(group)
+    return middle - (len(group) - 1) / 2 * apart
+
+
+def _top(group: Sequence[int], heights: Sequence[float], apart: float) -> float:
+    return _bottom(group, heights, apart) + (len(group) - 1) * apart
+
+
+def _mean_columns(estimate: Estimate, shown: Quantity, cell: CellResult) -> Row:
+    low, high = estimate.ci95 or (estimate.mean, estimate.mean)
+    note = spread_note(estimate)
+    text = f"{mean_text(estimate, shown)} {shown.unit}".rstrip()
+    return {
+        "mean": estimate.mean * shown.scale,
+        "low": low * shown.scale,
+        "high": high * shown.scale,
+        "median": estimate.median * shown.scale,
+        "number": number(estimate.mean * shown.scale),
+        "text": f"{text} ({note})" if note else text,
+        "runs": f"{estimate.n} of {len(cell.runs)}",
+    }
