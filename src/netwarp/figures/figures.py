@@ -154,8 +154,8 @@ def _title(figure: Figure, results: Results) -> str:
 
 
 _SHOWN = {
-    "line": "Means with 95 % confidence intervals (Student’s t), dots are runs",
-    "bar": "Means with 95 % confidence intervals (Student’s t)",
+    "line": "Means with 95 % confidence intervals, dots are runs",
+    "bar": "Means with 95 % confidence intervals",
     "heatmap": "Means",
     "box": "Median, quartiles, whiskers to 1.5 IQR, and every run",
     "cdf": "Empirical distribution",
