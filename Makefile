@@ -22,9 +22,10 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 bench: setup ## measure what runs cost
 	.venv/bin/python scripts/bench.py
 
-docs: ## regenerate the key reference from the models
+docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python
 	.venv/bin/python scripts/generate_docs.py
+	.venv/bin/python scripts/generate_wire.py
 
 setup: ## install packages, make .venv, build the endpoint and the guest kernel
 	scripts/setup.sh all

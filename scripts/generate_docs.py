@@ -9,7 +9,8 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
@@ -33,8 +34,10 @@ from netwarp.study.sections.timeline import (
 from netwarp.study.sections.transport import TransportSection
 from netwarp.study.sections.workload import WorkloadSection
 from netwarp.units import format_duration, format_size
+from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+JSON_TYPES = {bool: "boolean", str: "string", float: "number", int: "integer"}
 GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstrings instead. -->"
 
 STUDY_TABLES: Mapping[str, type[BaseModel]] = {
@@ -73,59 +76,6 @@ back: one JSON object a line, `start` first, `end` last. Times are integer nanos
 run's epoch, when the path is built and nobody has sent anything. Unknown keys are refused on both
 sides; `format` changes with the meaning of any of them.
 """
-JOB_MODELS: tuple[type[BaseModel], ...] = (
-    wire.Job,
-    wire.Path,
-    wire.Impairments,
-    wire.NoLoss,
-    wire.RandomLoss,
-    wire.GemodelLoss,
-    wire.Reorder,
-    wire.Transport,
-    wire.TcpOptions,
-    wire.SctpOptions,
-    wire.Bulk,
-    wire.Stream,
-    wire.Quality,
-    wire.DelayRule,
-    wire.ThroughputRule,
-    wire.BolaRule,
-    wire.Seeded,
-    wire.FileContent,
-    wire.Timeline,
-    wire.Event,
-    wire.Outage,
-    wire.Restore,
-    wire.Delay,
-    wire.Rate,
-    wire.Attach,
-    wire.Detach,
-    wire.Redraw,
-    wire.Trace,
-    wire.Limits,
-)
-RECORD_MODELS: tuple[type[BaseModel], ...] = (
-    wire.Start,
-    wire.Connection,
-    wire.Settings,
-    wire.Stats,
-    wire.Transfer,
-    wire.Segment,
-    wire.Player,
-    wire.Play,
-    wire.Stall,
-    wire.Seek,
-    wire.Switch,
-    wire.PlayEnd,
-    wire.Handover,
-    wire.Goodput,
-    wire.Calibration,
-    wire.Probe,
-    wire.TimelineEvent,
-    wire.Usage,
-    wire.End,
-    wire.Failure,
-)
 
 
 def main(arguments: list[str]) -> int:
@@ -160,11 +110,13 @@ def _study_format() -> Iterator[str]:
 
 def _run_format() -> Iterator[str]:
     yield from ("# Jobs, records and metrics", "", GENERATED, "", RUN_INTRO)
-    for title, models in (("`job.json`", JOB_MODELS), ("`records.jsonl`", RECORD_MODELS)):
+    described: set[NamedType] = set()
+    for title, root in (("`job.json`", wire.Job), ("`records.jsonl`", wire.Record)):
         yield from (f"## {title}", "")
-        for model in models:
-            yield from (f"### {model.__name__}", "", _prose(model), "")
-            yield from _table(("key", "value", "meaning"), _wire_rows(model))
+        for kind in types_of(root):
+            if kind not in described:
+                yield from _wire_type(kind)
+        described.update(types_of(root))
     yield from ("## Metrics", "", "What is computed from a run's records.", "")
     rows = (
         (f"`{metric.name}`", metric.unit, metric.better, metric.description, metric.source)
@@ -184,27 +136,47 @@ def _study_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _wire_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
-    for name, field in model.model_fields.items():
-        yield f"`{name}`", _wire_type(field.annotation), _line(field.description)
+def _wire_type(kind: NamedType) -> Iterator[str]:
+    if isinstance(kind, Choice):
+        yield from (f"### {kind.name}", "", kind.meaning.description, "")
+        rows = (
+            (f"`{json.dumps(value)}`", meaning) for value, meaning in kind.meaning.values.items()
+        )
+        yield from _table(("value", "meaning"), rows)
+    elif isinstance(kind, Tagged):
+        yield from (
+            f"### {kind.name}",
+            "",
+            f"{kind.meaning.description} `{kind.tag}` says which:",
+            "",
+        )
+        rows = ((f"`{json.dumps(kind.tag_of(each))}`", _reference(each)) for each in kind.variants)
+        yield from _table(("value", "object"), rows)
+    else:
+        yield from (f"### {kind.__name__}", "", _prose(kind), "")
+        fields = kind.model_fields.items()
+        keys = ((f"`{k}`", _value(*field_type(f)), _line(f.description)) for k, f in fields)
+        yield from _table(("key", "value", "meaning"), keys)
 
 
-def _wire_type(annotation: Any) -> str:
-    text = str(annotation)
-    if text.startswith("typing.Literal"):
-        choices = text.removeprefix("typing.Literal[").removesuffix("]").split(", ")
-        return " or ".join(f"`{choice.replace(chr(39), chr(34))}`" for choice in choices)
-    nullable = " or null" if "None" in text else ""
-    for name, words in (
-        ("tuple", "list"),
-        ("bool", "boolean"),
-        ("str", "string"),
-        ("float", "number"),
-        ("int", "integer"),
-    ):
-        if name in text.replace("Constraints", ""):
-            return words + nullable
-    return f"object{nullable}"
+def _reference(kind: NamedType) -> str:
+    name = kind.name if isinstance(kind, Choice | Tagged) else kind.__name__
+    return f"[{name}](#{name.lower()})"
+
+
+def _value(annotation: Any, metadata: tuple[Any, ...] = ()) -> str:
+    """Say what a key's value is: a type of JSON, a literal, or one described on its own."""
+    kind = named(annotation, metadata)
+    if kind is not None:
+        return _reference(kind)
+    if get_origin(annotation) is Literal:
+        return f"`{json.dumps(get_args(annotation)[0])}`"
+    if annotation in JSON_TYPES:
+        return JSON_TYPES[annotation]
+    (inner,) = parts(annotation)
+    if get_origin(annotation) is tuple:
+        return f"list of {_value(inner)}"
+    return _value(inner) + (" or null" if NoneType in get_args(annotation) else "")
 
 
 def _default(value: Any, words: str) -> str:

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::job::{Change, Event, Job, Path};
-use crate::record::Record;
+use crate::record::{GoodputRecord, HandoverRecord, Record};
 
 /// Shared by all that receive.
 pub type SharedFlow = Arc<Mutex<ArrivalLog>>;
@@ -98,13 +98,15 @@ impl ArrivalLog {
 
     /// What there is to tell: each handover, and the goodput if anything came.
     pub fn records(&self) -> Vec<Record> {
-        let handovers = self.handovers.iter().map(|handover| Record::Handover {
-            at_ns: handover.at_ns,
-            path: handover.path,
-            longest_gap_ns: handover.longest.map(|gap| gap.length_ns),
-            longest_gap_at_ns: handover.longest.map(|gap| gap.start_ns),
+        let handovers = self.handovers.iter().map(|handover| {
+            Record::Handover(HandoverRecord {
+                at_ns: handover.at_ns,
+                path: handover.path,
+                longest_gap_ns: handover.longest.map(|gap| gap.length_ns),
+                longest_gap_at_ns: handover.longest.map(|gap| gap.start_ns),
+            })
         });
-        let goodput = Record::Goodput { step_ns: self.step_ns, bytes: self.bytes.clone() };
+        let goodput = Record::Goodput(GoodputRecord { step_ns: self.step_ns, bytes: self.bytes.clone() });
         handovers.chain((!self.bytes.is_empty()).then_some(goodput)).collect()
     }
 }
@@ -153,12 +155,12 @@ mod tests {
     }
 
     fn handover(at_ms: u64, path: u32, gap_ms: Option<(u64, u64)>) -> Record {
-        Record::Handover {
+        Record::Handover(HandoverRecord {
             at_ns: at_ms * MS,
             path,
             longest_gap_ns: gap_ms.map(|(_, length_ms)| length_ms * MS),
             longest_gap_at_ns: gap_ms.map(|(start_ms, _)| start_ms * MS),
-        }
+        })
     }
 
     #[test]
@@ -223,7 +225,7 @@ mod tests {
         for (at_ms, bytes) in [(0, 1), (9, 2), (10, 4), (35, 8)] {
             flow.note(at_ms * MS, bytes, true);
         }
-        assert_eq!(flow.records(), [Record::Goodput { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] }]);
+        assert_eq!(flow.records(), [Record::Goodput(GoodputRecord { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] })]);
     }
 
     #[test]
@@ -231,7 +233,7 @@ mod tests {
         let mut flow = ArrivalLog::default();
         let last_ms = 10 * STEPS_MAX as u64 * 5;
         (0..last_ms).step_by(10).for_each(|ms| flow.note(ms * MS, 1, true));
-        let Record::Goodput { step_ns, bytes } = &flow.records()[0] else { panic!("no goodput") };
+        let Record::Goodput(GoodputRecord { step_ns, bytes }) = &flow.records()[0] else { panic!("no goodput") };
         assert_eq!((*step_ns, bytes.len(), bytes.iter().sum::<u64>()), (80 * MS, 1250, last_ms / 10));
         assert!(bytes.iter().all(|&each| each == 8));
     }

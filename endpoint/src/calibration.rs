@@ -9,7 +9,7 @@ use crate::clock::Moment;
 use crate::job::{Change, Direction, Event, Impairments, Job, Path};
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
-use crate::record::Record;
+use crate::record::CalibrationRecord;
 use crate::topology::{Device, ETHERNET_HEADER_BYTES, bottleneck, client_device, server_device};
 
 /// Counters are read one after the other. A packet that moves on in between is in none or in two of them, so that an
@@ -18,7 +18,7 @@ const READINGS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Counts both directions of every path.
-pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<Record>> {
+pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
         for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
@@ -72,12 +72,9 @@ impl Capacities {
     }
 
     /// What is wrong with calibration records: a direction that delivered more than its rates allow.
-    pub fn excess(&self, records: &[Record]) -> Option<String> {
+    pub fn excess(&self, records: &[CalibrationRecord]) -> Option<String> {
         records.iter().find_map(|record| {
-            let Record::Calibration { path, direction, interval_ns, delivered_packets, delivered_bytes, .. } = record
-            else {
-                return None;
-            };
+            let CalibrationRecord { path, direction, interval_ns, delivered_packets, delivered_bytes, .. } = record;
             let capacity = &self.0[*path as usize][place(*direction)];
             let most_bytes = capacity.bytes(*interval_ns, *delivered_packets)?;
             (*delivered_bytes > most_bytes).then(|| {
@@ -180,8 +177,8 @@ impl Count {
         }
     }
 
-    fn record(&self, path: u8, direction: Direction, impairments: &Impairments, interval_ns: u64) -> Record {
-        Record::Calibration {
+    fn record(&self, path: u8, direction: Direction, impairments: &Impairments, interval_ns: u64) -> CalibrationRecord {
+        CalibrationRecord {
             path: path.into(),
             direction,
             interval_ns,
@@ -227,9 +224,9 @@ mod tests {
 
     #[test]
     fn losses_are_told_apart_from_overflow_unless_duplicated() {
-        let lost = |duplicate_ratio| match count(93).record(0, Direction::Down, &impairments(duplicate_ratio), 1) {
-            Record::Calibration { lost_packets, dropped_packets, .. } => (lost_packets, dropped_packets),
-            other => panic!("{other:?}"),
+        let lost = |duplicate_ratio| {
+            let record = count(93).record(0, Direction::Down, &impairments(duplicate_ratio), 1);
+            (record.lost_packets, record.dropped_packets)
         };
         assert_eq!(lost(0.0), (Some(4), 5));
         assert_eq!(lost(0.01), (None, 5));

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use ring::digest::{Context as Hasher, SHA256};
@@ -147,16 +146,15 @@ pub fn hash_parts(content: &Content, parts: &[Part]) -> Result<Vec<String>> {
     Ok(hashes)
 }
 
-fn open_file(path: &Path, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
-    let name = path.display().to_string();
-    let mut file = File::open(path).with_context(|| format!("opening {name} to send it"))?;
+fn open_file(name: &str, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
+    let mut file = File::open(name).with_context(|| format!("opening {name} to send it"))?;
     let found = file.metadata().with_context(|| format!("reading the size of {name}"))?.len();
     ensure!(
         found == size_bytes,
         "{name} has {found} bytes, but had {size_bytes} when the run was planned: leave it unchanged, or plan again"
     );
     file.seek(SeekFrom::Start(offset_bytes)).with_context(|| format!("going to byte {offset_bytes} of {name}"))?;
-    Ok(Source::File { file, name })
+    Ok(Source::File { file, name: name.to_owned() })
 }
 
 /// Of SHA-256.
@@ -260,9 +258,9 @@ mod tests {
     fn a_file_that_changed_is_refused() {
         let path = std::env::temp_dir().join(format!("netwarp-content-{}", std::process::id()));
         std::fs::write(&path, b"four").unwrap();
-        let wrong = Content::File { path: path.clone(), size_bytes: 5 };
+        let wrong = Content::File { path: path.display().to_string(), size_bytes: 5 };
         let refused = Reader::open(&wrong, whole(&wrong), false).err().unwrap();
-        let right = Content::File { path: path.clone(), size_bytes: 4 };
+        let right = Content::File { path: path.display().to_string(), size_bytes: 4 };
         assert_eq!(read_in_blocks(&right, 3).0, b"four");
         std::fs::remove_file(&path).unwrap();
         let message = format!("{refused:#}");

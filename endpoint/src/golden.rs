@@ -1,43 +1,92 @@
 //! The wire format against the golden files, which the Python half reads and writes too.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
+use crate::check;
 use crate::job::Job;
 use crate::record::Record;
 
-const JOBS: [&str; 4] = [
-    include_str!("../../tests/golden/job-bulk-quic.json"),
-    include_str!("../../tests/golden/job-bulk-tcp-impaired.json"),
-    include_str!("../../tests/golden/job-bulk-sctp-multihomed.json"),
-    include_str!("../../tests/golden/job-stream-roaming.json"),
-];
-
-const RECORDS: [&str; 3] = [
-    include_str!("../../tests/golden/records-bulk-quic.jsonl"),
-    include_str!("../../tests/golden/records-failed.jsonl"),
-    include_str!("../../tests/golden/records-stream.jsonl"),
-];
-
-#[test]
-fn jobs_survive_the_round_trip() {
-    JOBS.into_iter().for_each(check::<Job>);
+fn golden_files(prefix: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
+    let entries = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+    let wanted = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
+    let files: Vec<PathBuf> = entries.filter(wanted).collect();
+    assert!(!files.is_empty(), "no golden {prefix}* in {}", directory.display());
+    files
 }
 
 #[test]
-fn records_survive_the_round_trip() {
-    RECORDS.into_iter().flat_map(str::lines).for_each(check::<Record>);
+fn jobs_survive_the_round_trip_and_are_sound() {
+    for file in golden_files("job-") {
+        let text = fs::read_to_string(&file).unwrap();
+        let job: Job = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let before: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_value(&job).unwrap(), before, "{}", file.display());
+        assert_eq!(check::problems(&job), Vec::<String>::new(), "{}", file.display());
+    }
 }
 
 #[test]
-fn unknown_keys_are_refused() {
-    let job = JOBS[0].replacen("\"format\"", "\"colour\": 1, \"format\"", 1);
-    assert!(serde_json::from_str::<Job>(&job).unwrap_err().to_string().contains("colour"));
+fn records_survive_the_round_trip_to_the_byte() {
+    for file in golden_files("records-") {
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let record: Record =
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {line}: {error}", file.display()));
+            assert_eq!(serde_json::to_string(&record).unwrap(), line, "{}", file.display());
+        }
+    }
 }
 
-fn check<T: DeserializeOwned + Serialize>(text: &str) {
-    let value: T = serde_json::from_str(text).unwrap();
-    let (before, after): (Value, Value) = (serde_json::from_str(text).unwrap(), serde_json::to_value(value).unwrap());
-    assert_eq!(before, after);
+#[test]
+fn unknown_keys_are_refused_at_every_depth() {
+    for file in golden_files("job-") {
+        let job: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        for spoilt in with_a_key_too_many(&job) {
+            let error = serde_json::from_value::<Job>(spoilt).unwrap_err().to_string();
+            assert!(error.contains("surprise"), "{}: {error}", file.display());
+        }
+    }
+}
+
+#[test]
+fn unknown_keys_of_records_are_refused() {
+    for file in golden_files("records-") {
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            for spoilt in with_a_key_too_many(&serde_json::from_str(line).unwrap()) {
+                let error = serde_json::from_value::<Record>(spoilt).unwrap_err().to_string();
+                assert!(error.contains("surprise"), "{line}: {error}");
+            }
+        }
+    }
+}
+
+/// The value, once for each of its objects, which then has a key that nobody knows.
+fn with_a_key_too_many(value: &Value) -> Vec<Value> {
+    let mut spoilt = Vec::new();
+    match value {
+        Value::Object(keys) => {
+            let mut with_more = keys.clone();
+            with_more.insert("surprise".to_owned(), Value::Null);
+            spoilt.push(Value::Object(with_more));
+            for (key, inner) in keys {
+                let put_back = |inner| Value::Object(keys.clone().into_iter().chain([(key.clone(), inner)]).collect());
+                spoilt.extend(with_a_key_too_many(inner).into_iter().map(put_back));
+            }
+        }
+        Value::Array(items) => {
+            for (index, inner) in items.iter().enumerate() {
+                let put_back = |inner| {
+                    let mut items = items.clone();
+                    items[index] = inner;
+                    Value::Array(items)
+                };
+                spoilt.extend(with_a_key_too_many(inner).into_iter().map(put_back));
+            }
+        }
+        _ => {}
+    }
+    spoilt
 }

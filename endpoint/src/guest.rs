@@ -106,6 +106,7 @@ fn raise_limits(job: &Job) -> Result<()> {
 /// The guest's own `/tmp` hides the host's: a file to be sent from there is put back in its place.
 fn reveal_content(job: &Job) -> Result<()> {
     let Workload::Bulk(Bulk { content: Content::File { path, .. }, .. }) = &job.workload else { return Ok(()) };
+    let path = Path::new(path);
     let Ok(relative) = path.strip_prefix(TMP) else { return Ok(()) };
     let attempt = || format!("bring the host's {} into the guest", path.display());
     fs::create_dir(HOST_TMP).with_context(attempt)?;

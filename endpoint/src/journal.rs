@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::clock::Moment;
-use crate::record::{Failure, Record};
+use crate::record::{EndRecord, Failure, Record};
 
 /// Name of the file in the run directory.
 pub const FILE_NAME: &str = "records.jsonl";
@@ -47,7 +47,7 @@ impl Journal {
     /// Appends the last record and makes sure that all of them have left this program's kernel.
     pub fn end(mut self, failure: Option<Failure>) -> Result<()> {
         let virtual_ns = self.elapsed_ns();
-        self.write(&Record::End { virtual_ns, failure })?;
+        self.write(&Record::End(EndRecord { virtual_ns, failure }))?;
         self.file.sync_all().with_context(|| format!("flush {FILE_NAME}"))
     }
 }

@@ -19,7 +19,7 @@ use crate::job::{Bulk, Change, FORMAT, Job, Workload};
 use crate::journal::Journal;
 use crate::network::Network;
 use crate::probe;
-use crate::record::{ClockKind, Failure, Record, Side};
+use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::role_process::{Event, RoleProcess, name};
 use crate::timeline::Timeline;
 use crate::topology::{self, Namespace, Step};
@@ -60,7 +60,9 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
     let (delivered, capacities) = (relay.delivered, relay.capacities);
     let paths: Vec<_> = relay.timeline.paths().cloned().collect();
     let calibration = calibration::measure(&mut network, job, epoch_ns).stage("teardown")?;
-    calibration.iter().try_for_each(|record| journal.write(record)).stage("teardown")?;
+    for record in &calibration {
+        journal.write(&Record::Calibration(record.clone())).stage("teardown")?;
+    }
     if let Some(capture) = capture {
         capture.finish().stage("teardown")?;
     }
@@ -102,13 +104,13 @@ fn steps(job: &Job, clock: ClockKind) -> Vec<Step> {
 
 fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
     let kernel = nix::sys::utsname::uname().context("ask for the kernel's version (uname)")?;
-    Ok(Record::Start {
+    Ok(Record::Start(StartRecord {
         format: FORMAT,
         run: job.run.clone(),
         endpoint: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy()),
         clock,
-    })
+    }))
 }
 
 fn start_capture(network: &Network, job: &Job, job_file: &Path) -> Result<Option<Capture>> {
@@ -164,7 +166,7 @@ impl Relay<'_> {
                 let (change, path) = (event.change.clone(), event.path);
                 let at_ns = self.journal.elapsed_ns();
                 self.capacities.apply(&event, elapsed_ns, at_ns);
-                let record = Record::Event { at_ns, event };
+                let record = Record::Event(EventRecord { at_ns, event });
                 self.journal.write(&record).stage("teardown")?;
                 match change {
                     Change::Attach {} => {
@@ -213,7 +215,7 @@ impl Relay<'_> {
             }
             Event::Said(Message::Write { line }) => {
                 self.journal.write(&line).stage("teardown")?;
-                if matches!(line, Record::Transfer { .. } | Record::Segment { .. }) {
+                if matches!(line, Record::Transfer(_) | Record::Segment(_)) {
                     self.delivered.push(line);
                 }
                 Ok(())

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::clock::Moment;
 use crate::job::{Direction, Impairments, Job, Path};
 use crate::network::Network;
-use crate::record::{ClockKind, Record};
+use crate::record::{ClockKind, ProbeRecord, Record};
 use crate::topology::{Namespace, bottleneck, client_address, server_address};
 
 /// Probes sent, one after the other.
@@ -39,7 +39,7 @@ pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind)
     let mut records = Vec::new();
     for (index, path) in (0..=u8::MAX).zip(paths) {
         let server = server_address(if job.timeline.has_handovers() { 0 } else { index });
-        records.push(probe_path(network, index, path, server, clock)?.record(index));
+        records.push(Record::Probe(probe_path(network, index, path, server, clock)?.record(index)));
     }
     Ok(records)
 }
@@ -140,8 +140,8 @@ impl Fastest {
         self.down_ns = smaller(self.down_ns, down_ns);
     }
 
-    fn record(&self, path: u8) -> Record {
-        Record::Probe {
+    fn record(&self, path: u8) -> ProbeRecord {
+        ProbeRecord {
             path: path.into(),
             sent: self.sent,
             received: self.received,
@@ -161,12 +161,9 @@ mod tests {
         let mut fastest = Fastest { sent: 3, ..Fastest::default() };
         fastest.note(50, 70);
         fastest.note(60, 55);
-        let Record::Probe { path: 3, received, min_rtt_ns, min_delay_up_ns, min_delay_down_ns, .. } = fastest.record(3)
-        else {
-            panic!("not a probe");
-        };
-        assert_eq!((received, min_rtt_ns), (2, Some(115)));
-        assert_eq!((min_delay_up_ns, min_delay_down_ns), (Some(50), Some(55)));
+        let record = fastest.record(3);
+        assert_eq!((record.path, record.received, record.min_rtt_ns), (3, 2, Some(115)));
+        assert_eq!((record.min_delay_up_ns, record.min_delay_down_ns), (Some(50), Some(55)));
     }
 
     #[test]

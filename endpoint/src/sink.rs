@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::content::{Part, Reader};
     use crate::job::Content;
-    use crate::record::Record;
+    use crate::record::{GoodputRecord, Record};
 
     fn flow() -> WatchedArrivals {
         WatchedArrivals { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true }
@@ -252,7 +252,9 @@ mod tests {
             Sink::new(bytes, false).watching_arrivals(Some(flow.clone())).skip(bytes).unwrap();
         }
         let records = flow.flow.lock().unwrap().records();
-        assert!(matches!(&records[..], [Record::Goodput { bytes, .. }] if bytes.iter().sum::<u64>() == 7));
+        assert!(
+            matches!(&records[..], [Record::Goodput(GoodputRecord { bytes, .. })] if bytes.iter().sum::<u64>() == 7)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 
-use crate::record::{Record, Side};
+use crate::record::{Record, Side, UsageRecord};
 
 /// CPU time of this process, all threads, so far. What the kernel does for it in interrupts that happen to meet it is
 /// counted with it (`kernel/sched/cputime.c`).
@@ -26,11 +26,11 @@ impl Usage {
 
     /// What was used from `start` to here, as a side's record.
     pub fn since(self, start: Self, side: Side) -> Record {
-        Record::Usage {
+        Record::Usage(UsageRecord {
             side,
             user_ns: self.user_ns.saturating_sub(start.user_ns),
             system_ns: self.system_ns.saturating_sub(start.system_ns),
-        }
+        })
     }
 }
 
@@ -45,7 +45,10 @@ mod tests {
     #[test]
     fn only_what_came_after_the_start_counts() {
         let (start, end) = (Usage { user_ns: 5, system_ns: 7 }, Usage { user_ns: 9, system_ns: 7 });
-        assert_eq!(end.since(start, Side::Server), Record::Usage { side: Side::Server, user_ns: 4, system_ns: 0 });
+        assert_eq!(
+            end.since(start, Side::Server),
+            Record::Usage(UsageRecord { side: Side::Server, user_ns: 4, system_ns: 0 })
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! A content that went on over another connection was put together by the client, whose hash of each chunk is the
 //! original's; what the server sent at last must begin where the client's count said.
 
-use crate::record::{Record, Side};
+use crate::record::{Record, Side, TransferRecord};
 
 /// What was to be transferred.
 #[derive(Debug)]
@@ -23,24 +23,13 @@ pub struct Expected {
     pub resumes: bool,
 }
 
-/// What an end saw of one chunk.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen<'a> {
-    side: Side,
-    transfer: u32,
-    chunk: u32,
-    bytes: u64,
-    resumed_at_bytes: u64,
-    sha256: Option<&'a str>,
-}
-
 /// How the transfers differ, between both ends or from what was asked; none if in nothing.
-pub fn difference(transfers: &[Record], expected: &Expected) -> Option<String> {
-    let seen: Vec<Seen<'_>> = transfers.iter().filter_map(seen).collect();
+pub fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
+    let ends: Vec<&TransferRecord> = delivered.iter().filter_map(as_transfer).collect();
     for transfer in 0..expected.transfers {
         for (chunk, &bytes) in (0..).zip(&expected.chunks_bytes) {
-            let of_chunk: Vec<&Seen<'_>> =
-                seen.iter().filter(|end| (end.transfer, end.chunk) == (transfer, chunk)).collect();
+            let of_chunk: Vec<&TransferRecord> =
+                ends.iter().copied().filter(|end| (end.transfer, end.chunk) == (transfer, chunk)).collect();
             let original = expected.sha256.as_ref().map(|all| all[chunk as usize].as_str());
             if let Some(difference) = difference_of_chunk(&of_chunk, bytes, original, expected.resumes) {
                 return Some(format!("transfer {transfer}, chunk {chunk}: {difference}"));
@@ -48,11 +37,11 @@ pub fn difference(transfers: &[Record], expected: &Expected) -> Option<String> {
         }
     }
     let asked = 2 * expected.transfers as usize * expected.chunks_bytes.len();
-    (seen.len() != asked).then(|| format!("{} records of transfers instead of {asked}", seen.len()))
+    (ends.len() != asked).then(|| format!("{} records of transfers instead of {asked}", ends.len()))
 }
 
-fn difference_of_chunk(seen: &[&Seen<'_>], bytes: u64, original: Option<&str>, resumes: bool) -> Option<String> {
-    let one = |side| match seen.iter().filter(|end| end.side == side).collect::<Vec<_>>()[..] {
+fn difference_of_chunk(ends: &[&TransferRecord], bytes: u64, original: Option<&str>, resumes: bool) -> Option<String> {
+    let one = |side| match ends.iter().filter(|end| end.side == side).collect::<Vec<_>>()[..] {
         [one] => Ok(one),
         [] => Err(format!("the {} has no record of it", name(side))),
         [..] => Err(format!("the {} has several records of it", name(side))),
@@ -68,7 +57,7 @@ fn difference_of_chunk(seen: &[&Seen<'_>], bytes: u64, original: Option<&str>, r
     if client.bytes != bytes {
         return Some(format!("{} bytes were transferred instead of {bytes}", client.bytes));
     }
-    let (ours, theirs) = (client.sha256.unwrap_or("missing"), server.sha256.unwrap_or("missing"));
+    let (ours, theirs) = (hash(client), hash(server));
     if ours != theirs && !resumes {
         return Some(format!("the client's SHA-256 is {ours}, the server's {theirs}"));
     }
@@ -77,18 +66,12 @@ fn difference_of_chunk(seen: &[&Seen<'_>], bytes: u64, original: Option<&str>, r
     Some(format!("SHA-256 is {ours} at {ends}, but {original} in the original"))
 }
 
-fn seen(record: &Record) -> Option<Seen<'_>> {
-    match record {
-        Record::Transfer { side, transfer, chunk, bytes, resumed_at_bytes, sha256, .. } => Some(Seen {
-            side: *side,
-            transfer: *transfer,
-            chunk: *chunk,
-            bytes: *bytes,
-            resumed_at_bytes: *resumed_at_bytes,
-            sha256: sha256.as_deref(),
-        }),
-        _ => None,
-    }
+fn as_transfer(record: &Record) -> Option<&TransferRecord> {
+    if let Record::Transfer(transfer) = record { Some(transfer) } else { None }
+}
+
+fn hash(end: &TransferRecord) -> &str {
+    end.sha256.as_deref().unwrap_or("missing")
 }
 
 fn name(side: Side) -> &'static str {
@@ -104,7 +87,7 @@ mod tests {
     use crate::job::Direction;
 
     fn record(side: Side, (transfer, chunk): (u32, u32), bytes: u64, sha256: &str) -> Record {
-        Record::Transfer {
+        Record::Transfer(TransferRecord {
             side,
             connection: 0,
             stream: 0,
@@ -118,7 +101,7 @@ mod tests {
             sha256: Some(sha256.to_owned()),
             longest_gap_ns: None,
             longest_gap_at_ns: None,
-        }
+        })
     }
 
     fn client(bytes: u64, sha256: &str) -> Record {
@@ -137,7 +120,9 @@ mod tests {
     /// The server's record of the last piece of a chunk.
     fn piece(resumed_at: u64, length: u64) -> Record {
         let mut record = server(length, "");
-        let Record::Transfer { resumed_at_bytes, sha256, .. } = &mut record else { panic!("it is of a transfer") };
+        let Record::Transfer(TransferRecord { resumed_at_bytes, sha256, .. }) = &mut record else {
+            panic!("it is of a transfer")
+        };
         (*resumed_at_bytes, *sha256) = (resumed_at, None);
         record
     }

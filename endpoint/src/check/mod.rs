@@ -119,7 +119,7 @@ impl Problems {
     fn check_bulk(&mut self, bulk: &Bulk) {
         let Bulk { content, chunks, transfers, .. } = bulk;
         if let Content::File { path, .. } = content {
-            self.require(path.is_absolute(), "workload.content.path", || format!("{} is relative", path.display()));
+            self.require(Path::new(path).is_absolute(), "workload.content.path", || format!("{path} is relative"));
         }
         self.require((1..=CHUNKS_MAX).contains(chunks), "workload.chunks", || {
             format!("is {chunks}, this endpoint sends 1 to {CHUNKS_MAX} at once")

@@ -1,8 +1,10 @@
 //! The job: what the planner hands the endpoint, as one JSON object.
 //!
-//! The Python half of this definition is in `src/netwarp/wire/`; both read and write the golden files in `tests/golden/`.
 //! Everything is resolved here: no defaults, no units in strings, no randomness left to draw.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
+mod base;
+mod methods;
 mod path;
 mod timeline;
 mod transport;
@@ -10,19 +12,17 @@ mod workload;
 
 use serde::{Deserialize, Serialize};
 
-pub use path::*;
-pub use timeline::*;
-pub use transport::*;
-pub use workload::*;
-
-/// Version of the wire format. A reader refuses any other.
-pub const FORMAT: u32 = 1;
+pub use self::base::*;
+pub use self::path::*;
+pub use self::timeline::*;
+pub use self::transport::*;
+pub use self::workload::*;
 
 /// One run, resolved to numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// [`FORMAT`].
+    /// Version of the wire format.
     pub format: u32,
     /// Name of the run in messages, such as `c003-r01`.
     pub run: String,
@@ -42,25 +42,8 @@ pub struct Job {
     pub limits: Limits,
 }
 
-impl Job {
-    /// Whether content may go on over another connection where one was given up.
-    pub fn resumes(&self) -> bool {
-        self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New
-    }
-}
-
-/// A direction of travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Server to client.
-    Down,
-    /// Client to server.
-    Up,
-}
-
 /// When to give up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// The run has failed when its own clock says more than this.

@@ -1,4 +1,5 @@
 //! A path of a job: what each direction does to packets.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ pub struct Path {
     /// Largest IP packet, headers included.
     pub mtu_bytes: u32,
     /// Whether the client has its address on this path from the start. Of a host that moves between access points, only
-    /// the first path is; the server then has one address, that of the first path, reached by whichever path the client is on.
+    /// the first path is; the server then has one address, that of the first path, reached by whichever path the client
+    /// is on.
     pub attached: bool,
     /// Server to client.
     pub down: Impairments,
@@ -17,7 +19,7 @@ pub struct Path {
     pub up: Impairments,
 }
 
-/// What one direction of a path does to packets: the parameters of one `sch_netem` instance on the router.
+/// What one direction of a path does to packets: one `sch_netem` on the router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Impairments {
@@ -35,8 +37,8 @@ pub struct Impairments {
     pub rate_bit_s: Option<u64>,
     /// Packets netem holds at most: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,
-    /// Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem: a rate that changes. A packet
-    /// waits there for the rate of the moment; netem would keep it to the rate of when it came.
+    /// Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem: a rate that
+    /// changes. A packet waits there for the rate of the moment; netem would keep it to the rate of when it came.
     pub shaper_queue_bytes: Option<u32>,
     /// Share of packets sent on at once, overtaking the delay line.
     pub reorder: Reorder,
@@ -48,21 +50,7 @@ pub struct Impairments {
     pub seed: u64,
 }
 
-impl Impairments {
-    /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
-    pub fn impairs(&self) -> bool {
-        self.delay_ns > 0
-            || self.jitter_ns > 0
-            || self.loss != Loss::None {}
-            || self.rate_bit_s.is_some()
-            || self.shaper_queue_bytes.is_some()
-            || self.reorder.ratio > 0.0
-            || self.duplicate_ratio > 0.0
-            || self.corrupt_ratio > 0.0
-    }
-}
-
-/// netem's delay distributions.
+/// The shapes of netem's delay distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
@@ -80,30 +68,32 @@ pub enum Distribution {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Loss {
-    /// Not at all.
+    /// No packet is lost.
     None {},
-    /// Each on its own, with this probability.
+    /// Each packet is lost on its own, with this probability.
     Random {
-        /// 0 to 1.
+        /// Probability, 0 to 1.
         ratio: f64,
         /// Correlation of successive draws, 0 to 1.
         correlation: f64,
     },
-    /// Gilbert–Elliott: a two-state Markov chain (Gilbert 1960, Elliott 1963; netem's `loss gemodel p r 1-h 1-k`).
+    /// Gilbert-Elliott loss, a two-state Markov chain.
+    ///
+    /// Gilbert 1960, Elliott 1963; netem's `loss gemodel p r 1-h 1-k`.
     Gemodel {
         /// Probability of going from good to bad.
         p: f64,
         /// Probability of going from bad to good.
         r: f64,
-        /// Loss probability in the bad state (1 − h).
+        /// Loss probability in the bad state (1 - h).
         loss_bad: f64,
-        /// Loss probability in the good state (1 − k).
+        /// Loss probability in the good state (1 - k).
         loss_good: f64,
     },
 }
 
 /// netem's `reorder`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
     /// Share of packets sent on at once; 0 is none.

@@ -1,12 +1,14 @@
 //! The timeline of a job: what happens to the paths while the run goes on.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// What happens to the paths while a run goes on. Of what is due at the same time, events come first, then redraws, then
-/// traces, each in the order given.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// What happens to the paths while a run goes on.
+///
+/// Of what is due at the same time, events come first, then redraws, then traces, each in the order given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
     /// In order of time.
@@ -15,24 +17,6 @@ pub struct Timeline {
     pub redraws: Vec<Redraw>,
     /// Rates as they were measured.
     pub traces: Vec<Trace>,
-}
-
-impl Timeline {
-    /// Whether nothing happens.
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
-    }
-
-    /// Whether the client moves between paths.
-    pub fn has_handovers(&self) -> bool {
-        self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
-    }
-
-    /// Whether nothing may come for a while: the client moves, a path is out, or a trace has next to no rate.
-    pub fn interrupts(&self) -> bool {
-        let is_out = self.events.iter().any(|event| event.change == Change::Outage {});
-        is_out || self.has_handovers() || !self.traces.is_empty()
-    }
 }
 
 /// Something that happens to a path.
@@ -55,7 +39,9 @@ pub enum Change {
     Outage {},
     /// Both directions are again as they were before the outage.
     Restore {},
-    /// Packets that come from now on are delayed by this much. Where no rate keeps them in order, they may overtake.
+    /// Packets that come from now on are delayed by this much.
+    ///
+    /// Where no rate keeps them in order, they may overtake.
     Delay {
         /// Server to client.
         down_ns: u64,
@@ -75,7 +61,7 @@ pub enum Change {
     Detach {},
 }
 
-/// A path whose delay is drawn anew at a fixed period, from a normal distribution cut off at 0.
+/// A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Redraw {

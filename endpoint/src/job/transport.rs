@@ -1,9 +1,10 @@
 //! The transport of a job: how bytes travel.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
 /// How bytes travel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transport {
     /// Which protocol.
@@ -46,10 +47,9 @@ pub enum TransportKind {
     Mptcp,
 }
 
-/// What connections of a later transfer use of those of earlier ones, never of their own.
-///
-/// Early data can be replayed: whoever has a copy of a client's first flight can send it to the server again (RFC 8446,
-/// section 8), so it is only for requests that may be answered twice.
+/// What connections of a later transfer use of those of earlier ones, never of their own. Early data can be replayed:
+/// whoever has a copy of a client's first flight can send it to the server again (RFC 8446, section 8), so it is only
+/// for requests that may be answered twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resume {
     /// Nothing: every handshake is a full one.
@@ -88,14 +88,6 @@ pub struct TcpOptions {
     pub recovery: Recovery,
 }
 
-impl TcpOptions {
-    /// The kernel's defaults.
-    #[cfg(test)]
-    pub fn today() -> Self {
-        Self { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
-    }
-}
-
 /// How TCP finds losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,20 +116,4 @@ pub struct SctpOptions {
     pub rto_max_ns: u64,
     /// Bind an address of every path at both ends, and fail over between them.
     pub multihomed: bool,
-}
-
-impl SctpOptions {
-    /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
-    #[cfg(test)]
-    pub fn usual() -> Self {
-        Self {
-            streams: 1,
-            max_message_bytes: 16_384,
-            unordered: false,
-            rto_initial_ns: 3_000_000_000,
-            rto_min_ns: 1_000_000_000,
-            rto_max_ns: 60_000_000_000,
-            multihomed: false,
-        }
-    }
 }

@@ -1,6 +1,5 @@
 //! The workload of a job: what travels.
-
-use std::path::PathBuf;
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,12 +11,14 @@ use super::Direction;
 pub enum Workload {
     /// One file, as fast as it goes.
     Bulk(Bulk),
-    /// A media, as its player asks for it.
+    /// A medium in segments, each in several qualities, fetched by a player that adapts.
+    ///
+    /// The viewer watches for `watch_ns` of play time, and may move the play position at every full second of it.
     Stream(Stream),
 }
 
 /// One file, as fast as it goes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bulk {
     /// Which way the content goes.
@@ -26,13 +27,33 @@ pub struct Bulk {
     pub content: Content,
     /// Hash at both ends and compare; otherwise the receiver counts and discards.
     pub verify: bool,
-    /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection
-    /// where the transport has streams (`quic`; `sctp` with more than one).
+    /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection where
+    /// the transport has streams (`quic`; `sctp` with more than one).
     pub chunks: u32,
     /// How the connections are opened.
     pub dial: Dial,
     /// How often the content is sent, on new connections each time; later ones may resume.
     pub transfers: u32,
+}
+
+/// Bytes to send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Content {
+    /// Incompressible bytes made from a seed.
+    Seeded {
+        /// Same seed, same bytes.
+        seed: u64,
+        /// How many.
+        size_bytes: u64,
+    },
+    /// A file readable where the sender runs.
+    File {
+        /// Absolute path.
+        path: String,
+        /// As the planner saw it; a run on a file that changed since is refused.
+        size_bytes: u64,
+    },
 }
 
 /// How several connections are opened.
@@ -45,38 +66,9 @@ pub enum Dial {
     Parallel,
 }
 
-/// Bytes to send.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Content {
-    /// Incompressible bytes made from a seed.
-    Seeded {
-        /// Same seed, same bytes.
-        seed: u64,
-        /// How many.
-        size_bytes: u64,
-    },
-    /// A file readable where the sender runs.
-    File {
-        /// Absolute.
-        path: PathBuf,
-        /// As the planner saw it; a run on a file that changed since is refused.
-        size_bytes: u64,
-    },
-}
-
-impl Content {
-    /// Number of bytes.
-    pub fn size_bytes(&self) -> u64 {
-        match self {
-            Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
-        }
-    }
-}
-
 /// A medium in segments, each in several qualities, fetched by a player that adapts.
 ///
-/// The viewer watches for [`Self::watch_ns`] of play time, and may move the play position at every full second of it.
+/// The viewer watches for `watch_ns` of play time, and may move the play position at every full second of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
@@ -96,13 +88,13 @@ pub struct Stream {
     pub start_buffer_ns: u64,
     /// Play time the player holds ahead at most; it asks for no segment that would not fit.
     pub buffer_ns: u64,
-    /// Probability of a seek at each full second of play time, to a segment drawn evenly (`Job::seed`).
+    /// Probability of a seek at each full second of play time, to a segment drawn evenly.
     pub seek_ratio: f64,
     /// Hash what arrives, and compare with the medium's bytes.
     pub verify: bool,
 }
 
-/// One quality of a media.
+/// One quality of a medium.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
@@ -116,16 +108,16 @@ pub struct Quality {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Rule {
-    /// By the measured link delay: the time from a request to the first byte of its answer, of the segment before.
-    /// The highest quality below the first bound, the next below the second, and so on.
+    /// By the measured link delay: from a request to the first byte of its answer, of the segment before. The highest
+    /// quality below the first bound, the next below the second, and so on.
     Delay {
         /// Ascending; one fewer than there are qualities.
         bounds_ns: Vec<u64>,
     },
-    /// The highest quality whose bit rate is at most the share of the harmonic mean of the last segments' throughput
+    /// The highest quality whose bit rate is at most a share of the harmonic mean of the last segments' throughput
     /// (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
     Throughput {
-        /// Share of the estimate that is used, 0 to 1.
+        /// Share of the estimate that is used.
         safety_ratio: f64,
         /// Segments of the mean.
         window: u32,

@@ -14,9 +14,8 @@ use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
 use crate::arrival_log::SharedFlow;
-use crate::clock::Moment;
 use crate::job::{Change, Event, Job, Workload};
-use crate::record::{Record, Side};
+use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::WatchedArrivals;
 use crate::transport::{self, Connection, Dialer, Lost, Report};
 
@@ -126,33 +125,34 @@ pub async fn serve(
     }
 }
 
+/// One side's record of a connection, for the caller to add which one it was. Of one that was given up there may be
+/// nothing to say.
+///
+/// # Errors
+/// As [`Connection::report`], unless it was given up.
 fn connection_record(
     run: &Run,
     side: Side,
-    index: u32,
-    transfer: u32,
-    abandoned: bool,
     connection: &dyn Connection,
-    report: Report,
-) -> Record {
-    Record::Connection {
+    abandoned: bool,
+) -> Result<Option<ConnectionRecord>> {
+    let Report { resumed, settings, stats } = match connection.report() {
+        Ok(report) => report,
+        Err(_) if abandoned => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let start_ns = connection.start().since(run.epoch_ns);
+    let connected_ns = connection.connected().since(run.epoch_ns);
+    let record = ConnectionRecord {
         side,
-        connection: index,
-        transfer,
+        connection: 0,
+        transfer: 0,
         abandoned,
-        resumed: report.resumed,
-        start_ns: connection.start().since(run.epoch_ns),
-        connected_ns: connection.connected().since(run.epoch_ns),
-        settings: report.settings,
-        stats: report.stats,
-    }
-}
-
-/// Counts a connection from the first try at it, if moves cut that short and it was begun again: who waits for it has
-/// waited since then.
-fn tried_since(mut about: Record, run: &Run, first_try: Option<Moment>) -> Record {
-    if let (Record::Connection { start_ns, .. }, Some(first_try)) = (&mut about, first_try) {
-        *start_ns = first_try.since(run.epoch_ns);
-    }
-    about
+        resumed,
+        start_ns,
+        connected_ns,
+        settings,
+        stats,
+    };
+    Ok(Some(record))
 }

@@ -1,7 +1,9 @@
 """The wire format, defined once: what the planner hands the endpoint, and what comes back.
 
 A job (``job.py``) is made of paths, a transport, a workload and a timeline. A record
-(``record.py``) is about the run, its transfers, its player or what its paths delivered.
+(``record.py``) is about the run, its transfers, its player or what its paths delivered. The
+endpoint's types are generated from these models (``scripts/generate_wire.py``), and both read and
+write the golden files in ``tests/golden``.
 """
 
 from netwarp.wire.base import (
@@ -72,7 +74,7 @@ from netwarp.wire.transfers import (
 )
 from netwarp.wire.transport import (
     Reconnect,
-    Resumption,
+    Resume,
     SctpOptions,
     TcpOptions,
     Transport,
@@ -132,7 +134,7 @@ __all__ = [
     "Redraw",
     "Reorder",
     "Restore",
-    "Resumption",
+    "Resume",
     "Rule",
     "SctpOptions",
     "Seeded",

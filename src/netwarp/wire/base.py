@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -11,7 +13,26 @@ FORMAT: Literal[1] = 1
 U32 = Annotated[int, Field(ge=0, lt=2**32)]
 U64 = Annotated[int, Field(ge=0, lt=2**64)]
 Ratio = Annotated[float, Field(ge=0, le=1)]
-Direction = Literal["down", "up"]
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """Describes a named type that is no model: a choice between strings, or between models.
+
+    It is metadata of the type (`typing.Annotated`), from which documents and the endpoint's types
+    are generated. Pydantic takes no notice of it.
+    """
+
+    description: str
+    """What the type says."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What each string says, of a choice between strings."""
+
+
+Direction = Annotated[
+    Literal["down", "up"],
+    Meaning("A direction of travel.", {"down": "Server to client.", "up": "Client to server."}),
+]
 
 
 class Wire(BaseModel):

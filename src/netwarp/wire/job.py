@@ -1,8 +1,6 @@
 """The job: what the planner hands the endpoint, as one JSON object.
 
-The Rust half of this definition is ``endpoint/src/job/``; both read and write the golden files in
-``tests/golden``. Everything is resolved here: no defaults, no units in strings, no randomness left
-to draw. The way back is ``record.py``.
+Everything is resolved here: no defaults, no units in strings, no randomness left to draw.
 """
 
 from __future__ import annotations

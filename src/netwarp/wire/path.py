@@ -6,7 +6,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Ratio, Wire
+from netwarp.wire.base import U32, U64, Meaning, Ratio, Wire
+
+Distribution = Annotated[
+    Literal["uniform", "normal", "pareto", "paretonormal"],
+    Meaning(
+        "The shapes of netem's delay distributions.",
+        {
+            "uniform": "Flat between delay − jitter and delay + jitter.",
+            "normal": "Gaussian.",
+            "pareto": "Pareto.",
+            "paretonormal": "A quarter normal, three quarters Pareto.",
+        },
+    ),
+]
 
 
 class Path(Wire):
@@ -33,7 +46,7 @@ class Impairments(Wire):
     """Spread of the delay: half width (uniform) or standard deviation (other distributions)."""
     jitter_correlation: Ratio
     """Correlation of successive delays, 0 to 1."""
-    distribution: Literal["uniform", "normal", "pareto", "paretonormal"]
+    distribution: Distribution
     """Shape of the delay's distribution."""
     loss: Loss
     """How packets are lost."""
@@ -76,7 +89,7 @@ class RandomLoss(Wire):
 class GemodelLoss(Wire):
     """Gilbert-Elliott loss, a two-state Markov chain.
 
-    Gilbert 1960, Elliott 1963; netem's `gemodel`.
+    Gilbert 1960, Elliott 1963; netem's `loss gemodel p r 1-h 1-k`.
     """
 
     kind: Literal["gemodel"]
@@ -91,7 +104,11 @@ class GemodelLoss(Wire):
     """Loss probability in the good state (1 - k)."""
 
 
-Loss = Annotated[NoLoss | RandomLoss | GemodelLoss, Field(discriminator="kind")]
+Loss = Annotated[
+    NoLoss | RandomLoss | GemodelLoss,
+    Field(discriminator="kind"),
+    Meaning("How packets are lost."),
+]
 
 
 class Reorder(Wire):

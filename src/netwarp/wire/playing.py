@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Wire
+from netwarp.wire.base import U32, U64, Meaning, Wire
 
 
 class Segment(Wire):
@@ -91,7 +91,11 @@ class PlayEnd(Wire):
     """Always `end`."""
 
 
-Action = Annotated[Play | Stall | Seek | Switch | PlayEnd, Field(discriminator="kind")]
+Action = Annotated[
+    Play | Stall | Seek | Switch | PlayEnd,
+    Field(discriminator="kind"),
+    Meaning("What a player does."),
+]
 
 
 Player.model_rebuild()

@@ -1,7 +1,6 @@
 """The records: what the endpoint gives back, one JSON object a line.
 
-The Rust half of this definition is ``endpoint/src/record.rs``; both read the golden files in
-``tests/golden``. Times are integer nanoseconds since the run's epoch (the path is built, nobody has
+Times are integer nanoseconds since the run's epoch (the path is built, nobody has
 sent anything), read from one clock for both sides.
 """
 
@@ -14,11 +13,19 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from netwarp.errors import RecordError
-from netwarp.wire.base import FORMAT, U64, Wire, first_error
+from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.delivered import Calibration, Probe
 from netwarp.wire.playing import Player, Segment
 from netwarp.wire.timeline import Event
 from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
+
+ClockKind = Annotated[
+    Literal["virtual", "real"],
+    Meaning(
+        "Whose time the records tell.",
+        {"virtual": "The guest's: jumps when idle.", "real": "The wall's."},
+    ),
+]
 
 
 class Start(Wire):
@@ -34,7 +41,7 @@ class Start(Wire):
     """Version of the endpoint."""
     kernel: str
     """`uname -sr` of the kernel that carried the packets."""
-    clock: Literal["virtual", "real"]
+    clock: ClockKind
     """Whether time is the guest's, which jumps when idle, or the wall's."""
 
 
@@ -96,6 +103,7 @@ Record = Annotated[
     | Usage
     | End,
     Field(discriminator="record"),
+    Meaning("One line of `records.jsonl`."),
 ]
 
 for _model in (TimelineEvent, End):
@@ -120,7 +128,7 @@ def record_from_json(line: str, source: str = "record") -> Record:
 
 def record_to_json(record: Record) -> str:
     """Write one record as one line, without the newline, as the endpoint would."""
-    return json.dumps(record.model_dump(mode="json"))
+    return json.dumps(record.model_dump(mode="json"), separators=(",", ":"))
 
 
 def read_records(path: Path) -> list[Record]:

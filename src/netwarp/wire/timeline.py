@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Direction, Wire
+from netwarp.wire.base import U32, U64, Direction, Meaning, Wire
 
 
 class Timeline(Wire):
@@ -98,7 +98,11 @@ class Detach(Wire):
     """Always `detach`."""
 
 
-Change = Annotated[Outage | Restore | Delay | Rate | Attach | Detach, Field(discriminator="kind")]
+Change = Annotated[
+    Outage | Restore | Delay | Rate | Attach | Detach,
+    Field(discriminator="kind"),
+    Meaning("What can happen to a path."),
+]
 
 
 class Redraw(Wire):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Direction, Wire
-from netwarp.wire.transport import Resumption, TransportKind
+from netwarp.wire.base import U32, U64, Direction, Meaning, Wire
+from netwarp.wire.transport import Resume, TransportKind
 
-Side = Literal["client", "server"]
+Side = Annotated[
+    Literal["client", "server"],
+    Meaning("One end of a path.", {"client": "Dials.", "server": "Listens."}),
+]
 
 
 class Connection(Wire):
@@ -25,7 +28,7 @@ class Connection(Wire):
     """Which of the run's transfers it served, from 0."""
     abandoned: bool
     """Whether it was given up because the client moved to another path."""
-    resumed: Resumption
+    resumed: Resume
     """What it used of an earlier connection, as the stack says when it is over: what was asked for
     is not always got."""
     start_ns: U64

@@ -6,11 +6,58 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Wire
+from netwarp.wire.base import U32, U64, Meaning, Wire
 
-TransportKind = Literal["tcp", "tls", "sctp", "quic", "mptcp"]
-Resumption = Literal["none", "1rtt", "0rtt"]
-Reconnect = Literal["new", "migrate"]
+TransportKind = Annotated[
+    Literal["tcp", "tls", "sctp", "quic", "mptcp"],
+    Meaning(
+        "Which protocol.",
+        {
+            "tcp": "The kernel's TCP.",
+            "tls": "TLS 1.3 (rustls) over the kernel's TCP.",
+            "sctp": "The kernel's SCTP.",
+            "quic": "QUIC v1 (quinn) over the kernel's UDP.",
+            "mptcp": "The kernel's Multipath TCP (RFC 8684): one subflow a path.",
+        },
+    ),
+]
+Resume = Annotated[
+    Literal["none", "1rtt", "0rtt"],
+    Meaning(
+        "What connections of a later transfer use of those of earlier ones, never of their own. "
+        "Early data can be replayed: whoever has a copy of a client's first flight can send it to "
+        "the server again (RFC 8446, section 8), so it is only for requests that may be answered "
+        "twice.",
+        {
+            "none": "Nothing: every handshake is a full one.",
+            "1rtt": "TLS 1.3 session tickets (RFC 8446, 2.2), in TLS and in QUIC.",
+            "0rtt": "Tickets with early data (RFC 8446, 2.3); for TCP, Fast Open (RFC 7413).",
+        },
+    ),
+]
+Reconnect = Annotated[
+    Literal["new", "migrate"],
+    Meaning(
+        "What becomes of standing connections when the client's address changes.",
+        {
+            "new": "They are given up: the client opens new ones, and every unfinished content "
+            "goes on at the byte reached.",
+            "migrate": "They go on over the new address: QUIC's migration (RFC 9000, section 9), "
+            "SCTP's dynamic address reconfiguration (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).",
+        },
+    ),
+]
+Recovery = Annotated[
+    Literal["rack", "classic"],
+    Meaning(
+        "How TCP finds losses.",
+        {
+            "rack": "RACK and tail loss probes (RFC 8985), early retransmit, F-RTO: the kernel's "
+            "default.",
+            "classic": "Three duplicate acknowledgements and time-outs (RFC 5681).",
+        },
+    ),
+]
 
 
 class Transport(Wire):
@@ -31,14 +78,10 @@ class Transport(Wire):
     a packet."""
     nodelay: bool
     """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
-    resume: Resumption
-    """What a later connection of the run uses of an earlier one: nothing, TLS 1.3 session tickets
-    (RFC 8446, 2.2), or tickets with early data (2.3; for TCP, Fast Open, RFC 7413)."""
+    resume: Resume
+    """What a later connection of the run uses of an earlier one."""
     reconnect: Reconnect
-    """What becomes of standing connections when the client's address changes. `new`: they are given
-    up, and every unfinished content goes on at the byte reached over new ones. `migrate`: they go
-    on over the new address (QUIC's migration, RFC 9000, section 9; SCTP's dynamic address
-    reconfiguration, RFC 5061; MPTCP's subflows, RFC 8684, 3.2)."""
+    """What becomes of connections when the client moves to another path."""
     tcp: TcpOptions
     """For `tcp`, `tls` and `mptcp`."""
     sctp: SctpOptions
@@ -54,9 +97,8 @@ class TcpOptions(Wire):
     """Timestamps (RFC 7323)."""
     window_scaling: bool
     """Window scaling (RFC 7323)."""
-    recovery: Literal["rack", "classic"]
-    """How losses are found: RACK and tail loss probes (RFC 8985), or three duplicate
-    acknowledgements and time-outs (RFC 5681)."""
+    recovery: Recovery
+    """How losses are found."""
 
 
 class SctpOptions(Wire):

@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Direction, Ratio, Wire
+from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
+
+Dial = Annotated[
+    Literal["sequential", "parallel"],
+    Meaning(
+        "How several connections are opened.",
+        {"sequential": "Each when the one before is connected.", "parallel": "All at once."},
+    ),
+]
 
 
 class Bulk(Wire):
@@ -23,8 +31,8 @@ class Bulk(Wire):
     chunks: Annotated[int, Field(ge=1, lt=2**32)]
     """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
     one connection where the transport has streams (`quic`; `sctp` with more than one)."""
-    dial: Literal["sequential", "parallel"]
-    """How the connections are opened: each when the one before is connected, or all at once."""
+    dial: Dial
+    """How the connections are opened."""
     transfers: Annotated[int, Field(ge=1, lt=2**32)]
     """How often the content is sent, on new connections each time; later ones may resume."""
 
@@ -102,8 +110,15 @@ class BolaRule(Wire):
     """Always `bola`."""
 
 
-Rule = Annotated[DelayRule | ThroughputRule | BolaRule, Field(discriminator="kind")]
-Workload = Annotated[Bulk | Stream, Field(discriminator="kind")]
+Rule = Annotated[
+    DelayRule | ThroughputRule | BolaRule,
+    Field(discriminator="kind"),
+    Meaning(
+        "How a player chooses the quality of the next segment. All choose the lowest after "
+        "connecting and after a seek."
+    ),
+]
+Workload = Annotated[Bulk | Stream, Field(discriminator="kind"), Meaning("What travels.")]
 
 
 class Seeded(Wire):
@@ -128,7 +143,7 @@ class FileContent(Wire):
     """As the planner saw it; a run on a file that changed since is refused."""
 
 
-Content = Annotated[Seeded | FileContent, Field(discriminator="kind")]
+Content = Annotated[Seeded | FileContent, Field(discriminator="kind"), Meaning("Bytes to send.")]
 
 
 for _model in (Bulk, Stream):

@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 use super::{Bulk, gather};
 use crate::clock::Moment;
 use crate::job::{self, Dial, Direction};
-use crate::record::{Record, Side};
+use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::{SharedSink, Sink};
 use crate::transport::{self, Connection, Dialer, Lost, Stream};
-use crate::workload::{Moves, Run, connection_record, tried_since, unless_moved};
+use crate::workload::{Moves, Run, connection_record, unless_moved};
 
 /// The client's part.
 ///
@@ -179,30 +179,24 @@ impl Bulk {
     ) -> Result<Asked> {
         let (mut carried, mut is_given_up) = self.carry_all(&mut *connection, &share.lanes, round, &mut moves).await?;
         // Of one that was given up before its handshake was over, there is nothing to say.
-        let report = match connection.report() {
-            Ok(report) => Some(report),
-            Err(_) if is_given_up => None,
-            Err(error) => return Err(error),
-        };
+        let record = connection_record(&self.run, Side::Client, &*connection, is_given_up)?;
         let (transfer, attempt) = round;
         let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
-        let about = |report| {
-            let about = connection_record(&self.run, Side::Client, index, transfer, is_given_up, &*connection, report);
-            tried_since(about, &self.run, share.first_try)
-        };
-        let mut about = report.map(about);
-        if !is_given_up && close(connection, &mut moves).await?.is_none() {
-            is_given_up = true;
-            if let Some(Record::Connection { abandoned, .. }) = &mut about {
-                *abandoned = true;
-            }
-        }
+        is_given_up = is_given_up || close(connection, &mut moves).await?.is_none();
+        let record = record.map(|record| {
+            let start_ns = share.first_try.map_or(record.start_ns, |first_try| first_try.since(self.run.epoch_ns));
+            ConnectionRecord { connection: index, transfer, abandoned: is_given_up, start_ns, ..record }
+        });
         carried.retain(|lane| lane.is_settled || !is_given_up);
         carried.sort_by_key(|lane| lane.number);
         let is_left = |lane: &Lane| carried.iter().all(|carried| carried.number != lane.number);
         let lanes: Vec<Lane> = share.lanes.into_iter().filter(is_left).collect();
         let left = (!lanes.is_empty()).then_some(Share { number: share.number, lanes, first_try: None });
-        let records = about.into_iter().chain(carried.into_iter().flat_map(|lane| lane.records)).collect();
+        let records = record
+            .map(Record::Connection)
+            .into_iter()
+            .chain(carried.into_iter().flat_map(|lane| lane.records))
+            .collect();
         Ok(Asked { number: share.number, records, left })
     }
 

@@ -32,7 +32,7 @@ use super::layout::Layout;
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
 use crate::job;
-use crate::record::{Record, Side};
+use crate::record::{Record, Side, TransferRecord};
 use crate::sink::{Received, SharedSink};
 use crate::transport::{Sent, Stream};
 
@@ -96,7 +96,7 @@ impl Bulk {
         let Request { transfer, attempt, chunk, .. } = *request;
         let Part { length_bytes, .. } = self.layout.part(chunk);
         let lane = chunk % self.layout.lanes();
-        Record::Transfer {
+        Record::Transfer(TransferRecord {
             side: self.side,
             connection: self.layout.connection(transfer, attempt, lane),
             stream: stream.index(),
@@ -110,6 +110,6 @@ impl Bulk {
             sha256,
             longest_gap_ns: longest_gap.map(|gap| gap.length_ns),
             longest_gap_at_ns: longest_gap.map(|gap| gap.start.since(self.run.epoch_ns)),
-        }
+        })
     }
 }

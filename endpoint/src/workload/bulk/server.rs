@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::Bulk;
 use super::request::{REQUEST_BYTES, Request};
 use crate::job::{self, Direction};
-use crate::record::{Record, Side};
+use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::Sink;
 use crate::transport::{Connection, Stream};
 use crate::workload::{Run, connection_record, finished};
@@ -56,14 +56,9 @@ pub async fn serve(
     };
     let index = bulk.layout.connection(first.transfer, first.attempt, first.chunk);
     // Asked now: an SCTP association has nothing left to say once its peer has shut it down.
-    let about = match connection.report() {
-        Ok(report) => {
-            Some(connection_record(run, Side::Server, index, first.transfer, served.is_lost, &*connection, report))
-        }
-        Err(_) if served.is_lost => None,
-        Err(error) => return Err(error),
-    };
-    let mut records: Vec<Record> = about.into_iter().collect();
+    let record = connection_record(run, Side::Server, &*connection, served.is_lost)?;
+    let of_transfer = |record| ConnectionRecord { connection: index, transfer: first.transfer, ..record };
+    let mut records: Vec<Record> = record.map(of_transfer).map(Record::Connection).into_iter().collect();
     if !served.is_lost {
         let ended = end(&mut *connection, &mut served.lanes, &mut finish).await;
         ended.or_else(|error| run.ignore_if_abandoned(error, Some(first.attempt)))?;

@@ -22,7 +22,7 @@ use super::request::{Ask, Request};
 use super::rule::{Chooser, Fetched};
 use crate::clock::Moment;
 use crate::job;
-use crate::record::Record;
+use crate::record::{PlayerRecord, Record, SegmentRecord};
 use crate::sink::{Received, SharedSink, Sink};
 use crate::transport::{self, Connection, Dialer, Lost};
 use crate::workload::{Moves, Run, unless_moved};
@@ -120,7 +120,7 @@ impl Client {
             self.wait(until_ns.map(|until_ns| self.run.epoch_ns + until_ns)).await?;
         }
         let actions = self.player.take_actions();
-        self.records.extend(actions.into_iter().map(|(at_ns, action)| Record::Player { at_ns, action }));
+        self.records.extend(actions.into_iter().map(|(at_ns, action)| Record::Player(PlayerRecord { at_ns, action })));
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Client {
             match unless_lost(&mut self.moves, migrates, settle(&mut link, &mut self.fetching)).await {
                 Some(settled) => {
                     settled?;
-                    self.records.push(link.record(&self.run, false)?);
+                    self.records.extend(link.record(&self.run, false)?);
                     unless_lost(&mut self.moves, migrates, link.close()).await.transpose()?;
                 }
                 None => self.give_up(&link).await?,
@@ -227,7 +227,7 @@ impl Client {
             }
         }
         // Of one that was given up before its handshake was over, there is nothing to say.
-        self.records.extend(link.record(&self.run, true).ok());
+        self.records.extend(link.record(&self.run, true)?);
         Ok(())
     }
 
@@ -270,7 +270,7 @@ impl Client {
             [sent, first_byte, last_byte].map(|moment| moment.since(self.run.epoch_ns));
         let (link_delay_ns, duration_ns) = (first_byte_ns - sent_ns, last_byte_ns - sent_ns);
         self.chooser.note(Fetched { bytes, link_delay_ns, duration_ns });
-        self.records.push(Record::Segment {
+        self.records.push(Record::Segment(SegmentRecord {
             request,
             segment: wish.segment,
             quality,
@@ -282,7 +282,7 @@ impl Client {
             last_byte_ns,
             buffer_ns: wish.ahead_ns,
             sha256,
-        });
+        }));
         self.player.arrived(ticket, last_byte_ns);
         Ok(())
     }

@@ -7,9 +7,9 @@ use super::FAREWELL;
 use super::lanes::{Lane, Lanes};
 use super::request::{Ask, Request};
 use crate::clock::Moment;
-use crate::record::{Record, Side};
+use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::Connection;
-use crate::workload::{Run, connection_record, tried_since};
+use crate::workload::{Run, connection_record};
 
 /// A connection that stands.
 pub struct Link {
@@ -85,10 +85,12 @@ impl Link {
     ///
     /// # Errors
     /// As [`Connection::report`].
-    pub fn record(&self, run: &Run, abandoned: bool) -> Result<Record> {
-        let report = self.connection.report()?;
-        let about = connection_record(run, Side::Client, self.number, 0, abandoned, &*self.connection, report);
-        Ok(tried_since(about, run, self.first_try))
+    pub fn record(&self, run: &Run, abandoned: bool) -> Result<Option<Record>> {
+        let record = connection_record(run, Side::Client, &*self.connection, abandoned)?;
+        Ok(record.map(|record| {
+            let start_ns = self.first_try.map_or(record.start_ns, |first_try| first_try.since(run.epoch_ns));
+            Record::Connection(ConnectionRecord { connection: self.number, start_ns, ..record })
+        }))
     }
 
     /// Says farewell on all streams, which must be idle. May be dropped and begun again.

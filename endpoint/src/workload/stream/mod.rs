@@ -23,7 +23,7 @@ use self::media::Media;
 use self::server::MediaServer;
 use super::{Moves, Run, connection_record, finished};
 use crate::job;
-use crate::record::{Record, Side};
+use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::{self, Connection, Dialer};
 
 /// ASCII's ACK: the answer to a farewell.
@@ -64,17 +64,13 @@ pub async fn serve(
         _ => bail!("the client left the connection without a farewell"),
     };
     let is_lost = storage.is_lost();
-    let record = |report| connection_record(run, Side::Server, index, 0, is_lost, &*connection, report);
-    let records = match connection.report() {
-        Ok(report) => vec![record(report)],
-        Err(_) if is_lost => Vec::new(),
-        Err(error) => return Err(error),
-    };
+    let record = connection_record(run, Side::Server, &*connection, is_lost)?;
+    let record = record.map(|record| Record::Connection(ConnectionRecord { connection: index, ..record }));
     if !is_lost {
         let ended = end(&mut storage, &mut *connection, &mut finish).await;
         ended.or_else(|error| run.ignore_if_abandoned(error, Some(index)))?;
     }
-    Ok(records)
+    Ok(record.into_iter().collect())
 }
 
 /// Confirms the farewells, and waits for the client to close.

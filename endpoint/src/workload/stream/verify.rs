@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::media::Media;
 use crate::job::Stream;
-use crate::record::Record;
+use crate::record::{Record, SegmentRecord};
 
 /// How the segments that were received differ from the medium's; none if in nothing. Each that was received is hashed
 /// anew, once, if hashes were asked for.
@@ -18,7 +18,7 @@ pub fn difference(records: &[Record], asked: &Stream) -> Result<Option<String>> 
     let mut originals: BTreeMap<(u32, u32), String> = BTreeMap::new();
     let mut received = 0;
     for record in records {
-        let Record::Segment { request, segment, quality, bytes, sha256, .. } = record else { continue };
+        let Record::Segment(SegmentRecord { request, segment, quality, bytes, sha256, .. }) = record else { continue };
         received += 1;
         let told = |difference: String| Ok(Some(format!("request {request}, segment {segment}: {difference}")));
         let Some(part) = media.part(*quality, *segment) else {
@@ -59,7 +59,7 @@ mod tests {
     fn received(request: u32, segment: u32, quality: u32) -> Record {
         let media = Media::of(&asked(true));
         let part = media.part(quality, segment).expect("there is one");
-        Record::Segment {
+        Record::Segment(SegmentRecord {
             request,
             segment,
             quality,
@@ -71,14 +71,16 @@ mod tests {
             last_byte_ns: 3,
             buffer_ns: 0,
             sha256: Some(media.sha256(part).unwrap()),
-        }
+        })
     }
 
     /// Another segment's bytes in place of this one's.
     fn exchanged(at: (u32, u32, u32), hash_of: (u32, u32)) -> Record {
         let mut record = received(at.0, at.1, at.2);
-        let Record::Segment { sha256: other, .. } = received(0, hash_of.0, hash_of.1) else { panic!("it is one") };
-        if let Record::Segment { sha256, .. } = &mut record {
+        let Record::Segment(SegmentRecord { sha256: other, .. }) = received(0, hash_of.0, hash_of.1) else {
+            panic!("it is one")
+        };
+        if let Record::Segment(SegmentRecord { sha256, .. }) = &mut record {
             *sha256 = other;
         }
         record
@@ -93,15 +95,15 @@ mod tests {
     #[test]
     fn wrong_bytes_are_noticed() {
         let mut short = received(1, 1, 0);
-        if let Record::Segment { bytes, .. } = &mut short {
+        if let Record::Segment(SegmentRecord { bytes, .. }) = &mut short {
             *bytes -= 1;
         }
         let mut unhashed = received(1, 1, 0);
-        if let Record::Segment { sha256, .. } = &mut unhashed {
+        if let Record::Segment(SegmentRecord { sha256, .. }) = &mut unhashed {
             *sha256 = None;
         }
         let mut beyond = received(1, 1, 0);
-        if let Record::Segment { segment, .. } = &mut beyond {
+        if let Record::Segment(SegmentRecord { segment, .. }) = &mut beyond {
             *segment = 600;
         }
         let cases = [

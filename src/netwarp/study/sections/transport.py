@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from netwarp.study.sections.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
-from netwarp.wire import Reconnect, Resumption, TcpOptions, TransportKind
+from netwarp.wire import Reconnect, Resume, TcpOptions, TransportKind
 
 KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic", "mptcp")
 SCTP_CONGESTION = "rfc9260"
@@ -73,7 +73,7 @@ class TransportOptions(Section):
     share a packet. Default: what the MTU allows."""
     nodelay: bool = True
     """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
-    resume: Resumption = "none"
+    resume: Resume = "none"
     """What later transfers of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
     `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
     whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice. A

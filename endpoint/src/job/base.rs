@@ -1,0 +1,17 @@
+//! What both halves of the wire format are made of.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the wire format. A reader refuses any other.
+pub const FORMAT: u32 = 1;
+
+/// A direction of travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Server to client.
+    Down,
+    /// Client to server.
+    Up,
+}

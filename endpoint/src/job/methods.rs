@@ -1,0 +1,77 @@
+//! What the endpoint asks of a job beyond its fields.
+
+use super::{Change, Content, Impairments, Job, Loss, Reconnect, Timeline};
+#[cfg(test)]
+use super::{Recovery, SctpOptions, TcpOptions};
+
+impl Job {
+    /// Whether content may go on over another connection where one was given up.
+    pub fn resumes(&self) -> bool {
+        self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New
+    }
+}
+
+impl Impairments {
+    /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
+    pub fn impairs(&self) -> bool {
+        self.delay_ns > 0
+            || self.jitter_ns > 0
+            || self.loss != Loss::None {}
+            || self.rate_bit_s.is_some()
+            || self.shaper_queue_bytes.is_some()
+            || self.reorder.ratio > 0.0
+            || self.duplicate_ratio > 0.0
+            || self.corrupt_ratio > 0.0
+    }
+}
+
+impl Timeline {
+    /// Whether nothing happens.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
+    }
+
+    /// Whether the client moves between paths.
+    pub fn has_handovers(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.change, Change::Attach {} | Change::Detach {}))
+    }
+
+    /// Whether nothing may come for a while: the client moves, a path is out, or a trace has next to no rate.
+    pub fn interrupts(&self) -> bool {
+        let is_out = self.events.iter().any(|event| event.change == Change::Outage {});
+        is_out || self.has_handovers() || !self.traces.is_empty()
+    }
+}
+
+impl Content {
+    /// Number of bytes.
+    pub fn size_bytes(&self) -> u64 {
+        match self {
+            Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+impl TcpOptions {
+    /// The kernel's defaults.
+    pub fn today() -> Self {
+        Self { sack: true, timestamps: true, window_scaling: true, recovery: Recovery::Rack }
+    }
+}
+
+#[cfg(test)]
+impl SctpOptions {
+    /// One stream, 16 KiB messages, and the kernel's defaults (`net/sctp/protocol.c`).
+    pub fn usual() -> Self {
+        Self {
+            streams: 1,
+            max_message_bytes: 16_384,
+            unordered: false,
+            rto_initial_ns: 3_000_000_000,
+            rto_min_ns: 1_000_000_000,
+            rto_max_ns: 60_000_000_000,
+            multihomed: false,
+        }
+    }
+}

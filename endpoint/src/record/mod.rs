@@ -1,0 +1,115 @@
+//! The records: what the endpoint gives back, one JSON object a line.
+//!
+//! Times are integer nanoseconds since the run's epoch (the path is built, nobody has sent anything), read from one
+//! clock for both sides.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+mod delivered;
+mod playing;
+mod transfers;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::delivered::*;
+pub use self::playing::*;
+pub use self::transfers::*;
+
+use crate::job::Event;
+
+/// One line of `records.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "lowercase")]
+pub enum Record {
+    /// First record: who writes.
+    Start(StartRecord),
+    /// One side of one connection, written when it is over.
+    Connection(ConnectionRecord),
+    /// One content moved over one stream, once for each end.
+    Transfer(TransferRecord),
+    /// A segment of a medium at the player.
+    Segment(SegmentRecord),
+    /// Something the player did, in order of time.
+    Player(PlayerRecord),
+    /// The client was told of its address on another path.
+    Handover(HandoverRecord),
+    /// Content received over time, in a run with a timeline or a player.
+    Goodput(GoodputRecord),
+    /// What one direction of a path really did, counted on its links before the probes.
+    Calibration(CalibrationRecord),
+    /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
+    Probe(ProbeRecord),
+    /// Something of the timeline that happened.
+    Event(EventRecord),
+    /// CPU time of one side's process; in real time only, for in virtual time it is free.
+    Usage(UsageRecord),
+    /// Last record: how it went. A run without it did not finish.
+    End(EndRecord),
+}
+
+/// First record: who writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartRecord {
+    /// Version of the wire format.
+    pub format: u32,
+    /// The job's name.
+    pub run: String,
+    /// Version of the endpoint.
+    pub endpoint: String,
+    /// `uname -sr` of the kernel that carried the packets.
+    pub kernel: String,
+    /// Whether time is the guest's, which jumps when idle, or the wall's.
+    pub clock: ClockKind,
+}
+
+/// Whose time the records tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockKind {
+    /// The guest's: jumps when idle.
+    Virtual,
+    /// The wall's.
+    Real,
+}
+
+/// Something of the timeline that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventRecord {
+    /// When it was done.
+    pub at_ns: u64,
+    /// What it was.
+    pub event: Event,
+}
+
+/// CPU time of one side's process; in real time only, for in virtual time it is free.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UsageRecord {
+    /// Who.
+    pub side: Side,
+    /// In its own code.
+    pub user_ns: u64,
+    /// In the kernel on its behalf.
+    pub system_ns: u64,
+}
+
+/// Last record: how it went. A run without it did not finish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndRecord {
+    /// The run's clock.
+    pub virtual_ns: u64,
+    /// Null when all that was asked happened.
+    pub failure: Option<Failure>,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// What was being done: `setup`, `server`, `client`, `limit`, `verify`, `teardown`.
+    pub stage: String,
+    /// What went wrong, on what.
+    pub message: String,
+}

@@ -1,0 +1,68 @@
+//! Records of what a player asked for, got and did.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+/// A segment of a medium at the player.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SegmentRecord {
+    /// Counted in the order of requests, from 0.
+    pub request: u32,
+    /// Place in the medium, from 0.
+    pub segment: u32,
+    /// Index of the quality.
+    pub quality: u32,
+    /// Index of the connection that carried its last byte.
+    pub connection: u32,
+    /// Index of the stream on it.
+    pub stream: u32,
+    /// Size.
+    pub bytes: u64,
+    /// The player asked for it. It may have waited for a connection, or for a stream that was still busy with what a
+    /// seek had made useless.
+    pub requested_ns: u64,
+    /// First byte at hand.
+    pub first_byte_ns: u64,
+    /// Last byte at hand.
+    pub last_byte_ns: u64,
+    /// Play time ahead when it was asked for.
+    pub buffer_ns: u64,
+    /// Hex SHA-256 as it arrived, if asked for.
+    pub sha256: Option<String>,
+}
+
+/// Something the player did, in order of time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlayerRecord {
+    /// When.
+    pub at_ns: u64,
+    /// What.
+    pub action: Action,
+}
+
+/// What a player does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Action {
+    /// It plays: at first, after a stall, after a seek.
+    Play {
+        /// From the start of this segment.
+        segment: u32,
+    },
+    /// Nothing is left to play.
+    Stall {},
+    /// The viewer moves the play position.
+    Seek {
+        /// To the start of this segment.
+        segment: u32,
+    },
+    /// It asks for another quality than before.
+    Switch {
+        /// Index of the quality.
+        quality: u32,
+    },
+    /// The viewer has seen enough.
+    End {},
+}

@@ -1,0 +1,303 @@
+"""Writes the endpoint's half of the wire format, Rust types, from the pydantic models.
+
+A module of `netwarp.wire` becomes a file in `endpoint/src/job/`, or in `endpoint/src/record/` where
+only records have its types. With --check it writes nothing and fails when a file is not what it
+would write. What the endpoint adds to these types is in `job/methods.rs`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from annotated_types import Lt
+
+from netwarp import wire
+from netwarp.wire import schema
+from netwarp.wire.base import FORMAT, Wire
+from netwarp.wire.schema import Choice, NamedType, Tagged
+
+SOURCES = Path(__file__).resolve().parents[1] / "endpoint" / "src"
+GENERATED = (
+    "// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead."
+)
+LINE_WIDTH = 120
+OWN_TYPES = {"Workload", "Record"}
+"""Unions whose variants are types of their own in Rust, for they are passed around alone."""
+FOLDERS = {"job": wire.Job, "record": wire.Record}
+"""What each folder has, and what it is about; a type of both is in the first."""
+WIDTHS = {"u16": 2**16, "u32": 2**32, "u64": 2**64}
+DIGITS = {"0": "Zero", "1": "One"}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or check them; give the exit status."""
+    stale = 0
+    for name, text in files().items():
+        path = SOURCES / name
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"endpoint/src/{name} is out of date: run `python scripts/generate_wire.py`")
+            stale = 1
+    return stale
+
+
+def files() -> dict[str, str]:
+    """Make the text of each file, by its path below `endpoint/src/`."""
+    placed: dict[NamedType, tuple[str, str]] = {}
+    for folder, root in FOLDERS.items():
+        for each in schema.types_of(root):
+            placed.setdefault(each, (folder, _module(each).rpartition(".")[2]))
+    found: dict[str, str] = {}
+    for place in dict.fromkeys(placed.values()):
+        folder, module = place
+        here = [each for each, where in placed.items() if where == place]
+        inside = sorted({name for within, name in placed.values() if within == folder} - {folder})
+        path = f"{folder}/mod.rs" if module == folder else f"{folder}/{module}.rs"
+        found[path] = "\n".join(_file(place, here, placed, inside))
+    return found
+
+
+def _module(kind: NamedType) -> str:
+    return kind.module if isinstance(kind, Choice | Tagged) else kind.__module__
+
+
+def _file(
+    place: tuple[str, str],
+    kinds: list[NamedType],
+    placed: dict[NamedType, tuple[str, str]],
+    inside: list[str],
+) -> Iterator[str]:
+    folder, module = place
+    variants = {v for kind in kinds if isinstance(kind, Tagged) for v in kind.variants}
+    yield from _comment("//!", _prose(importlib.import_module(f"netwarp.wire.{module}")))
+    yield from (GENERATED, "")
+    if module == folder:
+        methods = ["methods"] if folder == "job" else []
+        yield from (f"mod {each};" for each in sorted([*inside, *methods]))
+        yield ""
+    yield from ("use serde::{Deserialize, Serialize};", "")
+    if module == folder:
+        yield from (f"pub use self::{each}::*;" for each in inside)
+        yield ""
+    imports = sorted(_imports(place, kinds, placed))
+    if imports:
+        yield from (*imports, "")
+    if module == "base":
+        yield from ("/// Version of the wire format. A reader refuses any other.",)
+        yield from (f"pub const FORMAT: u32 = {FORMAT};", "")
+    blocks = [_definition(kind) for kind in kinds if kind not in variants or _is_own(kind)]
+    for number, block in enumerate(blocks):
+        if number:
+            yield ""
+        yield from block
+    yield ""
+
+
+def _is_own(kind: NamedType) -> bool:
+    return kind in _names_of_variants()
+
+
+def _names_of_variants() -> dict[NamedType, str]:
+    """Name the types that are variants of a union and yet types of their own."""
+    names: dict[NamedType, str] = {}
+    for root in FOLDERS.values():
+        for kind in schema.types_of(root):
+            if isinstance(kind, Tagged) and kind.name in OWN_TYPES:
+                for variant in kind.variants:
+                    name = _pascal(kind.tag_of(variant))
+                    # `Connection` alone would be a transport's.
+                    names[variant] = f"{name}Record" if kind.name == "Record" else name
+    return names
+
+
+def _name(kind: NamedType) -> str:
+    if isinstance(kind, Choice | Tagged):
+        return kind.name
+    return _names_of_variants().get(kind, kind.__name__)
+
+
+def _imports(
+    place: tuple[str, str], kinds: list[NamedType], placed: dict[NamedType, tuple[str, str]]
+) -> Iterator[str]:
+    folder, module = place
+    used = {each for kind in kinds for each in _uses(kind)} - set(kinds)
+    for other in FOLDERS:
+        names = sorted(_name(each) for each in used if placed[each][0] == other)
+        if names and not (other == folder and module == folder):
+            where = "super" if other == folder else f"crate::{other}"
+            listed = names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
+            yield f"use {where}::{listed};"
+
+
+def _uses(kind: NamedType) -> Iterator[NamedType]:
+    """Give the types that a type's definition mentions."""
+    if isinstance(kind, Choice):
+        return
+    if isinstance(kind, Tagged):
+        for variant in kind.variants:
+            yield from [variant] if _is_own(variant) else _uses(variant)
+        return
+    for _, annotation, metadata in _fields(kind):
+        yield from _mentioned(annotation, metadata)
+
+
+def _mentioned(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[NamedType]:
+    kind = schema.named(annotation, metadata)
+    if kind is not None:
+        yield kind
+    else:
+        for part in schema.parts(annotation):
+            yield from _mentioned(part, ())
+
+
+def _fields(model: type[Wire]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    """Give the fields of a model but the one that says which variant of a union it is."""
+    for name, field in model.model_fields.items():
+        annotation, metadata = schema.field_type(field)
+        if not (get_origin(annotation) is Literal and isinstance(get_args(annotation)[0], str)) or (
+            schema.named(annotation, metadata)
+        ):
+            yield name, annotation, metadata
+
+
+def _definition(kind: NamedType) -> Iterator[str]:
+    if isinstance(kind, Choice):
+        yield from _choice(kind)
+    elif isinstance(kind, Tagged):
+        yield from _union(kind)
+    else:
+        yield from _struct(kind)
+
+
+def _choice(kind: Choice) -> Iterator[str]:
+    yield from _comment("///", kind.meaning.description)
+    yield "#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]"
+    is_plain = all(_pascal(value).lower() == value for value in kind.meaning.values)
+    if is_plain:
+        yield '#[serde(rename_all = "lowercase")]'
+    yield f"pub enum {kind.name} {{"
+    for value, meaning in kind.meaning.values.items():
+        yield from _comment("    ///", meaning)
+        if not is_plain:
+            yield f'    #[serde(rename = "{value}")]'
+        yield f"    {_pascal(value)},"
+    yield "}"
+
+
+def _union(kind: Tagged) -> Iterator[str]:
+    is_own = kind.name in OWN_TYPES
+    strict = "" if is_own else ", deny_unknown_fields"
+    yield from _comment("///", kind.meaning.description)
+    yield _derive(kind)
+    yield f'#[serde(tag = "{kind.tag}", rename_all = "lowercase"{strict})]'
+    yield f"pub enum {kind.name} {{"
+    for variant in kind.variants:
+        yield from _comment("    ///", _prose(variant))
+        name = _pascal(kind.tag_of(variant))
+        if is_own:
+            yield f"    {name}({_name(variant)}),"
+        elif fields := list(_struct_fields(variant, "        ", "")):
+            yield from (f"    {name} {{", *fields, "    },")
+        else:
+            yield f"    {name} {{}},"
+    yield "}"
+
+
+def _struct(model: type[Wire]) -> Iterator[str]:
+    yield from _comment("///", _prose(model))
+    yield _derive(model)
+    yield "#[serde(deny_unknown_fields)]"
+    yield f"pub struct {_name(model)} {{"
+    yield from _struct_fields(model, "    ", "pub ")
+    yield "}"
+
+
+def _struct_fields(model: type[Wire], indent: str, visibility: str) -> Iterator[str]:
+    for name, annotation, metadata in _fields(model):
+        yield from _comment(f"{indent}///", model.model_fields[name].description or "")
+        yield f"{indent}{visibility}{name}: {_rust(annotation, metadata)},"
+
+
+def _rust(annotation: Any, metadata: tuple[Any, ...] = ()) -> str:
+    """Name a field's type in Rust."""
+    kind = schema.named(annotation, metadata)
+    if kind is not None:
+        return _name(kind)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        return f"Vec<{_rust(arguments[0])}>"
+    if type(None) in arguments:
+        (inner,) = schema.parts(annotation)
+        return f"Option<{_rust(inner)}>"
+    if hasattr(annotation, "__metadata__"):
+        inside = (each for one in arguments[1:] for each in getattr(one, "metadata", [one]))
+        return _rust(arguments[0], tuple(inside))
+    if origin is Literal:
+        return "u32"
+    if annotation is int:
+        (bound,) = (each for each in metadata if isinstance(each, Lt))
+        return next(name for name, below in WIDTHS.items() if bound == Lt(below))
+    return {bool: "bool", str: "String", float: "f64"}[annotation]
+
+
+def _derive(kind: NamedType) -> str:
+    """Derive what all have; `Eq` where there is no float, `Default` where all may be empty."""
+    may_be_empty = not isinstance(kind, Choice | Tagged) and all(
+        _rust(annotation, metadata).startswith(("Option<", "Vec<"))
+        for _, annotation, metadata in _fields(kind)
+    )
+    has_float = any(
+        "f64" in _rust(annotation, metadata)
+        for each in schema.types_of(_root(kind))
+        if not isinstance(each, Choice | Tagged)
+        for _, annotation, metadata in _fields(each)
+    )
+    default = "Default, " if may_be_empty else ""
+    equality = "PartialEq" if has_float else "PartialEq, Eq"
+    return f"#[derive(Debug, Clone, {default}{equality}, Serialize, Deserialize)]"
+
+
+def _root(kind: NamedType) -> Any:
+    return (
+        getattr(importlib.import_module(kind.module), kind.name)
+        if isinstance(kind, Choice | Tagged)
+        else kind
+    )
+
+
+def _pascal(value: str) -> str:
+    return "".join(DIGITS.get(part, part.capitalize()) for part in _words(value))
+
+
+def _words(value: str) -> Iterable[str]:
+    return (value[0], value[1:]) if value[0].isdigit() else value.split("_")
+
+
+def _prose(described: Any) -> str:
+    return textwrap.dedent("    " + (described.__doc__ or "").strip()).strip()
+
+
+def _comment(marker: str, text: str) -> Iterator[str]:
+    """Fill each paragraph to the width of a line."""
+    indent = f"{marker} "
+    for number, paragraph in enumerate(text.split("\n\n")):
+        if number:
+            yield marker
+        yield from textwrap.wrap(
+            " ".join(paragraph.split()),
+            LINE_WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
