@@ -9,6 +9,7 @@ mod capabilities;
 mod capture;
 mod check;
 mod clock;
+mod confine;
 mod content;
 mod control;
 mod distribution;
@@ -39,6 +40,7 @@ mod verify;
 mod waker;
 mod workload;
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -83,6 +85,18 @@ enum Command {
         /// The job file.
         job: PathBuf,
     },
+    /// Run a program that can write to the named directories and nowhere else.
+    Confine {
+        /// A directory that it can write to.
+        #[arg(long)]
+        writable: Vec<PathBuf>,
+        /// Fail if the kernel cannot enforce it, rather than go on without.
+        #[arg(long)]
+        must: bool,
+        /// The program and its arguments.
+        #[arg(required = true, last = true)]
+        program: Vec<OsString>,
+    },
     /// Say which endpoint this is.
     Version {
         /// As one JSON object.
@@ -109,6 +123,7 @@ fn main() -> ExitCode {
         Command::Server(Role { job, address }) => role::server(&job, address),
         Command::Client(Role { job, address }) => role::client(&job, address),
         Command::Check { job } => check_job(&job),
+        Command::Confine { writable, must, program } => confine::run(&writable, must, &program),
         Command::Version { json } => print_version(json),
     }
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
 from netwarp.plan import PlannedRun, plan_study
@@ -42,7 +43,9 @@ def run(
     environ = dict(os.environ)
     if init is not None:
         script = place / "init.sh"
-        script.write_text(f"#!/bin/sh\n{init}\n")
+        # What confines the guest on the host is the endpoint too.
+        confine = f'[ "$1" != confine ] || exec {find_endpoint()} "$@"'
+        script.write_text(f"#!/bin/sh\n{confine}\n{init}\n")
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         environ["NETWARP_ENDPOINT"] = str(script)
     path = place / "run"
@@ -90,6 +93,32 @@ def test_a_guest_that_is_killed_is_a_failed_run(tmp_path: Path) -> None:
     assert status.outcome == "failed"
     assert status.reason is not None
     assert "SIGKILL" in status.reason
+
+
+def test_a_guest_writes_to_its_run_directory_and_nowhere_else(tmp_path: Path) -> None:
+    """Not even as root of a kernel that has mounted the host's root anew, to be written to."""
+    outside = tmp_path / "outside"
+    outside.write_text("as it was")
+    status = run(
+        tmp_path,
+        planned(),
+        init=f"""
+            PATH=/usr/bin:/bin:/usr/sbin:/sbin
+            mount -t proc proc /proc
+            mount -o remount,rw / && echo the root can be written to
+            echo changed > {outside}
+            rm -f {outside}
+            mkdir {tmp_path / "made"}
+            echo mine > {tmp_path / "run" / "inside"}
+            exit 7""",
+    )
+    assert status.reason is not None
+    assert "panicked" in status.reason
+    console = (tmp_path / "run" / CONSOLE_FILE).read_text()
+    assert "the root can be written to" in console
+    assert outside.read_text() == "as it was", console
+    assert not (tmp_path / "made").exists(), console
+    assert (tmp_path / "run" / "inside").read_text() == "mine\n", console
 
 
 def test_a_transfer_beyond_its_limit_is_a_failed_run(tmp_path: Path) -> None:

@@ -145,3 +145,18 @@ def test_asked_for_one_way_delays_are_one_way(tmp_path: Path, transport: str) ->
     (probe,) = (record for record in run.records if record.record == "probe")
     assert probe.min_delay_down_ns == pytest.approx(70e6, abs=1e5)
     assert probe.min_delay_up_ns == pytest.approx(30e6, abs=1e5)
+
+
+def test_the_last_data_is_safe_before_a_close(tmp_path: Path) -> None:
+    """What one side sent last survives that it closes, however many packets are lost then."""
+    early = ({"kind": kind, "resume": "0rtt", "label": f"{kind}, 0-RTT"} for kind in ("tcp", "tls"))
+    streams = {"kind": "sctp", "streams": 3, "label": "sctp, 3 streams"}
+    path = {"rtt": "50ms", "rate": "20mbit", "loss": "10%", "loss_up": "10%"}
+    transports = ["tcp", "tls", "sctp", streams, *early]
+    run_study_cells(
+        tmp_path / "one", path, transports=transports, size="5kB", transfers=10, seed=44
+    )
+    two = {**path, "second": {"rtt": "50ms"}}
+    multihomed = {"kind": "sctp", "multihomed": True, "label": "multihomed"}
+    paths = tmp_path / "two"
+    run_study_cells(paths, two, transports=["mptcp", multihomed], size="5kB", transfers=10, seed=44)

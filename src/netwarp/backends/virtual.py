@@ -96,9 +96,10 @@ class VirtualBackend:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
         pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
+        confined = confined_to(self.endpoint, Path(), self.scratch)
         guest = guest_command(self.kernel.linux, self.kernel.has_seccomp)
         return subprocess.Popen(
-            ending_with_us([*pinned, *guest]),
+            ending_with_us([*confined, *pinned, *guest]),
             cwd=directory,
             env=guest_environment(self.kernel.shim, self.scratch, seed),
             stdin=subprocess.DEVNULL,
@@ -106,6 +107,16 @@ class VirtualBackend:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+
+def confined_to(endpoint: Path, *writable: Path, must: bool = False) -> list[str]:
+    """Build the front of a command that can write to these directories and nowhere else.
+
+    The guest's root is the host's, mounted read-only; but a guest that mounts it anew is root in
+    its kernel. So the host refuses too, where its kernel has Landlock; ``must`` fails elsewhere.
+    """
+    directories = (f"--writable={directory}" for directory in writable)
+    return [str(endpoint), "confine", *directories, *(["--must"] if must else []), "--"]
 
 
 def guest_command(linux: Path, seccomp: bool) -> list[str]:

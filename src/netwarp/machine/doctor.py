@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.native import probe_host
-from netwarp.backends.virtual import VirtualBackend, check_scratch
+from netwarp.backends.virtual import VirtualBackend, check_scratch, confined_to
 from netwarp.errors import NetwarpError
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
@@ -51,6 +52,7 @@ def examine() -> list[Finding]:
     ]
     if all(finding.ok for finding in findings):
         findings.append(_look("guest", _guest))
+        findings.append(replace(_look("confinement", _confinement), optional=True))
     return [*findings, replace(_look("native", _native), optional=True)]
 
 
@@ -104,6 +106,19 @@ def _memory() -> str:
     return (
         f"{scratch}: {shutil.disk_usage(scratch).free >> 20} MiB free for {cpus} guests at a time"
     )
+
+
+def _confinement() -> str:
+    with tempfile.TemporaryDirectory(prefix="netwarp-doctor-") as directory:
+        confined = confined_to(find_endpoint(), Path(directory), must=True)
+        tried = subprocess.run([*confined, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        raise NetwarpError(
+            "a guest is kept from the host's files by its own kernel alone:"
+            f" {tried.stderr.strip()}. Boot a kernel with CONFIG_SECURITY_LANDLOCK and"
+            " landlock in lsm="
+        )
+    return "the host refuses what a guest writes outside its run directory (Landlock)"
 
 
 def _native() -> str:

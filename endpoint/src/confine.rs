@@ -1,0 +1,58 @@
+//! Runs a program that can write to some directories and nowhere else, whoever it runs as: Landlock (landlock(7)), which asks
+//! for no privilege.
+//!
+//! The guest's root is the host's, mounted read-only in the guest. But whoever is root in the guest can mount it
+//! anew, and then only the host says no.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Error, Result, anyhow, bail};
+use landlock::{
+    ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
+    path_beneath_rules,
+};
+
+/// Creating, removing, renaming, writing and truncating (Linux 6.2). What an older kernel cannot refuse it does not.
+const ACCESS: ABI = ABI::V3;
+
+/// Replaces this process by `program`. Returns only if that fails.
+///
+/// # Arguments
+/// * `writable` - directories that it can write to, and all below them.
+/// * `must` - fail if the kernel has no Landlock, rather than go on without.
+pub fn run(writable: &[PathBuf], must: bool, program: &[OsString]) -> ExitCode {
+    let error = confine(writable, must).map_or_else(|error| error, |()| start(program));
+    eprintln!("netwarp-endpoint: {error:#}");
+    ExitCode::FAILURE
+}
+
+fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
+    if let Some(missing) = writable.iter().find(|directory| !directory.is_dir()) {
+        bail!("{} is no directory", missing.display());
+    }
+    let level = if must { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
+    let restrict = || {
+        Ruleset::default()
+            .set_compatibility(level)
+            .handle_access(AccessFs::from_write(ACCESS))?
+            .create()?
+            .set_compatibility(CompatLevel::BestEffort)
+            .add_rules(path_beneath_rules(writable, AccessFs::from_write(ACCESS)))?
+            .restrict_self()
+    };
+    let status = restrict().context("restrict what can be written (Landlock)")?;
+    if must && status.ruleset != RulesetStatus::FullyEnforced {
+        bail!("this kernel cannot restrict what is written to: it needs Landlock (Linux 6.2 and later)");
+    }
+    Ok(())
+}
+
+/// Why the program could not be started: otherwise this does not return.
+fn start(program: &[OsString]) -> Error {
+    let Some((program, arguments)) = program.split_first() else { return anyhow!("no program is named") };
+    let error = Command::new(program).args(arguments).exec();
+    Error::from(error).context(format!("start {}", program.to_string_lossy()))
+}
