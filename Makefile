@@ -19,8 +19,8 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 	NETWARP_FUZZ_SEED=$(SEED) NETWARP_FUZZ_RUNS=$(RUNS) NETWARP_FUZZ_MUTANTS=$(MUTANTS) \
 		.venv/bin/python -m pytest -q tests/fuzz
 
-bench: setup ## measure what runs cost
-	.venv/bin/python scripts/bench.py
+bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
+	.venv/bin/python -m bench $(ARGS)
 
 docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python
@@ -31,5 +31,5 @@ setup: ## install packages, make .venv, build the endpoint and the guest kernel
 	scripts/setup.sh all
 
 clean: ## remove what was made in this directory (built kernels stay in the user's cache)
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache
-	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv .venv-ns3 .mypy_cache .pytest_cache .ruff_cache
+	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,139 @@
+"""Measures what netwarp costs, and prints it as a table or as one JSON object.
+
+Lines are carried out in turn, several times, so that a slow minute of the machine hits all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bench import commands, guests
+from bench.lines import COMMANDS, JOBS, TRANSFERS, Transfer
+from bench.measured import Cost, row, verdict
+from bench.peers import Ns3
+from netwarp.backends.virtual import VirtualBackend
+
+
+def main() -> int:
+    """Run the bench and print its table."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="times each line is run (default 3)")
+    parser.add_argument("--only", default="", help="transfers whose name contains this")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    lane = parser.add_mutually_exclusive_group()
+    lane.add_argument("--commands", action="store_true", help="only what a user waits for")
+    lane.add_argument("--peers", action="store_true", help="jobs A to D, in turn with ns-3")
+    arguments = parser.parse_args()
+    offered = JOBS if arguments.peers else TRANSFERS
+    lines = [line for line in offered if arguments.only.lower() in line.name.lower()]
+    if not lines:
+        parser.error(f"no line contains {arguments.only!r}: {'; '.join(x.name for x in offered)}")
+    if arguments.repeats < 1:
+        parser.error("--repeats: at least 1")
+    if arguments.peers:
+        answer = against_peers(lines, arguments.repeats)
+        table = peers_table(answer["jobs"], arguments.repeats)
+    else:
+        felt = not arguments.only
+        answer = {
+            "transfers": [] if arguments.commands else measure_transfers(lines, arguments.repeats),
+            "commands": measure_commands(arguments.repeats) if felt else [],
+        }
+        table = own_table([*answer["transfers"], *answer["commands"]], arguments.repeats)
+    print(json.dumps(answer, indent=2) if arguments.json else "\n".join(table))
+    return 0
+
+
+def measure_transfers(lines: Sequence[Transfer], repeats: int) -> list[dict[str, Any]]:
+    """Run transfers in guests, and sum them up."""
+    backend = VirtualBackend()
+    backend.check()
+    costs: dict[str, list[Cost]] = {line.name: [] for line in lines}
+    for repeat in range(repeats):
+        for line in lines:
+            _tell(f"{repeat + 1}/{repeats} {line.name}")
+            costs[line.name].append(guests.run(backend, line))
+    return [row(line.name, line.goal, costs[line.name]) for line in lines]
+
+
+def measure_commands(repeats: int) -> list[dict[str, Any]]:
+    """Give the commands that users wait for, and sum them up."""
+    rounds = []
+    for repeat in range(repeats):
+        _tell(f"{repeat + 1}/{repeats} commands")
+        rounds.append(commands.run_all(COMMANDS))
+    costs = zip(*rounds, strict=True)
+    return [
+        row(command.name, command.goal, of_one)
+        for command, of_one in zip(COMMANDS, costs, strict=True)
+    ]
+
+
+def against_peers(lines: Sequence[Transfer], repeats: int) -> dict[str, Any]:
+    """Run jobs here and elsewhere in turn; under loss each with as many seeds as repeats."""
+    backend = VirtualBackend()
+    backend.check()
+    own: dict[str, list[Cost]] = {line.name: [] for line in lines}
+    others: dict[str, list[Cost]] = {line.name: [] for line in lines}
+    with Ns3() as peer:
+        for repeat in range(repeats):
+            for line in lines:
+                _tell(f"{repeat + 1}/{repeats} {line.name}")
+                own[line.name].append(guests.run(backend, line))
+                others[line.name].append(peer.run(line, seed=repeat + 1))
+    jobs = []
+    for line in lines:
+        ours = row(line.name, line.goal, own[line.name])
+        theirs = row(line.name, line.goal, others[line.name])
+        ratio = theirs["cpu_s"]["min"] / ours["cpu_s"]["min"]
+        jobs.append(
+            {"name": line.name, "netwarp": ours, Ns3.name: theirs, "ratio_of_cpu_minima": ratio}
+        )
+    return {"jobs": jobs}
+
+
+def own_table(rows: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
+    """Write medians and ranges, and ratios to the first line."""
+    base_s = rows[0]["cpu_s"]["median"]
+    yield f"medians of {repeats} [smallest – largest]; × is CPU time against the first line\n"
+    yield f"{'':44} {'CPU s':>20} {'×':>6} {'wall s':>7} {'virtual s':>10} {'peak MiB':>8}  goal"
+    for line in rows:
+        cpu = line["cpu_s"]
+        spread = f"{cpu['median']:.2f} [{cpu['min']:.2f} – {cpu['max']:.2f}]"
+        yield (
+            f"{line['name']:44} {spread:>20} {cpu['median'] / base_s:6.1f}"
+            f" {line['wall_s']['median']:7.2f} {_cell(line['virtual_s'], 10, 2)}"
+            f" {_cell(line['peak_mib'], 8, 0)}  {verdict(line)}"
+        )
+
+
+def peers_table(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
+    """Write the smallest CPU times side by side, and their ratio."""
+    yield f"smallest of {repeats}; netwarp: a whole run; ns-3: the simulation alone\n"
+    own_heads = f"{'netwarp CPU s':>14} {'virtual s':>10}"
+    yield f"{'':28} {own_heads} {'ns-3 CPU s':>12} {'virtual s':>10}  ratio"
+    for each in jobs:
+        ours, theirs = each["netwarp"], each[Ns3.name]
+        yield (
+            f"{each['name']:28} {ours['cpu_s']['min']:14.2f} {_cell(ours['virtual_s'], 10, 1)}"
+            f" {theirs['cpu_s']['min']:12.2f} {_cell(theirs['virtual_s'], 10, 1)}"
+            f"  1 : {each['ratio_of_cpu_minima']:.1f}"
+        )
+
+
+def _cell(value: float | None, width: int, digits: int) -> str:
+    return f"{'–':>{width}}" if value is None else f"{value:{width}.{digits}f}"
+
+
+def _tell(text: str) -> None:
+    """Say how far it is, where somebody watches."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}\r", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

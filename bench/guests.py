@@ -1,0 +1,39 @@
+"""Runs transfers in guests."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from bench.lines import Transfer
+from bench.measured import Cost
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.study import study_from_mapping
+
+
+def run(backend: VirtualBackend, line: Transfer) -> Cost:
+    """Run one transfer in a directory of its own; a failed run ends the bench.
+
+    CPU time is that of the guest's whole process tree, boot and teardown included.
+    """
+    planned = plan(line)
+    with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as directory:
+        path = Path(directory)
+        (path / "job.json").write_text(planned.job_json)
+        status = backend.run(planned.job, path, slot=0, on_progress=lambda _: None)
+    if status.outcome != "ok":
+        raise SystemExit(f"{line.name} failed: {status.reason}")
+    return Cost(status.cpu_s, status.wall_s, status.peak_rss_bytes / 2**20, status.virtual_s)
+
+
+def plan(line: Transfer) -> PlannedRun:
+    """Turn a line into the one run of a study."""
+    study = {
+        "title": line.name,
+        "replicates": 1,
+        "path": line.path,
+        "workload": {"kind": "bulk", "size": line.size, "verify": line.verify},
+        "factors": {"transport": [line.transport]},
+    }
+    return plan_study(study_from_mapping(study))[0]

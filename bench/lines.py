@@ -1,0 +1,96 @@
+"""What the bench measures, and the goals on a quiet machine with two 3 GHz cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+RATE_BIT_S = 100_000_000
+RTT_S = 0.1
+FAST = {"rate": f"{RATE_BIT_S}bit", "rtt": f"{RTT_S * 1000:g}ms", "queue": "1bdp"}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What something may cost at most; None is no goal."""
+
+    cpu_s: float | None = None
+    wall_s: float | None = None
+    memory_mib: int | None = None
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A run in a guest: so many bytes over one transport and path."""
+
+    name: str
+    transport: str
+    size: str
+    path: dict[str, str]
+    goal: Goal = field(default_factory=Goal)
+    verify: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a user types, and waits for.
+
+    `{out}` in an argument is a run directory that the first `compare` fills.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    goal: Goal
+    exit_status: int = 0
+
+
+def job(letter: str, size: str, loss: str, goal: Goal) -> Transfer:
+    """Make one of the jobs A to D, which other tools do as well."""
+    harm = "lossless" if loss == "0%" else loss.replace("%", " % loss")
+    name = f"{letter}: {size[:-2]} {size[-2:]} TCP, {harm}"
+    return Transfer(name, "tcp", size, {**FAST, "loss": loss}, goal)
+
+
+JOBS = (
+    job("A", "100MB", "0%", Goal(wall_s=0.6)),
+    job("B", "100MB", "1%", Goal(wall_s=0.7)),
+    job("C", "100MB", "5%", Goal(cpu_s=0.7, wall_s=0.7)),
+    job("D", "1GB", "0%", Goal(wall_s=5.0)),
+)
+TRANSFERS = (
+    Transfer(
+        "empty run (boot, path, 1 byte, teardown)",
+        "tcp",
+        "1B",
+        {"rtt": "10ms"},
+        Goal(cpu_s=0.15),
+    ),
+    *JOBS,
+    Transfer("100 MB QUIC, lossless", "quic", "100MB", FAST, Goal(cpu_s=8.0)),
+    Transfer("100 MB TLS, lossless", "tls", "100MB", FAST),
+    Transfer("100 MB SCTP, lossless", "sctp", "100MB", FAST),
+    *(
+        Transfer(
+            f"10 MB {transport.upper()}, 1 % loss, verified",
+            transport,
+            "10MB",
+            {**FAST, "loss": "1%"},
+            Goal(memory_mib=400),
+            verify=True,
+        )
+        for transport in ("tcp", "tls", "sctp", "quic")
+    ),
+)
+
+_SMALL = (
+    "compare", "--transport", "tcp", "--size", "1MB", "--rtt", "10ms", "--replicates", "1",
+    "--jobs", "1", "--out", "{out}",
+)  # fmt: skip
+COMMANDS = (
+    Command("netwarp --help", ("--help",), Goal(cpu_s=0.15)),
+    Command("a refused option", ("compare", "--loss", "120%"), Goal(cpu_s=0.2), exit_status=2),
+    Command("compare, one small run", _SMALL, Goal(cpu_s=1.0)),
+    Command("the same, nothing to run", _SMALL, Goal(cpu_s=0.5)),
+    Command("show", ("show", "{out}"), Goal(cpu_s=0.6)),
+    Command("report", ("report", "{out}"), Goal(cpu_s=3.0)),
+)
+"""In this order: each needs what the ones before it left."""
