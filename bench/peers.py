@@ -81,10 +81,13 @@ def _environment() -> Path:
     python = NS3_ENVIRONMENT / "bin" / "python"
     ready = NS3_ENVIRONMENT / "ready"
     if not ready.exists():
-        print(f"ns-3: installing {NS3_PACKAGE} into {NS3_ENVIRONMENT}", file=sys.stderr)
+        where = f"{NS3_PACKAGE} into {NS3_ENVIRONMENT}"
+        print(f"ns-3: installing {where}; its bindings compile for minutes", file=sys.stderr)
         venv.create(NS3_ENVIRONMENT, with_pip=True, clear=True)
         install = [str(python), "-m", "pip", "install", "--quiet", NS3_PACKAGE]
         if subprocess.run(install, check=False).returncode:
-            raise SystemExit(f"pip could not install {NS3_PACKAGE}: check the network")
+            raise SystemExit(
+                f"pip could not install {NS3_PACKAGE}: see above; it needs g++ as well"
+            )
         ready.touch()
     return python
