@@ -33,3 +33,10 @@ def test_check_notices_a_stale_document(
     (tmp_path / "run-format.md").write_text("stale")
     assert main(["--check"]) == 1
     assert "docs/run-format.md is out of date" in capsys.readouterr().out
+
+
+def test_every_decision_has_a_number_of_its_own() -> None:
+    records = sorted((REPOSITORY / "docs" / "decisions").glob("*.md"))
+    assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
+    for record in records:
+        assert record.read_text(encoding="utf-8").startswith(f"# {int(record.name[:4])}. ")
