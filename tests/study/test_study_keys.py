@@ -154,6 +154,7 @@ def test_a_timeline_counts_paths_from_one() -> None:
         ("tcp", {"transport": {"streams": 2}}, "transport.streams = 2: tcp has no such option"),
         ("tcp", {"transport": {"preset": "tcp-1988"}}, "transport.preset"),
         ("sctp", {"transport": {"initial_window": 2}}, "fixed initial window"),
+        ("quic", {"transport": {"initial_window": 1}}, "a QUIC window has at least two packets"),
         ("sctp", {"transport": {"rto_min": "0.5ms"}}, "the kernel counts it in whole milliseconds"),
         ("sctp", {"transport": {"rto_min": "5s"}}, "rto_initial must lie between"),
         ("tcp", {"transport": {"recovery": "classic"}}, "a TCP with SACK finds its losses by RACK"),

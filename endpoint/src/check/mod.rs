@@ -77,7 +77,7 @@ pub fn problems(job: &Job) -> Vec<String> {
     match transport.kind {
         TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp => problems.check_tcp(transport),
         TransportKind::Sctp => problems.check_sctp(transport),
-        TransportKind::Quic => {}
+        TransportKind::Quic => problems.check_quic(transport),
     }
     problems.check_resume(transport);
     problems.check_reconnect(job);
@@ -173,6 +173,14 @@ impl Problems {
         });
     }
 
+    /// quinn sends a packet where its window has room for more than that one, and so none where the window is one packet.
+    fn check_quic(&mut self, transport: &Transport) {
+        let packets = transport.initial_window_packets;
+        self.require(packets != 1, "transport.initial_window_packets", || {
+            "is 1, but a QUIC window has at least 2 packets (RFC 9002, section 7.2)".to_owned()
+        });
+    }
+
     fn check_sctp(&mut self, transport: &Transport) {
         let sctp = &transport.sctp;
         self.require(transport.mss_bytes.is_none_or(|mss| mss >= SCTP_MSS_MIN_BYTES), "transport.mss_bytes", || {
@@ -256,6 +264,15 @@ mod tests {
         assert_eq!(problems(&golden_job()), Vec::<String>::new());
         let quic = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).expect("a job");
         assert_eq!(problems(&quic), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_quic_window_has_two_packets() {
+        let quic = include_str!("../../../tests/golden/job-bulk-quic.json");
+        let mut job: Job = serde_json::from_str(quic).expect("a job");
+        job.transport.initial_window_packets = 1;
+        let found = problems(&job);
+        assert!(found[0].contains("at least 2 packets"), "{found:?}");
     }
 
     /// Of two paths, with these events at 1, 1, 2, 2, … ns.

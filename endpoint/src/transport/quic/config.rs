@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 
+use super::last_flight::{LastFlight, WithRoom};
 use crate::job::Job;
 
 /// The application's code for an orderly close.
@@ -26,16 +27,23 @@ const IPV6_HEADER_BYTES: u32 = 40;
 /// quinn's transport parameters for the job. Packets fill the path's MTU from the start, as TCP's do, whose MSS comes
 /// from the interface; so nothing is left to discover.
 ///
+/// # Arguments
+/// * `last_flight` - of a client's connection that may send early data.
+///
 /// # Errors
 /// A congestion control quinn does not have, an MTU too small for QUIC.
-pub fn transport(job: &Job, address: IpAddr) -> Result<TransportConfig> {
+pub fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<LastFlight>>) -> Result<TransportConfig> {
     let options = &job.transport;
     let window = VarInt::from_u64(options.buffer_bytes)
         .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
     let datagram_bytes = datagram_bytes(job, address)?;
+    let mut congestion = congestion(&options.congestion, initial_window_bytes(job, address)?)?;
+    if let Some(last_flight) = last_flight {
+        congestion = Arc::new(WithRoom { inner: congestion, last_flight });
+    }
     let mut config = TransportConfig::default();
     config
-        .congestion_controller_factory(congestion(&options.congestion, initial_window_bytes(job, address)?)?)
+        .congestion_controller_factory(congestion)
         .send_window(options.buffer_bytes)
         .receive_window(window)
         .stream_receive_window(window)
@@ -137,7 +145,7 @@ mod tests {
     fn a_path_too_narrow_for_quic_is_refused() {
         let mut job = job();
         job.paths[0].mtu_bytes = 1227;
-        let refused = format!("{:#}", transport(&job, V4).unwrap_err());
+        let refused = format!("{:#}", transport(&job, V4, None).unwrap_err());
         assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
     }
 
@@ -146,10 +154,10 @@ mod tests {
         let mut job = job();
         for known in ["cubic", "reno", "bbr"] {
             job.transport.congestion = known.to_owned();
-            transport(&job, V4).unwrap();
+            transport(&job, V4, None).unwrap();
         }
         job.transport.congestion = "vegas".to_owned();
-        let refused = format!("{:#}", transport(&job, V4).unwrap_err());
+        let refused = format!("{:#}", transport(&job, V4, None).unwrap_err());
         assert!(refused.contains("vegas") && refused.contains("cubic"), "{refused}");
     }
 }

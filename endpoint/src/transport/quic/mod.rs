@@ -4,6 +4,8 @@
 //! (see [`crate::clock`]).
 
 mod config;
+mod last_flight;
+mod receive;
 mod runtime;
 mod session;
 mod udp;
@@ -17,6 +19,8 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, St
 use socket2::{Domain, Type};
 
 use self::config::{GIVEN_UP, NO_ERROR};
+use self::last_flight::LastFlight;
+use self::receive::Receiver;
 use self::runtime::EventLoop;
 use self::session::Watched;
 use self::udp::Datagrams;
@@ -37,7 +41,7 @@ const SEND_BLOCK_BYTES: usize = 64 << 10;
 pub struct Dialer {
     job: Job,
     endpoint: Mutex<Endpoint>,
-    config: ClientConfig,
+    crypto: Arc<QuicClientConfig>,
     options: Options,
 }
 
@@ -63,13 +67,20 @@ impl Dialer {
     /// # Errors
     /// Options quinn does not have.
     pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
-        let transport = Arc::new(config::transport(job, server)?);
         let crypto = QuicClientConfig::try_from(identity::client_config(trusted, job.transport.resume)?)
             .context("choosing QUIC's ciphers")?;
-        let mut config = ClientConfig::new(Arc::new(Watched(Arc::new(crypto))));
-        config.transport_config(transport);
         let (endpoint, options) = bind(job, SocketAddr::new(home(job, server), 0), None)?;
-        Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), config, options })
+        Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), crypto: Arc::new(crypto), options })
+    }
+
+    /// For one connection.
+    fn config(&self, server: IpAddr) -> Result<ClientConfig> {
+        let last_flight = Arc::<LastFlight>::default();
+        let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
+        let has_early_data = self.job.transport.resume == Resume::ZeroRtt;
+        let transport = config::transport(&self.job, server, has_early_data.then_some(last_flight))?;
+        config.transport_config(Arc::new(transport));
+        Ok(config)
     }
 }
 
@@ -79,7 +90,7 @@ impl super::Dialer for Dialer {
             let attempt = || format!("connecting to {server} over quic");
             let start = Moment::now();
             let endpoint = self.endpoint.lock().expect("no holder panics").clone();
-            let connecting = endpoint.connect_with(self.config.clone(), server, SERVER_NAME);
+            let connecting = endpoint.connect_with(self.config(server.ip())?, server, SERVER_NAME);
             let connection = match connecting.with_context(attempt)?.into_0rtt() {
                 // The ticket that was left allows early data. Should the server not accept it, the streams say so.
                 Ok((connection, _)) => connection,
@@ -117,8 +128,8 @@ impl Listener {
         let identity = Identity::generate()?;
         let crypto = QuicServerConfig::try_from(identity.server_config(job.transport.resume, u32::MAX)?)
             .context("choosing QUIC's ciphers")?;
-        let mut config = ServerConfig::with_crypto(Arc::new(Watched(Arc::new(crypto))));
-        config.transport_config(Arc::new(config::transport(job, address.ip())?));
+        let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));
+        config.transport_config(Arc::new(config::transport(job, address.ip(), None)?));
         let (endpoint, options) = bind(job, address, Some(config))?;
         Ok(Self { endpoint, identity, options })
     }
@@ -210,6 +221,7 @@ impl Connection {
     fn stream(&mut self, (send, receive): (quinn::SendStream, quinn::RecvStream)) -> Box<dyn super::Stream> {
         let index = self.streams;
         self.streams += 1;
+        let receive = Receiver::new(receive, self.options.transport.buffer_bytes);
         Box::new(Stream { send, receive, index })
     }
 }
@@ -243,7 +255,7 @@ impl super::Connection for Connection {
     fn closed(&mut self) -> Pending<'_, ()> {
         Box::pin(async {
             match self.connection.closed().await {
-                error if closed_in_order(&error) => Ok(()),
+                error if closed_at_the_end(&error) => Ok(()),
                 error => Err(error).context("waiting for the peer to close"),
             }
         })
@@ -293,9 +305,15 @@ fn closed_in_order(error: &ConnectionError) -> bool {
     matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR)
 }
 
+/// Whether the peer has closed a connection on which it had all it wanted. Nothing retransmits a CONNECTION_CLOSE that is
+/// lost; an endpoint that has forgotten the connection since answers with a stateless reset (RFC 9000, section 10.3).
+fn closed_at_the_end(error: &ConnectionError) -> bool {
+    closed_in_order(error) || matches!(error, ConnectionError::Reset)
+}
+
 struct Stream {
     send: quinn::SendStream,
-    receive: quinn::RecvStream,
+    receive: Receiver,
     index: u32,
 }
 
@@ -309,7 +327,7 @@ impl super::Stream for Stream {
     }
 
     fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
-        Box::pin(async { self.receive.read_exact(buffer).await.context("receiving over quic") })
+        Box::pin(async { self.receive.fill(buffer).await })
     }
 
     fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
@@ -329,10 +347,9 @@ impl super::Stream for Stream {
             let remaining_bytes = || sink.lock().expect("no holder panics").remaining_bytes();
             while let remaining @ 1.. = remaining_bytes() {
                 let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
-                let chunk = self.receive.read_chunk(limit, true).await.context("receiving the content over quic")?;
+                let bytes = self.receive.next(limit).await.context("receiving the content over quic")?;
                 let ended = || Ended(format!("the stream ended when {remaining} bytes were to come"));
-                let chunk = chunk.ok_or_else(ended)?;
-                sink.lock().expect("no holder panics").take(&chunk.bytes)?;
+                sink.lock().expect("no holder panics").take(&bytes.ok_or_else(ended)?)?;
             }
             Ok(())
         })
@@ -346,13 +363,13 @@ impl super::Stream for Stream {
                 Ok(None) => {}
                 Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),
                 // The peer closes only when it has all it wants.
-                Err(StoppedError::ConnectionLost(error)) if closed_in_order(&error) => {}
+                Err(StoppedError::ConnectionLost(error)) if closed_at_the_end(&error) => {}
                 Err(error) => return Err(error).context("finishing a QUIC stream"),
             }
-            match self.receive.read_chunk(1, true).await {
+            match self.receive.next(1).await {
                 Ok(None) => Ok(true),
                 Ok(Some(_)) => bail!("the peer sent more than it was asked for"),
-                Err(ReadError::ConnectionLost(error)) if closed_in_order(&error) => Ok(true),
+                Err(ReadError::ConnectionLost(error)) if closed_at_the_end(&error) => Ok(true),
                 Err(error) => Err(error).context("waiting for the end of a QUIC stream"),
             }
         })

@@ -12,11 +12,27 @@ use quinn::{ConnectError, ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
+use super::last_flight::LastFlight;
 use crate::job::Resume;
 use crate::transport::tickets;
 
 /// Starts watched sessions with this configuration.
-pub struct Watched<C>(pub Arc<C>);
+pub struct Watched<C> {
+    config: Arc<C>,
+    last_flight: Arc<LastFlight>,
+}
+
+impl<C> Watched<C> {
+    /// Of a server, which has no last flight that could wait.
+    pub fn server(config: C) -> Self {
+        Self { config: Arc::new(config), last_flight: Arc::default() }
+    }
+
+    /// Of one connection of a client.
+    pub fn client(config: Arc<C>, last_flight: Arc<LastFlight>) -> Self {
+        Self { config, last_flight }
+    }
+}
 
 impl ClientConfig for Watched<QuicClientConfig> {
     fn start_session(
@@ -25,23 +41,23 @@ impl ClientConfig for Watched<QuicClientConfig> {
         server_name: &str,
         parameters: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
-        let inner = self.0.clone().start_session(version, server_name, parameters)?;
-        Ok(Box::new(WatchedSession { inner, side: Side::Client, resumes: false, verifies: false }))
+        let inner = self.config.clone().start_session(version, server_name, parameters)?;
+        Ok(Box::new(WatchedSession::new(inner, Side::Client, self.last_flight.clone())))
     }
 }
 
 impl ServerConfig for Watched<QuicServerConfig> {
     fn initial_keys(&self, version: u32, destination: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
-        self.0.initial_keys(version, destination)
+        self.config.initial_keys(version, destination)
     }
 
     fn retry_tag(&self, version: u32, destination: &ConnectionId, packet: &[u8]) -> [u8; 16] {
-        self.0.retry_tag(version, destination, packet)
+        self.config.retry_tag(version, destination, packet)
     }
 
     fn start_session(self: Arc<Self>, version: u32, parameters: &TransportParameters) -> Box<dyn Session> {
-        let inner = self.0.clone().start_session(version, parameters);
-        Box::new(WatchedSession { inner, side: Side::Server, resumes: false, verifies: false })
+        let inner = self.config.clone().start_session(version, parameters);
+        Box::new(WatchedSession::new(inner, Side::Server, self.last_flight.clone()))
     }
 }
 
@@ -50,9 +66,14 @@ struct WatchedSession {
     side: Side,
     resumes: bool,
     verifies: bool,
+    last_flight: Arc<LastFlight>,
 }
 
 impl WatchedSession {
+    fn new(inner: Box<dyn Session>, side: Side, last_flight: Arc<LastFlight>) -> Self {
+        Self { inner, side, resumes: false, verifies: false, last_flight }
+    }
+
     fn resumed(&self) -> Resume {
         let (early, resumed) = match self.side {
             Side::Client => (self.inner.early_data_accepted() == Some(true), !self.verifies),
@@ -94,9 +115,13 @@ impl Session for WatchedSession {
     }
 
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
+        let was_handshaking = self.inner.is_handshaking();
         let (read, step) = tickets::watching(|| self.inner.read_handshake(bytes));
         self.resumes |= step.resumes;
         self.verifies |= step.verifies;
+        if was_handshaking && !self.inner.is_handshaking() {
+            self.last_flight.written();
+        }
         read
     }
 

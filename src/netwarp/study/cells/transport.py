@@ -95,6 +95,14 @@ class CellTransport(TransportOptions):
                 "the kernel's SCTP has a fixed initial window (RFC 9260, section 7.2.1)",
                 "set it per transport, such as in [transport.tcp]",
             )
+        if self.kind == "quic" and self.initial_window_packets == 1:
+            raise KeyValueError(
+                "initial_window",
+                self.initial_window_packets,
+                "a QUIC window has at least two packets (RFC 9002, section 7.2), and quinn sends"
+                " nothing with less",
+                "choose 2 or more, or set it per transport, such as in [transport.tcp]",
+            )
         lowest_bytes, reason = _SMALLEST_MSS.get(self.kind, (0, ""))
         if self.mss_bytes is not None and self.mss_bytes < lowest_bytes:
             raise KeyValueError(

@@ -1,0 +1,117 @@
+//! A QUIC stream's bytes in order, whatever order they came in.
+//!
+//! quinn puts a stream in order itself, but closes the connection when 1 024 gaps are open in it (quinn-proto since 0.11.15,
+//! against peers that send scattered bytes to fill memory). A slow start that overshoots leaves a gap for every other packet, so
+//! that is met on any path of more than about two thousand packets. Bytes that are read in whatever order they came do not
+//! count, and are put in order here. Where the window is too small for so many gaps, quinn does it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, bail};
+use quinn::{ReadError, RecvStream};
+
+use crate::transport::error::Ended;
+
+/// The most gaps quinn-proto bears (`MAX_CHUNKS` in its `connection/assembler.rs`).
+const MOST_GAPS: u64 = 1024;
+
+/// As many bytes as the gaps would have that are as narrow as QUIC's smallest full packet.
+pub const ORDERED_WINDOW_BYTES: u64 = MOST_GAPS * 1200;
+
+/// The receiving half of a stream.
+pub struct Receiver {
+    stream: RecvStream,
+    /// Whether quinn puts the bytes in order.
+    is_ordered: bool,
+    early: Early,
+}
+
+impl Receiver {
+    /// One of a stream from which nothing has been read.
+    ///
+    /// # Arguments
+    /// * `window_bytes` - the most that may wait in the stream.
+    pub fn new(stream: RecvStream, window_bytes: u64) -> Self {
+        Self { stream, is_ordered: window_bytes <= ORDERED_WINDOW_BYTES, early: Early::default() }
+    }
+
+    /// The next bytes, at most `limit` of them; none where the stream ends. Dropping the future loses none.
+    ///
+    /// # Errors
+    /// The connection or the stream is lost.
+    pub async fn next(&mut self, limit: usize) -> Result<Option<bytes::Bytes>, ReadError> {
+        if self.is_ordered {
+            return Ok(self.stream.read_chunk(limit, true).await?.map(|chunk| chunk.bytes));
+        }
+        loop {
+            if let Some(bytes) = self.early.next(limit) {
+                return Ok(Some(bytes));
+            }
+            match self.stream.read_chunk(usize::MAX, false).await? {
+                Some(chunk) => self.early.keep(chunk.offset, chunk.bytes),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Fills the buffer.
+    ///
+    /// # Errors
+    /// The connection or the stream is lost; the stream ending first.
+    pub async fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let Some(bytes) = self.next(buffer.len() - filled).await.context("receiving over quic")? else {
+                bail!(Ended(format!("the stream ended after {filled} of {} bytes", buffer.len())));
+            };
+            buffer[filled..filled + bytes.len()].copy_from_slice(&bytes);
+            filled += bytes.len();
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that came before those that precede them. No byte is kept twice: quinn gives each once.
+#[derive(Debug, Default)]
+struct Early {
+    /// By offset in the stream.
+    chunks: BTreeMap<u64, bytes::Bytes>,
+    /// Offset of the first byte not given yet.
+    position: u64,
+}
+
+impl Early {
+    fn keep(&mut self, offset: u64, bytes: bytes::Bytes) {
+        self.chunks.insert(offset, bytes);
+    }
+
+    fn next(&mut self, limit: usize) -> Option<bytes::Bytes> {
+        let first = self.chunks.first_entry().filter(|first| *first.key() == self.position)?;
+        let mut bytes = first.remove();
+        let rest = bytes.split_off(bytes.len().min(limit));
+        self.position += bytes.len() as u64;
+        if !rest.is_empty() {
+            self.chunks.insert(self.position, rest);
+        }
+        Some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_given_in_order_and_as_many_as_wanted() {
+        let mut early = Early::default();
+        early.keep(3, Bytes::from_static(b"defg"));
+        assert_eq!(early.next(9), None, "the first have not come");
+        early.keep(0, Bytes::from_static(b"abc"));
+        let mut given = || early.next(2).map(|bytes| bytes.to_vec());
+        let expected = [&b"ab"[..], b"c", b"de", b"fg"];
+        assert_eq!([given(), given(), given(), given()].map(Option::unwrap), expected);
+        assert_eq!(given(), None);
+    }
+}
