@@ -1,9 +1,9 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench docs setup clean
+.PHONY: help demo test fuzz bench calibrate-statistics docs setup clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## race four transports over a lossy path and write a report (set-up included)
 	.venv/bin/netwarp demo
@@ -21,6 +21,9 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 
 bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
 	.venv/bin/python -m bench $(ARGS)
+
+calibrate-statistics: setup ## feed samples of known truth through the statistics: error rates, coverage, power
+	.venv/bin/python scripts/calibrate_statistics.py
 
 docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python

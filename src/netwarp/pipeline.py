@@ -6,13 +6,16 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
+from netwarp.claims.open_questions import cells_to_repeat
 from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.estimate.staging import LOOKS, Staging
 from netwarp.execution import Interrupted, Observer, execute
 from netwarp.execution.provenance import provenance
 from netwarp.machine.speed import stored_speed
@@ -37,6 +40,8 @@ class Request:
     jobs: int
     filters: Sequence[str]
     command_line: Sequence[str]
+    staging: Staging | None = None
+    """How replicates are added until something is decided; None: as many as the study says."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ def run_study(study: Study, request: Request, observer: Observer) -> StudyRun:
         observer.planned(len(plan), request.backend.clock)
         try:
             execute(plan, request.backend, directory, jobs=request.jobs, observer=observer)
+            add_replicates(study, plan, request, directory, observer)
         except Interrupted:
             note_times(directory, time.monotonic() - started_s)
             raise
@@ -73,6 +79,33 @@ def run_study(study: Study, request: Request, observer: Observer) -> StudyRun:
             observer.ended()
         note_times(directory, time.monotonic() - started_s)
         return evaluate(directory)
+
+
+def add_replicates(
+    study: Study,
+    plan: Sequence[PlannedRun],
+    request: Request,
+    directory: RunDirectory,
+    observer: Observer,
+) -> None:
+    """Run more replicates of the cells that need them, stage by stage, where that was asked for."""
+    if request.staging is None:
+        return
+    done = list(plan)
+    for before, size in pairwise(request.staging.sizes(study.replicates)):
+        wanted = cells_to_repeat(study, collect(directory), request.staging)
+        if not wanted:
+            return
+        more = [
+            run
+            for run in plan_study(replace(study, replicates=size), filters=request.filters)
+            if run.cell.index in wanted and run.replicate >= before
+        ]
+        done += more
+        planned = [run.to_json() for run in done]
+        directory.write_plan([*planned, *measured_before(directory, planned)])
+        observer.added(len(more))
+        execute(more, request.backend, directory, jobs=request.jobs, observer=observer)
 
 
 def evaluate(directory: RunDirectory) -> StudyRun:
@@ -141,6 +174,7 @@ def describe(
             )
     now["virtual_s"] = earlier.get("virtual_s", 0.0)
     now["wall_s"] = earlier.get("wall_s", 0.0)
+    now["looks"] = LOOKS if request.staging is not None else earlier.get("looks", 1)
     write_json(directory.provenance_file, now)
 
 

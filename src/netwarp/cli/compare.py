@@ -108,6 +108,9 @@ def compare(
     replicates: options.Replicates = None,
     set_: options.Set = None,
     filter_: options.Filter = None,
+    relevant: options.Relevant = None,
+    precision: options.Precision = None,
+    decide: options.Decide = False,
     as_json: options.Json = False,
 ) -> None:
     """Race transports over paths given right here; every list is a factor.
@@ -140,6 +143,7 @@ def compare(
         verify=verify,
         replicates=replicates,
         seed=seed,
-        overrides=set_ or [],
+        overrides=[*(set_ or []), *options.relevant_override(relevant)],
     )
-    run_and_print(study, backend, out, jobs, filter_ or [], as_json)
+    staging = options.staging(precision, decide)
+    run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
+
+from netwarp.errors import InputError
+from netwarp.units import UnitError, parse_ratio
+
+if TYPE_CHECKING:
+    from netwarp.estimate.staging import Staging
 
 STUDY = "The study"
 PATH = "The path: every option takes a list, such as 0%,1%,5%; lists are factors"
@@ -87,9 +93,62 @@ Filter = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
+Relevant = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="The smallest relevant difference: nothing below it is called one. Default: the"
+        " study's, usually 1%.",
+        metavar="SHARE",
+        rich_help_panel=RUNNING,
+    ),
+]
+Precision = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="Add replicates, up to eight times as many, until every mean is known to ± this"
+        " share: 5%.",
+        metavar="SHARE",
+        rich_help_panel=RUNNING,
+    ),
+]
+Decide = Annotated[
+    bool,
+    typer.Option(
+        "--decide",
+        help="Add replicates, up to eight times as many, until every claim is decided; in a study"
+        " without claims, every comparison.",
+        rich_help_panel=RUNNING,
+    ),
+]
 Listed = Optional[str]  # noqa: UP045
 
 
 def levels(text: str | None) -> list[str]:
     """Split an option's list; nothing given is an empty one."""
     return [level.strip() for level in text.split(",")] if text else []
+
+
+def relevant_override(relevant: str | None) -> list[str]:
+    """Write `--relevant` as an override of the study's key."""
+    return [] if relevant is None else [f"relevant={relevant}"]
+
+
+def staging(precision: str | None, decide: bool) -> Staging | None:
+    """Say how replicates are added; None where neither option is given.
+
+    Raises:
+        InputError: both are given, or the precision is no share above 0.
+    """
+    from netwarp.estimate.staging import Staging
+
+    if precision is None:
+        return Staging() if decide else None
+    if decide:
+        raise InputError("--precision and --decide: replicates are added for one of them; drop one")
+    try:
+        share = parse_ratio(precision)
+    except UnitError as error:
+        raise InputError(f"--precision {precision}: {error}") from None
+    if share <= 0:
+        raise InputError(f"--precision {precision}: no number of replicates reaches it; give 5%")
+    return Staging(share)

@@ -109,6 +109,12 @@ class ProgressBar:
             self._task = self._progress.add_task("running", total=runs, clocks="")
             self._progress.start()
 
+    def added(self, runs: int) -> None:
+        """More runs of the study begin."""
+        self._total += runs
+        if self._progress is not None:
+            self._progress.update(self._task, total=self._total)
+
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
         self.progressed(run, 0.0)

@@ -21,6 +21,7 @@ from netwarp.cli.terminal import console, print_json, tell
 from netwarp.study import Study, load_study
 
 if TYPE_CHECKING:
+    from netwarp.estimate.staging import Staging
     from netwarp.pipeline import Request, StudyRun
 
 
@@ -56,11 +57,16 @@ def run(
     replicates: options.Replicates = None,
     set_: options.Set = None,
     filter_: options.Filter = None,
+    relevant: options.Relevant = None,
+    precision: options.Precision = None,
+    decide: options.Decide = False,
     as_json: options.Json = False,
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
-    loaded = load_study(study, overrides=set_ or [], replicates=replicates, seed=seed)
-    run_and_print(loaded, backend, out, jobs, filter_ or [], as_json)
+    overrides = [*(set_ or []), *options.relevant_override(relevant)]
+    loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)
+    staging = options.staging(precision, decide)
+    run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging)
 
 
 def reproduce(
@@ -86,7 +92,12 @@ def reproduce(
     jobs: options.Jobs = None,
     as_json: options.Json = False,
 ) -> None:
-    """Do a source document's experiments again, and say of each conclusion whether it holds."""
+    """Do a source document's experiments again, and say of each conclusion whether it holds.
+
+    Replicates are added until every verdict is decided, or there are eight times as many; with
+    --quick there are as many as the studies say, and verdicts are provisional.
+    """
+    from netwarp.estimate.staging import Staging
     from netwarp.pipeline import run_study
     from netwarp.sources import load_sources
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json
@@ -101,7 +112,8 @@ def reproduce(
         def carry(study: Study, directory: Path) -> StudyRun:
             # --jobs is for the studies whose runs can go side by side.
             at_a_time = None if study.backend == "native" else jobs
-            request = request_for(study, backend, directory, at_a_time, [])
+            staging = None if quick else Staging()
+            request = request_for(study, backend, directory, at_a_time, [], staging)
             return run_study(study, request, observer)
 
         done.append(reproduce_document(each, carry, out=place, quick=quick))
@@ -122,11 +134,12 @@ def run_and_print(
     jobs: int | None,
     filters: list[str],
     as_json: bool,
+    staging: Staging | None = None,
 ) -> None:
     """Carry a study out and print what came of it."""
     from netwarp.pipeline import run_study
 
-    request = request_for(study, backend, out, jobs, filters)
+    request = request_for(study, backend, out, jobs, filters, staging)
     tell(run_study(study, request, observed()), as_json)
 
 
@@ -138,7 +151,12 @@ def observed() -> ProgressBar:
 
 
 def request_for(
-    study: Study, backend: str | None, out: Path | None, jobs: int | None, filters: list[str]
+    study: Study,
+    backend: str | None,
+    out: Path | None,
+    jobs: int | None,
+    filters: list[str],
+    staging: Staging | None = None,
 ) -> Request:
     """Say how a study is to be carried out.
 
@@ -155,6 +173,7 @@ def request_for(
         jobs=jobs_for(place, jobs),
         filters=filters,
         command_line=["netwarp", *sys.argv[1:]],
+        staging=staging,
     )
 
 

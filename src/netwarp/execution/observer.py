@@ -15,6 +15,9 @@ class Observer(Protocol):
     def planned(self, runs: int, clock: Clock) -> None:
         """A study is about to run: how many runs it has, and whose time they tell."""
 
+    def added(self, runs: int) -> None:
+        """So many more runs were planned, to decide what was open."""
+
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
 
@@ -32,6 +35,9 @@ class Unobserved:
     """An observer for callers that only want the outcome."""
 
     def planned(self, runs: int, clock: Clock) -> None:
+        """Do nothing."""
+
+    def added(self, runs: int) -> None:
         """Do nothing."""
 
     def started(self, run: PlannedRun) -> None:

@@ -1,0 +1,68 @@
+"""Which cells need more replicates, because a verdict or an interval is still open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.claims.claims import evaluate_claims
+from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.stats import replicates_needed
+from netwarp.results.comparisons import compare_contenders
+
+if TYPE_CHECKING:
+    from netwarp.estimate.comparison import Comparison
+    from netwarp.estimate.staging import Staging
+    from netwarp.results import Results
+    from netwarp.study import Study
+
+
+def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
+    """Give the indices of the cells that another stage of replicates should have.
+
+    With a precision, those whose main metric has too wide an interval. Else those that an undecided
+    claim compares; of a study without claims, those of undecided comparisons.
+    """
+    if staging.precision is not None:
+        return _wide_cells(results, staging)
+    if study.claims:
+        return frozenset().union(
+            *(
+                result.cells
+                for result in evaluate_claims(study.claims, results)
+                if staging.worth_while(result.replicates_needed, study.replicates)
+            )
+        )
+    return _undecided_contenders(study, results, staging)
+
+
+def _wide_cells(results: Results, staging: Staging) -> frozenset[int]:
+    metric = compare_contenders(results).metric
+    alpha = results.criteria.alpha
+    return frozenset(
+        cell.index for cell in results.cells if staging.wide(cell.values(metric), alpha)
+    )
+
+
+def _undecided_contenders(study: Study, results: Results, staging: Staging) -> frozenset[int]:
+    alpha = results.criteria.alpha
+    wanted: set[int] = set()
+    for group in compare_contenders(results).groups:
+        undecided = [
+            contender.cell.index
+            for contender in group.contenders
+            if contender.comparison is not None
+            and contender.comparison.verdict is Verdict.UNDECIDED
+            and staging.worth_while(_needed(contender.comparison, alpha), study.replicates)
+        ]
+        first = [each.cell.index for each in group.contenders if each.comparison is None]
+        wanted |= {*undecided, *first} if undecided else set()
+    return frozenset(wanted)
+
+
+def _needed(comparison: Comparison, alpha: float) -> int | None:
+    location = comparison.location
+    if location is None:
+        return None
+    stdev = comparison.spread or location.error * comparison.n**0.5
+    distance = location.distance(-comparison.limit, comparison.limit)
+    return replicates_needed(stdev, distance, alpha)
