@@ -46,6 +46,8 @@ FACTOR_TITLES = {
     "workload.rule": "Rule of the player",
     "workload.seek": "Seek probability",
     "workload.size": "File size",
+    "workload.kind": "Workload",
+    "transport.kind": "Transport",
 }
 
 FACTOR_UNITS = {"path.mtu": "B", "transport.mss": "B", "transport.initial_window": "packets"}
@@ -224,7 +226,10 @@ def level_text(factor: str, label: str) -> str:
     if factor == "transport":
         return transport_text(label)
     scale = scale_of([label])
-    return label if scale is None else scale.text(label)
+    if scale is None:
+        return label
+    unit = "" if scale.unit else factor_unit(factor)
+    return f"{scale.text(label)} {unit}".rstrip()
 
 
 def transport_text(label: str) -> str:

@@ -1,5 +1,8 @@
 """The report: whole, self-contained, escaped, and saying what must be said."""
 
+import base64
+import csv
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -8,12 +11,15 @@ from pathlib import Path
 import pytest
 
 import support
+from netwarp import vega
 from netwarp.output.summary import summarise
 from netwarp.report import write_figures, write_report
 from netwarp.report.calibration import _loss_check, calibration
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results.comparisons import compare_contenders
+from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.results.rundata import load
+from netwarp.study import study_from_mapping
 from netwarp.wire import GemodelLoss, NoLoss, RandomLoss
 
 
@@ -101,6 +107,10 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
     text = re.sub(r"\s+", " ", "".join(page.text))
     for wanted in (
         "What does packet loss do to a file transfer?",
+        "Bottleneck rate50 Mbit/s Queue1 BDP Workloadbulk File size10 MB",
+        "Differs: congestion control, initial window, pacing, headers, encryption",
+        "Yes, in all 24 rows",
+        "QUIC: the stack does not say.",
         "SCTP against TCP: slower in 5 of 6 conditions",
         "1 run failed",
         "QUIC finishes sooner than TCP at 5 % loss",
@@ -122,12 +132,59 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
 def test_the_charts_can_be_drawn_in_the_page(html: str) -> None:
     specs = re.findall(r'<script type="application/json" id="spec-[^"]+">(.*?)</script>', html)
     spec, ratios = (json.loads(each) for each in specs)
-    assert ratios["title"]["text"] == "Completion time, ratio to TCP, over packet loss"
-    assert spec["title"]["text"] == "Completion time over packet loss"
+    assert "Figure 2. Completion time, ratio to TCP, over packet loss" in html
+    assert ratios["description"].startswith("Ratio chart: Completion time")
+    assert "title" not in spec  # the page has it, and breaks its lines
+    assert set(spec["usermeta"]) == {"columns", "gap", "beside"}
     # The library is inlined once and unchanged: "</" stands in one of its regular expressions.
     assert "/</g" in html
     assert html.count("vegaEmbed=") == 1
     assert html.count('<script type="module">') == 2
+
+
+def test_no_picture_is_drawn_for_a_report(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> str:
+        raise AssertionError("nobody asked for a picture")
+
+    monkeypatch.setattr(vega, "svg", refuse)
+    monkeypatch.setattr(vega, "png", refuse)
+    assert write_report(directory).is_file()
+
+
+def test_the_numbers_are_a_csv_with_the_fixed_conditions(html: str) -> None:
+    link = re.search(r'href="data:text/csv;base64,([^"]+)"', html)
+    assert link is not None
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(link[1]).decode())))
+    assert len(rows) == 24
+    first = rows[0]
+    assert (first["path.rate"], first["workload.size"]) == ("50mbit", "10MB")
+    assert (first["runs"], first["failed"]) == ("5", "0")
+    cell = support.results().cells[0]
+    estimate = cell.estimate("completion_time_s")
+    assert estimate is not None
+    assert float(first["completion_time_s mean"]) == estimate.mean
+
+
+def test_the_conditions_that_all_cells_share_are_those_that_no_factor_varies(
+    directory: Path,
+) -> None:
+    data = load(directory)
+    job = data.job("c000-r00")
+    assert fixed_conditions(data.study, job) == {
+        "path.mtu": "1500", "path.rate": "50mbit", "path.queue": "1bdp",
+        "workload.kind": "bulk", "workload.size": "10MB",
+    }  # fmt: skip
+    varied = study_from_mapping(
+        support.STUDY
+        | {
+            "factors": {"transport": ["tcp"], "path.queue": ["9p", "20p"]},
+            "figure": [],
+            "claim": [],
+        }
+    )
+    found = fixed_conditions(varied, job)
+    assert (found["path.rtt"], found["path.loss"]) == ("50ms", "0%")
+    assert "path.queue" not in found
 
 
 def test_figures_are_drawn_beside_the_report_when_asked_for(directory: Path) -> None:

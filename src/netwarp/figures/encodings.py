@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from netwarp.figures.layout import MOST_COLUMNS, wants_log
-from netwarp.wording import factor_title, level_text
+from netwarp.wording import factor_title, factor_unit, level_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 HIGHLIGHT = "highlight"
 MOST_LABELLED = 6
 """Series that are named at their lines' ends; with more, a legend is clearer."""
-LABEL_WIDTH = 5.2
-"""Of a label beside its line, in font sizes."""
+LABEL_WIDTH = 3.5
+"""Of what a label needs right of its panel, in font sizes."""
 GAP = 24
 """Between panels, in pixels."""
 
@@ -56,7 +56,7 @@ def name_axis(plan: Layout) -> Spec:
     if plan.x is None:
         return field("x_text", "nominal", title=None)
     names = [level_text(plan.x, label) for label in plan.x_labels]
-    has_units = plan.x_scale is not None and plan.x_scale.unit
+    has_units = plan.x_scale is not None and (plan.x_scale.unit or factor_unit(plan.x))
     title = factor_title(plan.x) if has_units else plan.x_title
     return field("x_text", "nominal", sort=names, title=title, axis={"labelAngle": 0})
 

@@ -179,17 +179,17 @@ def config(theme: Theme = SCREEN) -> Spec:
     }  # fmt: skip
 
 
-def dark_overlay() -> Spec:
-    """What the report lays over `config` on a dark page; the data keep their colours."""
-    text, faint, rule = "#E6EDF3", "#9DA7B1", "#30363D"
+def page_overlay() -> Spec:
+    """Lay over `config` what a page decides: text and rules in its own colours, light or dark."""
+    text, faint, rule = "var(--ink)", "var(--faint)", "var(--rule)"
     return {
-        "background": None,
+        "background": "transparent",
+        "padding": 0,
         "title": {"color": text, "subtitleColor": faint},
         "axis": {
-            "labelColor": faint, "titleColor": text, "gridColor": rule, "domainColor": "#6E7681",
-            "tickColor": "#6E7681",
+            "labelColor": faint, "titleColor": text, "gridColor": rule, "domainColor": faint,
+            "tickColor": faint,
         },
         "legend": {"labelColor": text, "titleColor": text},
         "header": {"labelColor": text},
-        "text": {"color": text},
     }  # fmt: skip

@@ -1,35 +1,150 @@
-// Turns each printed chart into an interactive one, in the page's colours. Without this script, and on
-// paper, the picture stays.
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const overlay = JSON.parse(document.getElementById("dark").textContent);
+// Draws the charts, sorts and filters the table of numbers, opens what is folded for print.
+const LEAST_PANEL_WIDTH = 190; // px: narrower panels go under one another
+const overlay = JSON.parse(document.getElementById("overlay")?.textContent ?? "{}");
 
-async function draw(chart) {
-  const spec = JSON.parse(document.getElementById(chart.dataset.spec).textContent);
-  const picture = chart.querySelector("img");
-  chart.querySelector(".live")?.remove();
-  const live = document.createElement("div");
-  live.className = "live";
-  live.setAttribute("role", "img");
-  live.setAttribute("aria-label", spec.description ?? picture.alt);
-  chart.append(live);
-  for (const [part, theme] of dark.matches ? Object.entries(overlay) : []) {
-    spec.config[part] = theme === null ? "transparent" : { ...spec.config[part], ...theme };
-  }
-  await vegaEmbed(live, spec, { actions: false, renderer: "svg" });
-  picture.style.display = "none";
+function specOf(chart) {
+  return JSON.parse(document.getElementById(chart.dataset.spec).textContent);
 }
 
-function drawAll() {
-  for (const chart of document.querySelectorAll(".chart")) draw(chart);
+// Fit a chart into the width it has: fewer panels side by side, then narrower ones.
+function fitted(spec, room) {
+  const { columns, gap, beside } = spec.usermeta;
+  const fit = Math.floor((room - beside + gap) / (LEAST_PANEL_WIDTH + gap));
+  const used = Math.max(1, Math.min(columns, fit));
+  const width = Math.max(120, Math.floor((room - beside - gap * (used - 1)) / used));
+  if (spec.facet) {
+    spec.columns = used;
+    spec.spec.width = width;
+  } else if (spec.vconcat) {
+    for (const row of spec.vconcat.flatMap((panel) => panel.vconcat)) fitRow(row, width);
+  } else {
+    spec.width = width;
+  }
+  return spec;
+}
+
+function fitRow(row, width) {
+  row.width = width;
+  if (row.title) row.title.limit = width;
+  // A run's name stands right of its row.
+  for (const { encoding } of row.layer) if (encoding.x.value !== undefined) encoding.x.value = width + 8;
+}
+
+async function draw(chart) {
+  const spec = fitted(specOf(chart), chart.clientWidth);
+  for (const [part, look] of Object.entries(overlay)) {
+    spec.config[part] = typeof look === "object" ? { ...spec.config[part], ...look } : look;
+  }
+  chart.dataset.width = chart.clientWidth;
+  await vegaEmbed(chart, spec, { actions: false, renderer: "svg" });
+  chart.dataset.drawn = chart.dataset.spec;
+}
+
+for (const chart of document.querySelectorAll(".chart")) {
+  // Drawn when it comes into sight, and again when the page's width changes.
+  new IntersectionObserver((seen, observer) => {
+    if (!seen.some((each) => each.isIntersecting)) return;
+    observer.disconnect();
+    draw(chart);
+    new ResizeObserver(() => {
+      if (Number(chart.dataset.width) !== chart.clientWidth) draw(chart);
+    }).observe(chart);
+  }, { rootMargin: "600px" }).observe(chart);
 }
 
 for (const choice of document.querySelectorAll("select[data-chooses]")) {
   const chart = document.getElementById(choice.dataset.chooses);
   choice.addEventListener("change", () => {
     chart.dataset.spec = choice.value;
+    chart.setAttribute("aria-label", specOf(chart).description);
     draw(chart);
   });
 }
 
-dark.addEventListener("change", drawAll);
-drawAll();
+function save(name, content, type) {
+  const link = document.createElement("a");
+  link.download = name;
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// Saved pictures have the colours of print, whatever the page's are.
+async function picture(spec, format) {
+  const { view } = await vegaEmbed(document.createElement("div"), spec, { actions: false, renderer: "svg" });
+  if (format === "svg") return [await view.toSVG(), "image/svg+xml"];
+  const canvas = await view.toCanvas(2);
+  return [await new Promise((done) => canvas.toBlob(done)), "image/png"];
+}
+
+function csv(rows) {
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const quoted = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const lines = rows.map((row) => columns.map((column) => quoted(String(row[column] ?? ""))).join(","));
+  return [columns.map(quoted).join(","), ...lines, ""].join("\n");
+}
+
+for (const button of document.querySelectorAll("button[data-save]")) {
+  button.addEventListener("click", async () => {
+    const format = button.dataset.save;
+    const spec = specOf(button.closest("figure").querySelector(".chart"));
+    const name = `${button.dataset.name}.${format}`;
+    if (format === "csv") save(name, csv(spec.data.values), "text/csv");
+    else save(name, ...(await picture(spec, format)));
+  });
+}
+
+function compared(a, b) {
+  const [x, y] = [Number(a), Number(b)];
+  // What was not measured stands last.
+  if (a === "" || b === "") return (a === "") - (b === "");
+  return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b) : x - y;
+}
+
+for (const button of document.querySelectorAll("button[data-sorts]")) {
+  button.addEventListener("click", () => {
+    const head = button.closest("th");
+    const descending = head.getAttribute("aria-sort") === "ascending";
+    for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const body = head.closest("table").tBodies[0];
+    const keyOf = (row) => row.cells[head.cellIndex].dataset.sort;
+    const rows = [...body.rows].sort((a, b) => compared(keyOf(a), keyOf(b)));
+    body.append(...(descending ? rows.reverse() : rows));
+  });
+}
+
+for (const input of document.querySelectorAll("input[data-filters]")) {
+  const { rows } = document.getElementById(input.dataset.filters).tBodies[0];
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/[,;]+|\s{2,}/).flatMap(tokens);
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+}
+
+// A number keeps its unit: "5 %" is one word, and does not find "1.5 s".
+function tokens(text) {
+  return text.match(/[\d.]+\s*[^\d\s.]+|\S+/g) ?? [];
+}
+
+const folds = document.querySelectorAll("details.fold");
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...folds].filter((fold) => !fold.open);
+  for (const fold of closed) fold.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const fold of closed) fold.open = false;
+});
+
+// A link to something folded opens it.
+function unfold() {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  const fold = target && target.closest("details");
+  if (fold) fold.open = true;
+}
+addEventListener("hashchange", unfold);
+unfold();

@@ -14,6 +14,7 @@ from netwarp.wording import cell_text, count, level_text, number, p_text, percen
 if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
     from netwarp.results.rundata import RunData
+    from netwarp.wire import Job
 
 HINT_RATIO = 1.05
 
@@ -73,31 +74,45 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
                     "congestion": used.congestion,
                     "initial window": f"{used.initial_window_bytes} B",
                     "MSS": f"{used.mss_bytes} B",
-                    "send buffer": f"{number(used.send_buffer_bytes / 2**20)} MiB",
-                    "receive buffer": f"{number(used.receive_buffer_bytes / 2**20)} MiB",
+                    "send buffer": _buffer_text(used.send_buffer_bytes, job),
+                    "receive buffer": _buffer_text(used.receive_buffer_bytes, job),
                     "pacing": "paced" if used.paced else "not paced",
                 }
                 break
     return list(found.values())
 
 
-def limits(data: RunData) -> list[dict[str, str]]:
+def _buffer_text(used_bytes: int, job: Job) -> str:
+    """Write what a buffer had grown to, beside the bound that all transports have."""
+    bound_bytes = job.transport.buffer_bytes
+    used = f"{number(used_bytes / 2**20)} MiB"
+    if used_bytes >= bound_bytes:
+        return used
+    return f"{used} of at most {number(bound_bytes / 2**20)} MiB"
+
+
+def limits(data: RunData) -> dict[str, Any]:
     """Say what held each cell's sender back, as shares of the time it had something to send."""
     rows = []
+    silent: dict[str, None] = {}
+    factor = data.results.contender_factor or ""
     for cell in data.results.cells:
         busy_s = cell.total("busy_s")
-        row = {"cell": cell_text(cell.factors), "busy": "the stack does not say"}
+        if not busy_s:
+            silent[level_text(factor, cell.factors.get(factor, ""))] = None
+            continue
         receive_s = cell.total("receive_window_limited_s") or 0.0
         buffer_s = cell.total("send_buffer_limited_s") or 0.0
-        if busy_s:
-            row |= {
+        rows.append(
+            {
+                "cell": cell_text(cell.factors),
                 "busy": f"{number(busy_s / len(cell.values('busy_s')))} s",
                 "receive": percent(receive_s / busy_s, 2),
                 "buffer": percent(buffer_s / busy_s, 2),
                 "path": percent(max(0.0, 1 - (receive_s + buffer_s) / busy_s), 3),
             }
-        rows.append(row)
-    return rows
+        )
+    return {"rows": rows, "silent": list(silent)}
 
 
 def speed_limits(data: RunData) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What happened in a run: one run of each cell over time, to choose from."""
+"""The median run of each cell over time, to choose from."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ MOST_RUNS = 24
 
 
 @dataclass(frozen=True)
-class Happened:
+class MedianRuns:
     """The runs of the section."""
 
     charts: list[tuple[str, Chart]]
-    """By what the picker calls them."""
+    """By the names that the reader chooses from."""
     cells: int
     """How many cells there are, shown or not."""
     metric: str
     """Title of the metric whose median chose them."""
 
 
-def happened(data: RunData) -> Happened | None:
+def median_runs(data: RunData) -> MedianRuns | None:
     """Draw the median run of each cell; None where nothing was recorded over time.
 
     Of many cells, whole conditions are taken at even distances: all contenders of each.
@@ -49,7 +49,7 @@ def happened(data: RunData) -> Happened | None:
         charts.append((f"{cell_text(cell.factors)} · {run.run}", chart))
     if not charts:
         return None
-    return Happened(charts, len(data.results.cells), quantity(metric, 1).title.lower())
+    return MedianRuns(charts, len(data.results.cells), quantity(metric, 1).title.lower())
 
 
 def chosen_cells(results: Results) -> list[CellResult]:

@@ -1,0 +1,140 @@
+"""The answer on the first screen: sentences, and the grid of verdicts by condition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.wording import (
+    condition_text,
+    effect_text,
+    favourable,
+    level_text,
+    outcome_text,
+    quantity,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.estimate.comparison import Comparison
+    from netwarp.results.comparisons import Comparisons, ContenderResult
+
+
+def answer_sentences(compared: Comparisons) -> list[str]:
+    """Answer the question in sentences, one for each contender."""
+    first = level_text(compared.factor, compared.first)
+    sentences = []
+    for label, results in _by_contender(compared).items():
+        by_outcome: dict[str, list[Comparison]] = {}
+        for contender in results:
+            if contender.comparison is not None:
+                outcome = outcome_text(contender.comparison, compared.metric)
+                by_outcome.setdefault(outcome, []).append(contender.comparison)
+        groups = sorted(by_outcome.items(), key=lambda group: not group[1][0].verdict.decided)
+        parts = [
+            f"{outcome} {_where(len(found), len(results))}{_span(found, compared)}"
+            for outcome, found in groups
+        ]
+        name = level_text(compared.factor, label)
+        sentences.append(f"{name} against {first}: {', '.join(part.strip() for part in parts)}.")
+    return sentences
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One contender's verdict under one condition."""
+
+    condition: str
+    mark: str
+    """Its class in the style sheet: better, worse or even."""
+    short: str
+    full: str
+
+
+@dataclass(frozen=True)
+class VerdictGrid:
+    """All verdicts: a row for each contender, a column for each condition."""
+
+    metric: str
+    first: str
+    heads: list[list[str]]
+    """The levels of each condition."""
+    rows: list[tuple[str, list[GridCell]]]
+
+
+def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
+    """Arrange the verdicts; None where there is nothing to compare or one condition only."""
+    contenders = _by_contender(compared)
+    if not contenders or len(compared.groups) < 2:
+        return None
+    conditions = {
+        id(contender): condition_text(group.condition)
+        for group in compared.groups
+        for contender in group.contenders
+    }
+    rows = [
+        (
+            level_text(compared.factor, label),
+            [_grid_cell(each, conditions[id(each)], compared) for each in results],
+        )
+        for label, results in contenders.items()
+    ]
+    return VerdictGrid(
+        quantity(compared.metric, 1).title,
+        level_text(compared.factor, compared.first),
+        [condition_text(group.condition).split(", ") for group in compared.groups],
+        rows,
+    )
+
+
+def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
+    """Give a verdict's class in the style sheet."""
+    better = favourable(contender.comparison, compared.metric) if contender.comparison else None
+    return {True: "better", False: "worse", None: "even"}[better]
+
+
+def _grid_cell(contender: ContenderResult, condition: str, compared: Comparisons) -> GridCell:
+    comparison = contender.comparison
+    full = verdict_text(comparison, compared.metric) if comparison else ""
+    return GridCell(condition, mark_class(contender, compared), _short(contender, compared), full)
+
+
+def _short(contender: ContenderResult, compared: Comparisons) -> str:
+    if contender.comparison is None:
+        return ""
+    if contender.comparison.verdict.decided:
+        size = effect_text(contender.comparison, compared.metric)
+        return f"{size} {outcome_text(contender.comparison, compared.metric)}"
+    return {"equivalent": "≈", "identical": "=", "undecided": "?"}.get(
+        contender.comparison.verdict.value, "not tested"
+    )
+
+
+def _by_contender(compared: Comparisons) -> dict[str, list[ContenderResult]]:
+    found: dict[str, list[ContenderResult]] = {}
+    for group in compared.groups:
+        for contender in group.contenders:
+            if contender.comparison is not None:
+                found.setdefault(contender.label, []).append(contender)
+    return found
+
+
+def _where(count: int, conditions: int) -> str:
+    if conditions == 1:
+        return ""
+    return "in every condition" if count == conditions else f"in {count} of {conditions} conditions"
+
+
+def _span(found: Sequence[Comparison], compared: Comparisons) -> str:
+    """Give the smallest and the largest of the differences found."""
+    decided = [c for c in found if c.verdict.decided and c.scale == "ratio"]
+    texts = [
+        effect_text(c, compared.metric)
+        for c in sorted(decided, key=lambda c: abs(math.log(c.effect or 1.0)))
+    ]
+    if not texts:
+        return ""
+    return f" ({texts[0]})" if texts[0] == texts[-1] else f" ({texts[0]} to {texts[-1]})"

@@ -1,0 +1,175 @@
+"""The table of all cells, to be sorted and filtered in the page, and the same as CSV."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.estimate.levels import ordered
+from netwarp.metrics import METRICS
+from netwarp.report import trust
+from netwarp.report.answer import mark_class
+from netwarp.wording import (
+    Quantity,
+    factor_title,
+    level_text,
+    mean_text,
+    median_text,
+    number,
+    quantity,
+    spread_note,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netwarp.results import CellResult, Results
+    from netwarp.results.comparisons import Comparisons, ContenderResult
+    from netwarp.run_directory import Clock
+
+
+@dataclass(frozen=True)
+class NumberCell:
+    """One field of the table."""
+
+    text: str
+    detail: str
+    """A smaller line below, or nothing."""
+    sort_by: str
+    """What the column is sorted by: a number, or the text itself."""
+
+
+@dataclass(frozen=True)
+class NumberRow:
+    """One cell of the study."""
+
+    levels: list[NumberCell]
+    metrics: list[NumberCell]
+    verdict: str
+    mark: str
+    note: str
+    ratio: str
+    """What verdicts are sorted by."""
+    failed: str
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """All cells."""
+
+    factors: list[str]
+    metrics: list[str]
+    first: str
+    rows: list[NumberRow]
+    csv_link: str
+    """The cells as CSV, in a link of its own."""
+
+
+def number_table(
+    results: Results, compared: Comparisons, fixed: Mapping[str, str], clock: Clock
+) -> NumberTable:
+    """Lay all cells out, one a row, condition by condition."""
+    shown = shown_metrics(results, compared)
+    factors = _factors_in_order(results)
+    rows = [
+        _row(contender, compared, factors, shown, clock)
+        for group in compared.groups
+        for contender in group.contenders
+    ]
+    text = cells_csv(results, compared, fixed)
+    return NumberTable(
+        factors=[factor_title(factor) for factor in factors],
+        metrics=[unit.axis_title for unit in shown.values()],
+        first=level_text(compared.factor, compared.first),
+        rows=rows,
+        csv_link="data:text/csv;base64," + base64.b64encode(text.encode()).decode(),
+    )
+
+
+def shown_metrics(results: Results, compared: Comparisons) -> dict[str, Quantity]:
+    """Choose the columns: the metric compared, then those that reports have."""
+    columns = [metric.name for metric in METRICS.values() if metric.in_report]
+    chosen = dict.fromkeys(m for m in (compared.metric, *columns) if m in results.metrics)
+    return {
+        m: quantity(m, max(e.mean for c in results.cells if (e := c.estimate(m)) is not None))
+        for m in chosen
+    }
+
+
+def cells_csv(results: Results, compared: Comparisons, fixed: Mapping[str, str]) -> str:
+    """Write one line per cell: factors, fixed conditions, counts, estimates in base units."""
+    metrics = list(shown_metrics(results, compared))
+    verdicts = {
+        contender.cell.index: verdict_text(contender.comparison, compared.metric)
+        for group in compared.groups
+        for contender in group.contenders
+        if contender.comparison is not None
+    }
+    parts = ("mean", "low", "high", "median", "n")
+    heads = [f"{metric} {part}" for metric in metrics for part in parts]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*results.factors, *fixed, "runs", "failed", *heads, "verdict"])
+    for cell in results.cells:
+        values: list[object] = []
+        for metric in metrics:
+            estimate = cell.estimate(metric)
+            if estimate is None:
+                values += [None] * len(parts)
+                continue
+            low, high = estimate.ci95 or (None, None)
+            values += [estimate.mean, low, high, estimate.median, estimate.n]
+        counts = [len(cell.runs), len(cell.failed)]
+        verdict = verdicts.get(cell.index, "")
+        writer.writerow([*cell.factors.values(), *fixed.values(), *counts, *values, verdict])
+    return text.getvalue()
+
+
+def _factors_in_order(results: Results) -> dict[str, list[str]]:
+    """Put the conditions first, then what is compared, each with its levels in order."""
+    contender = results.contender_factor
+    varied = [factor for factor in results.factors if factor != contender]
+    factors = [*varied, contender] if contender else varied
+    return {factor: ordered(results.factors[factor]) for factor in factors}
+
+
+def _row(
+    contender: ContenderResult,
+    compared: Comparisons,
+    factors: Mapping[str, list[str]],
+    shown: Mapping[str, Quantity],
+    clock: Clock,
+) -> NumberRow:
+    cell, comparison = contender.cell, contender.comparison
+    failed = f"{len(cell.failed)} of {len(cell.runs)} runs failed" if cell.failed else ""
+    return NumberRow(
+        levels=[
+            NumberCell(level_text(factor, label), "", str(order.index(label)))
+            for factor, order in factors.items()
+            if (label := cell.factors[factor])
+        ],
+        metrics=[_metric(cell, metric, unit, clock) for metric, unit in shown.items()],
+        verdict=verdict_text(comparison, compared.metric) if comparison else "baseline",
+        mark=mark_class(contender, compared) if comparison else "first",
+        note=trust.comparison_note(comparison) if comparison else "",
+        ratio=repr(comparison.effect) if comparison and comparison.effect is not None else "",
+        failed=failed,
+    )
+
+
+def _metric(cell: CellResult, metric: str, unit: Quantity, clock: Clock) -> NumberCell:
+    estimate = cell.estimate(metric)
+    if estimate is None:
+        return NumberCell("–", "", "")
+    if clock == "real":
+        text, detail = median_text(estimate, unit), f"n = {estimate.n}"
+        return NumberCell(text, detail, repr(estimate.median))
+    low, high = estimate.minimum * unit.scale, estimate.maximum * unit.scale
+    detail = spread_note(estimate) or (
+        f"{number(estimate.median * unit.scale)} ({number(low)} – {number(high)})"
+    )
+    return NumberCell(mean_text(estimate, unit), detail, repr(estimate.mean))

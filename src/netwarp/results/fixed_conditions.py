@@ -1,0 +1,57 @@
+"""What all cells of a study share: the conditions that are not varied, by study key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.study.cells.factors import flattened
+from netwarp.wire import NoLoss
+
+if TYPE_CHECKING:
+    from netwarp.study import Study
+    from netwarp.wire import Job
+
+SECTIONS = ("path", "transport", "workload")
+
+
+def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
+    """Give the keys of path, transport and workload that have one value throughout the study.
+
+    Args:
+        study: as it was run.
+        job: any of its jobs, for what a path has that no key names; None where none was kept.
+
+    Returns:
+        Values by key, as the study writes them, the path first: `{"path.rtt": "100ms"}`.
+    """
+    varied = {factor.key for factor in study.factors}
+    written = {
+        f"{section}.{key}": _text(value)
+        for section in SECTIONS
+        for key, value in flattened(study.raw.get(section, {})).items()
+    }
+    fixed = {key: value for key, value in written.items() if key not in varied}
+    return _unsaid(job, [*written, *varied]) | fixed if job else fixed
+
+
+def _unsaid(job: Job, keys: list[str]) -> dict[str, str]:
+    """Name what the path has by default: no key, of either direction, says it."""
+    path = job.paths[0]
+    defaults = {
+        "path.rtt": f"{(path.down.delay_ns + path.up.delay_ns) / 1e6:g}ms",
+        "path.rate": "unlimited" if path.down.rate_bit_s is None else "",
+        "path.loss": "0%" if isinstance(path.down.loss, NoLoss) else "",
+        "path.mtu": str(path.mtu_bytes),
+    }
+    related = {"path.rtt": ("path.delay", "path.redraw")}
+    return {
+        key: value
+        for key, value in defaults.items()
+        if value and not any(each.startswith((key, *related.get(key, ()))) for each in keys)
+    }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
