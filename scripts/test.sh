@@ -29,7 +29,8 @@ main() {
     cargo_lint_lane fmt --check
     cargo_lint_lane clippy --locked --all-targets -- -D warnings
     cargo_test_lane
-    pytest_lane fast "not cli and not guest and not native"
+    pytest_lane fast "not cli and not guest and not native and not browser"
+    pytest_lane browser browser
     pytest_lane cli "cli and not fuzz"
     pytest_lane native native
     pytest_lane guest "guest and not fuzz"

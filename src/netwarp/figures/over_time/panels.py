@@ -73,10 +73,10 @@ def timeline_chart(
         raise ValueError("nothing was recorded over time")
     last = filled[-1][-1]
     drawn = [[_plot(frame, row, with_axis=row is last) for row in panel] for panel in filled]
-    chart: Spec = {
-        "vconcat": [{"vconcat": rows, "spacing": 5} for rows in drawn],
+    apart = {"resolve": {"scale": dict.fromkeys(("color", "x", "y"), "independent")}}
+    chart: Spec = apart | {
+        "vconcat": [{"vconcat": rows, "spacing": 5} | apart for rows in drawn],
         "spacing": 16,
-        "resolve": {"scale": dict.fromkeys(("color", "x", "y"), "independent")},
         "usermeta": {"columns": 1, "gap": 0, "beside": round(BESIDE_SIZES * theme.font_size)},
     }
     if interactive:

@@ -1,0 +1,167 @@
+"""Reports in a real browser: quiet, whole at any width, sorted, filtered, folded, and unharmed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import recorded
+import support
+from netwarp.pipeline import evaluate
+from netwarp.report import write_report
+from netwarp.results import Results
+from netwarp.results.parquet import RESULTS_FILE, write_results
+from netwarp.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+HOSTILE_LEVEL = 'x"][0]+alert(3)+["</script>'
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = support.write_run_directory(tmp_path_factory.mktemp("report") / "out")
+    study = support.STUDY | {"figure": []}  # those that netwarp chooses: every kind of chart with x
+    (directory / "study.json").write_text(json.dumps(study))
+    return write_report(directory)
+
+
+@pytest.fixture(scope="module")
+def timeline_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = recorded.write_directory(tmp_path_factory.mktemp("timeline") / "out")
+    evaluate(RunDirectory(directory))
+    return directory / "report.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+def test_a_page_is_whole_at_any_width(
+    visit: Visit, report: Path, timeline_report: Path, width: int, scheme: str
+) -> None:
+    for file in (report, timeline_report):
+        page = visit(file, width=width, scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        too_wide = """[...document.querySelectorAll('.chart')].filter(
+            (chart) => chart.querySelector('svg').getBoundingClientRect().right
+                > chart.getBoundingClientRect().right + 1).length"""
+        assert page.evaluate(too_wide) == 0
+
+
+def test_the_grid_of_verdicts_stacks_on_a_phone(visit: Visit, report: Path) -> None:
+    page = visit(report, width=400)
+    places = [cell.bounding_box() for cell in page.query_selector_all(".grid td.mark")]
+    assert len(places) == 18
+    for place in places:
+        assert place is not None
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= 400
+    before = "getComputedStyle(document.querySelector('.grid td.mark'), '::before').content"
+    assert page.evaluate(before) == '"loss 0 %, RTT 50 ms"'
+
+
+def test_numbers_are_sorted_by_any_column(visit: Visit, report: Path) -> None:
+    page = visit(report)
+    head = page.locator("#numbers-table th", has_text="Completion time (s)")
+    for order in ("ascending", "descending"):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == order
+        values = _column(page, "Completion time (s)")
+        assert values == sorted(values, reverse=order == "descending")
+    page.locator("#numbers-table th", has_text="Round-trip time").locator("button").click()
+    texts = page.locator("#numbers-table tbody tr td:nth-child(2)").all_inner_texts()
+    assert texts == ["50 ms"] * 12 + ["200 ms"] * 12
+
+
+def _column(page: Page, head: str) -> list[float]:
+    heads = page.locator("#numbers-table th").all_inner_texts()
+    place = next(i for i, text in enumerate(heads, start=1) if text.startswith(head))
+    cells = page.locator(f"#numbers-table tbody tr td:nth-child({place})").all()
+    return [float(cell.get_attribute("data-sort") or "nan") for cell in cells]
+
+
+def test_numbers_are_filtered_by_words(visit: Visit, report: Path) -> None:
+    page = visit(report)
+    rows = page.locator("#numbers-table tbody tr:visible")
+    assert rows.count() == 24
+    page.get_by_label("Filter").fill("quic 5 %")
+    assert rows.count() == 2
+    assert all("QUIC" in text for text in rows.all_inner_texts())
+    page.get_by_label("Filter").fill("")
+    assert rows.count() == 24
+
+
+def test_trust_is_folded_until_it_is_opened_or_printed(visit: Visit, report: Path) -> None:
+    page = visit(report)
+    folds = page.locator("details.fold")
+    opened = page.locator("details.fold[open]")
+    assert (folds.count(), opened.count()) == (6, 0)
+    folds.first.locator("summary").click()
+    assert opened.count() == 1
+    assert page.get_by_text("fixed in the kernel's SCTP").first.is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert opened.count() == 6
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert opened.count() == 1
+
+
+def test_a_figure_is_saved_from_the_page(visit: Visit, report: Path, tmp_path: Path) -> None:
+    page = visit(report)
+    begins = {"svg": b"<svg", "png": b"\x89PNG", "csv": b"panel,x,"}
+    for ending, signature in begins.items():
+        with page.expect_download() as download:
+            page.locator(f"button[data-save={ending}]").first.click()
+        assert download.value.suggested_filename == f"completion-time-over-loss.{ending}"
+        path = tmp_path / f"figure.{ending}"
+        download.value.save_as(path)
+        assert path.read_bytes().startswith(signature)
+    rows = list(csv.DictReader((tmp_path / "figure.csv").read_text().splitlines()))
+    assert sum(bool(row["mean"]) for row in rows) == 24
+
+
+def test_one_run_of_several_is_chosen(visit: Visit, timeline_report: Path) -> None:
+    page = visit(timeline_report)
+    chart = page.locator("#over-time-chart")
+    first = chart.get_attribute("aria-label")
+    page.locator("select").select_option(index=2)
+    page.wait_for_function(
+        "(c => c.dataset.drawn === c.dataset.spec)(document.getElementById('over-time-chart'))"
+    )
+    assert chart.get_attribute("aria-label") != first
+
+
+def test_hostile_words_stay_text(visit: Visit, tmp_path: Path) -> None:
+    directory = support.write_run_directory(tmp_path / "out")
+    results = Results(
+        tuple(
+            replace(run, factors=_with_hostile_level(dict(run.factors)), reason=HOSTILE)
+            for run in support.results().runs
+        )
+    )
+    write_results(results, directory / RESULTS_FILE)
+    figures = [
+        {"kind": kind, "x": "path.loss", "y": "completion_time_s", "series": "transport",
+         "title": HOSTILE}
+        for kind in ("line", "bar")
+    ]  # fmt: skip
+    study = support.STUDY | {"title": HOSTILE, "description": HOSTILE, "figure": figures}
+    (directory / "study.json").write_text(json.dumps(study))
+    page = visit(write_report(directory))
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert HOSTILE_LEVEL in page.locator("#figures").inner_text()
+    assert page.locator("img").count() == 0
+
+
+def _with_hostile_level(factors: dict[str, Any]) -> dict[str, Any]:
+    is_changed = factors["path.loss"] == "1%"
+    return factors | ({"path.loss": HOSTILE_LEVEL} if is_changed else {})
