@@ -164,6 +164,27 @@ def test_bad_options_are_refused(
     assert not (tmp_path / "netwarp-out").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "mentioned"),
+    [
+        (["compare", "--bogus"], ["netwarp compare", "--bogus", "--help"]),
+        (["compare", "--jobs", "many"], ["--jobs", "integer"]),
+        (["compare", "--seed"], ["--seed", "requires an argument"]),
+        (["run"], ["netwarp run", "STUDY.toml"]),
+        (["race"], ["'race'", "netwarp --help"]),
+    ],
+)
+def test_what_is_no_command_line_gets_one_line(
+    netwarp: Netwarp, arguments: list[str], mentioned: list[str]
+) -> None:
+    answer = netwarp(*arguments)
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    (line,) = answer.stderr.strip().splitlines()
+    for word in ("error:", *mentioned):
+        assert word in line
+
+
 def test_no_kernel_is_said_with_the_remedy(netwarp: Netwarp, tmp_path: Path) -> None:
     answer = netwarp("compare", NETWARP_KERNEL=str(tmp_path))
     assert answer.returncode == 2

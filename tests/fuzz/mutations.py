@@ -111,6 +111,12 @@ def _some_table(rng: Random, tables: Table) -> Table:
     return rng.choice([table for table in _tables_in(tables) if table] or [tables])
 
 
+def _some_section(rng: Random, tables: Table) -> Table:
+    keys = ("path", "workload", "transport")
+    there = [tables[key] for key in keys if isinstance(tables.get(key), dict)]
+    return rng.choice(there or [tables])
+
+
 def _another_value(rng: Random, tables: Table) -> None:
     table = _some_table(rng, tables)
     if table:
@@ -130,14 +136,14 @@ def _wrong_level(rng: Random, tables: Table) -> None:
 
 
 def _unknown_key(rng: Random, tables: Table) -> None:
-    section = tables[rng.choice(["path", "workload", "transport"])]
+    section = _some_section(rng, tables)
     section[rng.choice(["colour", "los", "rtt ", "RTT", "", "a.b", "\x00", "ключ"])] = "1%"
 
 
 def _misspelt_key(rng: Random, tables: Table) -> None:
-    section = tables[rng.choice(["path", "workload", "transport"])]
-    key = rng.choice(list(section))
-    section[f"{key}{rng.choice('_xX ')}"] = section.pop(key)
+    section = _some_section(rng, tables)
+    key = rng.choice([*section, "rtt"])
+    section[f"{key}{rng.choice('_xX ')}"] = section.pop(key, "1ms")
 
 
 def _remove_key(rng: Random, tables: Table) -> None:

@@ -11,15 +11,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
+from unittest import mock
 
 from netwarp import cli
+from netwarp.cli.interruption import interruption
+from netwarp.cli.terminal import SCREENFUL
 
 # A refusal takes a fraction of a second; a process that waits for ever has no other end.
 HANG_S = 30
+ERROR = "error: "
 # What one call may take beyond what the test process has already.
 MEMORY_BYTES = 2 << 30
-# A terminal of 24 lines of 80.
-SCREENFUL = 1920
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def call(arguments: Sequence[str], place: Path) -> Answer:
     status: int | None = None
     with _alone(arguments, place), redirect_stdout(stdout), redirect_stderr(stderr):
         try:
-            cli.main()
+            _main()
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         except Hang:
@@ -64,15 +67,28 @@ def refusal_fault(answer: Answer) -> str | None:
 
 def line_fault(line: str) -> str | None:
     """Say what is wrong with a message."""
-    if not line.startswith("error: "):
-        return f"does not begin with 'error: ': {line[:200]}"
-    if len(line) > SCREENFUL:
+    if not line.startswith(ERROR):
+        return f"does not begin with '{ERROR}': {line[:200]}"
+    if len(line) > len(ERROR) + SCREENFUL:
         return f"{len(line)} characters are more than a screenful: {line[:200]}"
     if any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in line):
         return f"has control characters: {line[:200]!r}"
     if "Traceback" in line or "Error(" in line:
         return f"speaks of the program, not of the input: {line[:200]}"
     return None
+
+
+def _main() -> None:
+    """Run the program but for what it does to its process: listen to signals, and end it."""
+
+    def end(status: int) -> NoReturn:
+        raise SystemExit(status)
+
+    with (
+        mock.patch.object(interruption, "listen"),
+        mock.patch.object(interruption, "end_process", end),
+    ):
+        cli.main()
 
 
 @contextmanager
@@ -83,7 +99,6 @@ def _alone(arguments: Sequence[str], place: Path) -> Iterator[None]:
         raise Hang
 
     argv, folder = sys.argv, Path.cwd()
-    handlers = {which: signal.getsignal(which) for which in (signal.SIGTERM, signal.SIGINT)}
     limits = resource.getrlimit(resource.RLIMIT_AS)
     alarm = signal.signal(signal.SIGALRM, hang)
     sys.argv = ["netwarp", *arguments]
@@ -96,8 +111,6 @@ def _alone(arguments: Sequence[str], place: Path) -> Iterator[None]:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, alarm)
         resource.setrlimit(resource.RLIMIT_AS, limits)
-        for which, handler in handlers.items():
-            signal.signal(which, handler)
         os.chdir(folder)
         sys.argv = argv
 

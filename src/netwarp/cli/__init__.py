@@ -61,10 +61,13 @@ def main() -> NoReturn:
     interruption.listen()
     try:
         _refuse_bytes(sys.argv[1:])
-        app(standalone_mode=True)
-        status = 0
+        # The exit status of `typer.Exit`, and None of a command that returned.
+        status = app(standalone_mode=False) or 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
+    except typer.TyperException as error:
+        status = error.exit_code
+        _print_usage_error(error)
     except NetwarpError as error:
         print_error(str(error))
         status = error.exit_status
@@ -77,6 +80,16 @@ def main() -> NoReturn:
         if interruption.requested:
             interruption.leave()
     interruption.end_process(status)
+
+
+def _print_usage_error(error: typer.TyperException) -> None:
+    """Print why a command line is none: one line that names the command and where its help is."""
+    reason = error.format_message().strip().rstrip(".")
+    if not reason:
+        return  # a command without arguments: its help has been printed
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "netwarp"
+    print_error(f"{command}: {reason[0].lower()}{reason[1:]}; see `{command} --help`")
 
 
 def _refuse_bytes(arguments: Sequence[str]) -> None:
