@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt;
 
-use anyhow::{Context as _, Result, anyhow, ensure};
+use anyhow::{Context as _, Result, ensure};
 use ring::digest::{Context as Hasher, SHA256};
 
 use crate::hex::to_hex;
@@ -76,8 +76,7 @@ impl Reader {
             Source::Seeded { seed } => fill_seeded(*seed, self.position, block),
             Source::File { file, name } => file
                 .read_exact_at(block, self.position)
-                // Not as it came: that a file ends early does not mean that a connection has.
-                .map_err(|error| anyhow!("reading {length} bytes at {} of {name}: {error}", self.position))?,
+                .with_context(|| format!("reading {length} bytes at {} of {name}", self.position))?,
         }
         if let Some(hasher) = &mut self.hasher {
             hasher.update(block);

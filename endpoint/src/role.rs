@@ -80,8 +80,8 @@ async fn serve_one(
         Ok(_) = finished.wait_for(|finished| *finished) => return Ok(Vec::new()),
     };
     match connection {
-        Ok(connection) => workload::serve(&run, connection, finished).await,
-        Err(error) => run.ignore_if_abandoned(error, None).map(|()| Vec::new()),
+        Ok(connection) => Ok(workload::serve(&run, connection, finished).await?),
+        Err(error) => Ok(run.ignore_if_abandoned(error, None).map(|()| Vec::new())?),
     }
 }
 

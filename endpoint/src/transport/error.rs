@@ -1,104 +1,271 @@
-//! Errors that say that a connection is gone, told apart from those that say that something else is wrong.
+//! Why an operation of a transport failed: how a connection was lost, told apart from all else that can be wrong.
 
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind};
 
-use quinn::{ConnectionError, ReadError, ReadExactError, StoppedError, WriteError};
+use anyhow::anyhow;
+use quinn::{ConnectionError, ReadError, StoppedError, WriteError};
 
-/// How a connection was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
-    /// The peer, or its kernel, ended it.
-    Closed,
+/// What transports give, and workloads pass on.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong. Each holds what was attempted, and why that failed.
+#[derive(Debug)]
+pub enum Error {
+    /// The peer ended the connection, or its stream, and more was to come.
+    Closed(anyhow::Error),
+    /// The peer, or its kernel, broke the connection off.
+    Reset(anyhow::Error),
     /// Nobody answered for too long.
-    TimedOut,
+    TimedOut(anyhow::Error),
     /// There is no way to the peer from here.
-    Unreachable,
+    Unreachable(anyhow::Error),
+    /// No connection was lost: a file that cannot be read, an option the kernel refuses, a peer that says what it should not.
+    Other(anyhow::Error),
 }
 
-/// The peer ended a connection on which more was to come.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Ended(pub String);
-
-/// How a connection was lost, if that is what the error says.
-pub fn lost(error: &anyhow::Error) -> Option<Lost> {
-    error.chain().find_map(|cause| {
-        let quic = cause.downcast_ref().map(of_quic);
-        let kernel = cause.downcast_ref().and_then(of_kernel);
-        // Streams of QUIC end when those who hold them go.
-        let closed = cause.is::<Ended>()
-            || matches!(cause.downcast_ref(), Some(WriteError::Stopped(_) | WriteError::ClosedStream))
-            || matches!(cause.downcast_ref(), Some(ReadError::Reset(_) | ReadError::ClosedStream))
-            || matches!(cause.downcast_ref(), Some(ReadExactError::FinishedEarly(_)))
-            || matches!(cause.downcast_ref(), Some(StoppedError::ZeroRttRejected));
-        quic.or(kernel).or(closed.then_some(Lost::Closed))
-    })
-}
-
-/// As [`lost`], in the kernel's terms; an error that is none of those is `Other`.
-pub fn kind(error: &anyhow::Error) -> ErrorKind {
-    match lost(error) {
-        Some(Lost::Closed) => ErrorKind::UnexpectedEof,
-        Some(Lost::TimedOut) => ErrorKind::TimedOut,
-        Some(Lost::Unreachable) => ErrorKind::NetworkUnreachable,
-        None => ErrorKind::Other,
+impl Error {
+    /// The peer ended a connection on which more was to come.
+    pub fn closed(message: impl Into<String>) -> Self {
+        Self::Closed(anyhow!(message.into()))
     }
-}
 
-fn of_kernel(error: &io::Error) -> Option<Lost> {
-    // What SCTP answers a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags), and on one
-    // that is about to (net/sctp/sm_statefuns.c, sctp_sf_error_shutdown).
-    if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ESHUTDOWN)) {
-        return Some(Lost::Closed);
+    /// Whether the other end is gone, in order or not.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_) | Self::Reset(_))
     }
-    match error.kind() {
-        ErrorKind::BrokenPipe
-        | ErrorKind::ConnectionReset
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::NotConnected
-        | ErrorKind::UnexpectedEof => Some(Lost::Closed),
-        ErrorKind::TimedOut => Some(Lost::TimedOut),
-        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable | ErrorKind::AddrNotAvailable => {
-            Some(Lost::Unreachable)
+
+    /// What the same loss is for another who waits on the connection.
+    pub fn shared(&self) -> Self {
+        let message = anyhow!("{:#}", self.cause());
+        match self {
+            Self::Closed(_) => Self::Closed(message),
+            Self::Reset(_) => Self::Reset(message),
+            Self::TimedOut(_) => Self::TimedOut(message),
+            Self::Unreachable(_) => Self::Unreachable(message),
+            Self::Other(_) => Self::Other(message),
         }
-        _ => None,
+    }
+
+    fn cause(&self) -> &anyhow::Error {
+        let (Self::Closed(cause)
+        | Self::Reset(cause)
+        | Self::TimedOut(cause)
+        | Self::Unreachable(cause)
+        | Self::Other(cause)) = self;
+        cause
+    }
+
+    /// Says what was attempted.
+    fn context(self, attempt: impl Display + Send + Sync + 'static) -> Self {
+        match self {
+            Self::Closed(cause) => Self::Closed(cause.context(attempt)),
+            Self::Reset(cause) => Self::Reset(cause.context(attempt)),
+            Self::TimedOut(cause) => Self::TimedOut(cause.context(attempt)),
+            Self::Unreachable(cause) => Self::Unreachable(cause.context(attempt)),
+            Self::Other(cause) => Self::Other(cause.context(attempt)),
+        }
     }
 }
 
-fn of_quic(error: &ConnectionError) -> Lost {
-    match error {
-        ConnectionError::TimedOut => Lost::TimedOut,
-        _ => Lost::Closed,
+/// As [`anyhow::Error`]: what was attempted last; with `{:#}`, all of it.
+impl Display for Error {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        self.cause().fmt(formatter)
     }
 }
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause().source()
+    }
+}
+
+/// Says what was attempted, and leaves the error the kind that it is.
+pub trait Context<T> {
+    /// What was attempted.
+    fn context(self, attempt: impl Display + Send + Sync + 'static) -> Result<T>;
+
+    /// As [`Self::context`], put together only if it is needed.
+    fn with_context<C: Display + Send + Sync + 'static>(self, attempt: impl FnOnce() -> C) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for Result<T, E> {
+    fn context(self, attempt: impl Display + Send + Sync + 'static) -> Result<T> {
+        self.map_err(|error| error.into().context(attempt))
+    }
+
+    fn with_context<C: Display + Send + Sync + 'static>(self, attempt: impl FnOnce() -> C) -> Result<T> {
+        self.map_err(|error| error.into().context(attempt()))
+    }
+}
+
+impl<T> Context<T> for Option<T> {
+    fn context(self, missing: impl Display + Send + Sync + 'static) -> Result<T> {
+        self.ok_or_else(|| Error::Other(anyhow!("{missing}")))
+    }
+
+    fn with_context<C: Display + Send + Sync + 'static>(self, missing: impl FnOnce() -> C) -> Result<T> {
+        self.ok_or_else(|| Error::Other(anyhow!("{}", missing())))
+    }
+}
+
+/// [`anyhow::bail`] with an [`Error`].
+macro_rules! bail {
+    ($($message:tt)*) => { return Err(anyhow::anyhow!($($message)*).into()) };
+}
+
+/// [`anyhow::ensure`] with an [`Error`].
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return Err(anyhow::anyhow!($($message)*).into());
+        }
+    };
+}
+
+pub(crate) use {bail, ensure};
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        // What SCTP answers a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags), and on one
+        // that is about to (net/sctp/sm_statefuns.c, sctp_sf_error_shutdown).
+        if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ESHUTDOWN)) {
+            return Self::Closed(error.into());
+        }
+        match error.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::NotConnected | ErrorKind::UnexpectedEof => Self::Closed(error.into()),
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Self::Reset(error.into()),
+            ErrorKind::TimedOut => Self::TimedOut(error.into()),
+            ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable | ErrorKind::AddrNotAvailable => {
+                Self::Unreachable(error.into())
+            }
+            _ => Self::Other(error.into()),
+        }
+    }
+}
+
+/// For those who know the kernel's errors alone, such as rustls.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Closed(_) => ErrorKind::UnexpectedEof,
+            Error::Reset(_) => ErrorKind::ConnectionReset,
+            Error::TimedOut(_) => ErrorKind::TimedOut,
+            Error::Unreachable(_) => ErrorKind::NetworkUnreachable,
+            Error::Other(_) => ErrorKind::Other,
+        };
+        Self::new(kind, format!("{error:#}"))
+    }
+}
+
+impl From<ConnectionError> for Error {
+    fn from(error: ConnectionError) -> Self {
+        lost(&error.clone(), error.into())
+    }
+}
+
+/// Streams of QUIC end when those who hold them go.
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        match &error {
+            WriteError::ConnectionLost(how) => lost(&how.clone(), error.into()),
+            WriteError::Stopped(_) | WriteError::ClosedStream => Self::Closed(error.into()),
+            WriteError::ZeroRttRejected => Self::Other(error.into()),
+        }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match &error {
+            ReadError::ConnectionLost(how) => lost(&how.clone(), error.into()),
+            ReadError::Reset(_) | ReadError::ClosedStream => Self::Closed(error.into()),
+            ReadError::IllegalOrderedRead | ReadError::ZeroRttRejected => Self::Other(error.into()),
+        }
+    }
+}
+
+impl From<StoppedError> for Error {
+    fn from(error: StoppedError) -> Self {
+        match &error {
+            StoppedError::ConnectionLost(how) => lost(&how.clone(), error.into()),
+            StoppedError::ZeroRttRejected => Self::Closed(error.into()),
+        }
+    }
+}
+
+fn lost(how: &ConnectionError, cause: anyhow::Error) -> Error {
+    match how {
+        ConnectionError::TimedOut => Error::TimedOut(cause),
+        ConnectionError::Reset => Error::Reset(cause),
+        _ => Error::Closed(cause),
+    }
+}
+
+/// Errors that say nothing of a connection.
+macro_rules! others {
+    ($($error:ty),+ $(,)?) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::Other(error.into())
+            }
+        })+
+    };
+}
+
+others!(
+    anyhow::Error,
+    nix::errno::Errno,
+    quinn::ClosedStream,
+    quinn::ConnectError,
+    quinn::crypto::rustls::NoInitialCipherSuite,
+    rustls::Error,
+    rustls::pki_types::InvalidDnsNameError,
+    std::num::TryFromIntError,
+    tokio::sync::watch::error::RecvError,
+    tokio::task::JoinError,
+);
 
 #[cfg(test)]
 mod tests {
-    use anyhow::{Context as _, Error, anyhow};
-
     use super::*;
 
-    fn of(error: impl Into<Error>) -> Option<Lost> {
-        lost(&Err::<(), Error>(error.into()).context("sending the content").unwrap_err())
+    fn of(error: impl Into<Error>) -> Error {
+        Err::<(), Error>(error.into()).context("sending the content").unwrap_err()
+    }
+
+    fn of_kernel(number: i32) -> Error {
+        of(io::Error::from_raw_os_error(number))
     }
 
     #[test]
-    fn it_is_found_under_what_was_attempted() {
-        assert_eq!(of(io::Error::from_raw_os_error(libc::EPIPE)), Some(Lost::Closed));
-        assert_eq!(of(io::Error::from_raw_os_error(libc::ECONNRESET)), Some(Lost::Closed));
-        assert_eq!(of(io::Error::from_raw_os_error(libc::ESRCH)), Some(Lost::Closed));
-        assert_eq!(of(io::Error::from_raw_os_error(libc::ESHUTDOWN)), Some(Lost::Closed));
-        assert_eq!(of(io::Error::from_raw_os_error(libc::ETIMEDOUT)), Some(Lost::TimedOut));
-        assert_eq!(of(io::Error::from_raw_os_error(libc::ENETUNREACH)), Some(Lost::Unreachable));
-        assert_eq!(of(Ended("the peer closed".to_owned())), Some(Lost::Closed));
-        assert_eq!(of(ReadExactError::ReadError(ConnectionError::Reset.into())), Some(Lost::Closed));
-        assert_eq!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)), Some(Lost::TimedOut));
-        assert_eq!(of(ReadExactError::FinishedEarly(3)), Some(Lost::Closed));
+    fn a_loss_stays_what_it_is_whatever_was_attempted() {
+        assert!(matches!(of_kernel(libc::EPIPE), Error::Closed(_)));
+        assert!(matches!(of_kernel(libc::ECONNRESET), Error::Reset(_)));
+        assert!(matches!(of_kernel(libc::ESRCH), Error::Closed(_)));
+        assert!(matches!(of_kernel(libc::ESHUTDOWN), Error::Closed(_)));
+        assert!(matches!(of_kernel(libc::ETIMEDOUT), Error::TimedOut(_)));
+        assert!(matches!(of_kernel(libc::ENETUNREACH), Error::Unreachable(_)));
+        assert!(of(Error::closed("the peer closed")).is_closed());
+        assert!(matches!(of(ReadError::ConnectionLost(ConnectionError::Reset)), Error::Reset(_)));
+        assert!(matches!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)), Error::TimedOut(_)));
+        assert!(matches!(of(of_kernel(libc::EPIPE).shared()), Error::Closed(_)));
     }
 
     #[test]
     fn other_errors_are_no_loss() {
-        assert_eq!(of(anyhow!("the client asks for something else")), None);
-        assert_eq!(of(io::Error::from_raw_os_error(libc::EACCES)), None);
+        assert!(matches!(of(anyhow!("the client asks for something else")), Error::Other(_)));
+        assert!(matches!(of_kernel(libc::EACCES), Error::Other(_)));
+        let unreadable = anyhow::Error::from(io::Error::from(ErrorKind::UnexpectedEof)).context("reading a file");
+        assert!(matches!(of(unreadable), Error::Other(_)), "a file that ends early is no connection that does");
+    }
+
+    #[test]
+    fn all_that_was_attempted_is_said_also_by_way_of_others() {
+        let told = "sending the content: the peer closed";
+        assert_eq!(format!("{:#}", of(Error::closed("the peer closed"))), told);
+        assert_eq!(format!("{:#}", anyhow::Error::from(of(Error::closed("the peer closed")))), told);
+        assert_eq!(io::Error::from(of(Error::closed("the peer closed"))).to_string(), told);
     }
 }

@@ -7,11 +7,11 @@ use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context as _, Result, bail};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 
+use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
 use super::{Pending, Report, Sent};
 use crate::clock::Moment;

@@ -3,7 +3,7 @@
 //! Workloads are written against these traits alone. A transport is one file and its lines in [`dialer`] and
 //! [`listen`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
 
-mod error;
+pub mod error;
 mod identity;
 mod kernel;
 mod mptcp;
@@ -20,9 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
-
-pub use self::error::{Lost, lost};
+pub use self::error::Error;
+use self::error::{Context as _, Result};
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::job::{Job, Resume, Transport, TransportKind};
@@ -32,7 +31,7 @@ use crate::sink::SharedSink;
 /// The port every server listens on.
 pub const PORT: u16 = 4433;
 
-/// What an operation that may wait gives back.
+/// What an operation that may wait gives.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A client's end: opens connections, all with the same options.

@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::anyhow;
 use libc::{c_int, c_void, socklen_t};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::error::Ended;
+use super::error::{Context as _, Error, Result, bail};
 use crate::content::Reader;
 
 /// Content handed to the kernel in one call.
@@ -100,7 +100,8 @@ impl Socket {
     /// As `recv(2)`; the peer closing first.
     pub fn receive_exact(&self, buffer: &mut [u8]) -> Result<()> {
         if !self.receive_exact_or_end(buffer)? {
-            bail!(Ended(format!("the peer closed the connection when {} bytes were to come", buffer.len())));
+            let message = format!("the peer closed the connection when {} bytes were to come", buffer.len());
+            return Err(Error::closed(message));
         }
         Ok(())
     }
@@ -114,7 +115,10 @@ impl Socket {
         while filled < buffer.len() {
             match self.receive(&mut buffer[filled..], libc::MSG_WAITALL).context("receiving")? {
                 0 if filled == 0 => return Ok(false),
-                0 => bail!(Ended(format!("the peer closed the connection after {filled} of {} bytes", buffer.len()))),
+                0 => {
+                    let message = format!("the peer closed the connection after {filled} of {} bytes", buffer.len());
+                    return Err(Error::closed(message));
+                }
                 received => filled += received,
             }
         }
@@ -241,6 +245,7 @@ impl Socket {
             let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
             let available = fs::read_to_string(file).unwrap_or_else(|error| format!("unknown ({file}: {error})"));
             anyhow!("setting TCP congestion control {congestion:?}: {error}; this kernel has: {}", available.trim())
+                .into()
         })
     }
 }

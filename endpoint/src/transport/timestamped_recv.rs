@@ -11,10 +11,9 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
 use libc::{c_int, timespec};
 
-use super::error::Ended;
+use super::error::{Context as _, Error, Result};
 use super::socket::{Socket, retry, size};
 use crate::clock::{self, Moment};
 use crate::sink::Sink;
@@ -51,7 +50,10 @@ fn look(socket: &Socket, sink: &mut Sink) -> Result<()> {
         let length = remaining.min(LOOK_BYTES as u64) as usize;
         let flags = if is_first { 0 } else { libc::MSG_WAITALL };
         match receive(socket, &mut block, length, flags) {
-            Ok((0, _)) => bail!(Ended(format!("the peer closed the connection when {remaining} bytes were to come"))),
+            Ok((0, _)) => {
+                let message = format!("the peer closed the connection when {remaining} bytes were to come");
+                return Err(Error::closed(message));
+            }
             Ok((received, stamp_ns)) => {
                 let at = stamp_ns.map_or_else(Moment::now, |stamp_ns| Moment::after(stamp_ns.saturating_sub(lead_ns)));
                 sink.hash(block.get(..received).unwrap_or_default());

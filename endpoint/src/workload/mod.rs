@@ -9,7 +9,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Error, Result};
 use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
@@ -17,7 +16,8 @@ use crate::arrival_log::SharedFlow;
 use crate::job::{Change, Event, Job, Workload};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::WatchedArrivals;
-use crate::transport::{self, Connection, Dialer, Lost, Report};
+use crate::transport::error::{Error, Result};
+use crate::transport::{Connection, Dialer, Report};
 
 /// What both sides know of the run.
 #[derive(Debug)]
@@ -56,10 +56,10 @@ impl Run {
     /// # Errors
     /// The error, where it is a failure of the run.
     pub fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
-        let given_up = match transport::lost(&error) {
-            Some(Lost::Closed) => true,
-            Some(Lost::TimedOut | Lost::Unreachable) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
-            None => false,
+        let given_up = match &error {
+            Error::Closed(_) | Error::Reset(_) => true,
+            Error::TimedOut(_) | Error::Unreachable(_) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
+            Error::Other(_) => false,
         };
         if given_up && self.job.timeline.has_handovers() { Ok(()) } else { Err(error) }
     }

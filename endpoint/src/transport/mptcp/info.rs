@@ -1,10 +1,10 @@
 //! `MPTCP_INFO` and `MPTCP_TCPINFO`: what the kernel says about an MPTCP connection and its subflows
 //! (`include/uapi/linux/mptcp.h`).
 
-use anyhow::{Context as _, Result, ensure};
 use libc::c_int;
 
 use crate::record::Stats;
+use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::socket::{Plain, Socket};
 use crate::transport::tcp::info::TcpInfo;
 

@@ -9,9 +9,8 @@ mod info;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
-
 use super::Report;
+use super::error::{Context as _, Result};
 use super::kernel::{ByteStream, Protocol};
 use super::socket::Socket;
 use super::tcp::{self, TcpStream};

@@ -13,7 +13,7 @@ mod udp;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::anyhow;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
 use socket2::{Domain, Type};
@@ -24,7 +24,7 @@ use self::receive::Receiver;
 use self::runtime::EventLoop;
 use self::session::Watched;
 use self::udp::Datagrams;
-use super::error::Ended;
+use super::error::{Context as _, Error, Result, bail};
 use super::identity::{self, Identity, SERVER_NAME};
 use super::{Pending, Report, Sent, socket};
 use crate::clock::{self, Moment};
@@ -348,7 +348,7 @@ impl super::Stream for Stream {
             while let remaining @ 1.. = remaining_bytes() {
                 let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
                 let bytes = self.receive.next(limit).await.context("receiving the content over quic")?;
-                let ended = || Ended(format!("the stream ended when {remaining} bytes were to come"));
+                let ended = || Error::closed(format!("the stream ended when {remaining} bytes were to come"));
                 sink.lock().expect("no holder panics").take(&bytes.ok_or_else(ended)?)?;
             }
             Ok(())

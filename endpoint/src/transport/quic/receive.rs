@@ -7,10 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail};
 use quinn::{ReadError, RecvStream};
 
-use crate::transport::error::Ended;
+use crate::transport::error::{Context as _, Error, Result};
 
 /// The most gaps quinn-proto bears (`MAX_CHUNKS` in its `connection/assembler.rs`).
 const MOST_GAPS: u64 = 1024;
@@ -62,7 +61,8 @@ impl Receiver {
         let mut filled = 0;
         while filled < buffer.len() {
             let Some(bytes) = self.next(buffer.len() - filled).await.context("receiving over quic")? else {
-                bail!(Ended(format!("the stream ended after {filled} of {} bytes", buffer.len())));
+                let message = format!("the stream ended after {filled} of {} bytes", buffer.len());
+                return Err(Error::closed(message));
             };
             buffer[filled..filled + bytes.len()].copy_from_slice(&bytes);
             filled += bytes.len();

@@ -9,9 +9,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use anyhow::{Result, anyhow, ensure};
-
-use crate::transport::error::{Ended, Lost, lost};
+use crate::transport::error::{Error, Result, ensure};
 
 /// Messages put by, for each stream.
 #[derive(Debug)]
@@ -26,8 +24,8 @@ struct State {
     reader: Reader,
     /// Tasks that wait for their stream's turn.
     tasks: BTreeMap<u16, Waker>,
-    /// Why there will be no more, and whether that is because the association ended.
-    failure: Option<(bool, String)>,
+    /// Why there will be no more.
+    failure: Option<Error>,
 }
 
 /// Who waits for the association's next message.
@@ -76,10 +74,8 @@ impl Inbox {
             if let Some(message) = state.waiting[usize::from(stream)].pop_front() {
                 return Ok(message);
             }
-            match &state.failure {
-                Some((true, ended)) => return Err(Ended(ended.clone()).into()),
-                Some((false, failure)) => return Err(anyhow!("{failure}")),
-                None => {}
+            if let Some(failure) = &state.failure {
+                return Err(failure.shared());
             }
             if state.reader != Reader::Nobody && state.reader != Reader::Next(stream) {
                 state = self.changed.wait(state).expect("no holder panics");
@@ -91,7 +87,7 @@ impl Inbox {
             state = self.lock();
             state.reader = Reader::Nobody;
             if let Err(error) = received.and_then(|(of, message)| state.put_by(of, message)) {
-                state.failure = Some((lost(&error) == Some(Lost::Closed), format!("{error:#}")));
+                state.failure = Some(error);
                 std::mem::take(&mut state.tasks).into_values().for_each(Waker::wake);
             }
             state.offer();
@@ -152,9 +148,8 @@ impl Drop for Turn {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use anyhow::Context as _;
-
     use super::*;
+    use crate::transport::error::Context as _;
 
     type Message = (u16, Vec<u8>);
     type Thread = std::thread::JoinHandle<Result<Vec<Vec<u8>>>>;
@@ -167,7 +162,7 @@ mod tests {
             .map(|stream| {
                 let (inbox, receiver) = (inbox.clone(), receiver.clone());
                 std::thread::spawn(move || {
-                    let receive = || receiver.try_lock().expect("one waits at a time").recv().context("the end");
+                    let receive = || receiver.try_lock().expect("one waits at a time").recv().ok().context("the end");
                     (0..count).map(|_| inbox.next(stream, receive)).collect()
                 })
             })

@@ -7,14 +7,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex, Weak};
 
-use anyhow::{Context as _, Result, bail};
-
 use super::api::{
     AssociationStatus, SCTP_BINDX_ADD, SCTP_BINDX_REMOVE, SCTP_SET_PEER_PRIMARY_ADDR, SCTP_STATUS, SOL_SCTP, SetPrimary,
 };
 use super::multihoming::change_addresses;
 use crate::job::{Job, Reconnect};
 use crate::topology::client_address;
+use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::socket::Socket;
 
 /// A client's address, and the associations that go with it when it changes.

@@ -13,7 +13,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::{Context as _, Result, bail, ensure};
 use libc::c_int;
 use socket2::{Domain, Type};
 
@@ -27,7 +26,7 @@ use self::migration::Migration;
 use self::multihoming::Addresses;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
 use super::Report;
-use super::error::Ended;
+use super::error::{Context as _, Error, Result, bail, ensure};
 use super::kernel::{ByteStream, Protocol, Turns};
 use super::socket::{self, Socket};
 use crate::clock;
@@ -224,8 +223,7 @@ impl SctpStream {
     fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if !self.shares_association() {
             let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
-            ensure!(received > 0, ended());
-            return Ok(received);
+            return if received > 0 { Ok(received) } else { Err(ended()) };
         }
         let max_message_bytes = self.options.sctp.max_message_bytes;
         let next = || self.inbox.next(self.number, || whole_message(&self.socket, max_message_bytes));
@@ -255,8 +253,8 @@ impl SctpStream {
     }
 }
 
-fn ended() -> Ended {
-    Ended("the peer shut the association down in the middle of the content".to_owned())
+fn ended() -> Error {
+    Error::closed("the peer shut the association down in the middle of the content")
 }
 
 /// Waits for a message and says on which stream it came. It may come in parts, with no other in between: messages are
@@ -267,7 +265,7 @@ fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8
     loop {
         ensure!(filled < message.len(), "the peer sent a message of more than {max_message_bytes} bytes");
         match receive_message(socket.as_raw_fd(), &mut message[filled..]) {
-            Ok(Piece { length: 0, .. }) => bail!(ended()),
+            Ok(Piece { length: 0, .. }) => return Err(ended()),
             Ok(Piece { length, is_last, stream }) => {
                 filled += length;
                 if is_last {

@@ -10,12 +10,12 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsRawFd as _;
 
-use anyhow::{Context as _, Result, bail};
 use libc::{c_int, c_void, sockaddr_in, socklen_t};
 
 use super::api::{SCTP_BINDX_ADD, SOL_SCTP};
 use crate::job::Job;
 use crate::topology::{client_address, server_address};
+use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::socket::Socket;
 
 /// The addresses of both ends, when each has several.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, ensure};
+use crate::transport::error::{Context as _, Result, ensure};
 
 /// What a message begins with: the number of bytes this end sent before, in big endian. On the wire it counts as
 /// user data, as it would in any program that does this.

@@ -1,9 +1,8 @@
 //! `TCP_INFO`: what the kernel's TCP says about a connection.
 
-use anyhow::{Result, ensure};
-
 use crate::job::TcpOptions;
 use crate::record::Stats;
+use crate::transport::error::{Result, ensure};
 use crate::transport::socket::{Plain, Socket};
 
 /// The front of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C

@@ -9,13 +9,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::{Context as _, Result, bail};
 use libc::c_int;
 use socket2::{Domain, Type};
 
 use self::info::TcpInfo;
 use super::Report;
-use super::error::Ended;
+use super::error::{Context as _, Error, Result};
 use super::kernel::{ByteStream, Protocol};
 use super::socket::Socket;
 use super::timestamped_recv;
@@ -130,7 +129,7 @@ impl ByteStream for TcpStream {
         while let remaining @ 1.. = sink.remaining_bytes() {
             if sink.discards() {
                 match self.socket.discard(remaining)? {
-                    0 => bail!(ended(remaining)),
+                    0 => return Err(ended(remaining)),
                     discarded => sink.skip(discarded)?,
                 }
             } else {
@@ -147,8 +146,8 @@ impl ByteStream for TcpStream {
     }
 }
 
-fn ended(remaining_bytes: u64) -> Ended {
-    Ended(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
+fn ended(remaining_bytes: u64) -> Error {
+    Error::closed(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
 }
 
 /// Reads back what TCP uses and has counted.

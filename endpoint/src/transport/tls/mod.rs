@@ -14,13 +14,12 @@ use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail, ensure};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection as Session, HandshakeKind, ServerConfig, ServerConnection};
 
 use self::records::Records;
 use super::Report;
-use super::error::Ended;
+use super::error::{Context as _, Error, Result};
 use super::identity::{self, Identity, SERVER_NAME};
 use super::kernel::{ByteStream, Protocol};
 use super::socket::{SEND_BLOCK_BYTES, Socket};
@@ -224,14 +223,16 @@ impl TlsStream {
     fn receive_record(&mut self) -> Result<()> {
         loop {
             let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
-            ensure!(read > 0, ended());
+            if read == 0 {
+                return Err(ended());
+            }
             if self.records.is_consumed() {
                 break;
             }
         }
         let state = self.session.process_new_packets().context("opening a TLS record")?;
         if state.peer_has_closed() && state.plaintext_bytes_to_read() == 0 {
-            bail!(ended());
+            return Err(ended());
         }
         // What a handshake answers, and the tickets a server sends when it is over.
         flush(&mut self.session, &mut self.records)
@@ -244,7 +245,7 @@ impl TlsStream {
             match self.session.reader().fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error).context("receiving over TLS"),
-                Ok([]) => bail!(ended()),
+                Ok([]) => return Err(ended()),
                 Ok(_) => break,
             }
             self.receive_record()?;
@@ -324,8 +325,8 @@ impl ByteStream for TlsStream {
     }
 }
 
-fn ended() -> Ended {
-    Ended("the peer closed the connection in the middle of the content".to_owned())
+fn ended() -> Error {
+    Error::closed("the peer closed the connection in the middle of the content")
 }
 
 fn flush(session: &mut Session, records: &mut Records) -> Result<()> {

@@ -3,9 +3,7 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use anyhow::Result;
-
-use crate::transport::error;
+use crate::transport::error::Result;
 use crate::transport::socket::Socket;
 
 /// Type, version and length; the body follows.
@@ -46,7 +44,7 @@ impl Records {
 impl Read for Records {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.is_consumed() {
-            self.receive().map_err(|error| io::Error::new(error::kind(&error), format!("{error:#}")))?;
+            self.receive()?;
         }
         let rest = &self.record[self.consumed..];
         let length = rest.len().min(buffer.len());

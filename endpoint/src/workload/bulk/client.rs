@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -11,7 +10,8 @@ use crate::clock::Moment;
 use crate::job::{self, Dial, Direction};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::{SharedSink, Sink};
-use crate::transport::{self, Connection, Dialer, Lost, Stream};
+use crate::transport::error::{Context as _, Result};
+use crate::transport::{Connection, Dialer, Error, Stream};
 use crate::workload::{Moves, Run, connection_record, unless_moved};
 
 /// The client's part.
@@ -123,7 +123,7 @@ impl Client {
             Some(Ok(connections)) => Ok(Some(connections)),
             Some(Err(error)) => {
                 let is_awaited = self.moves.has_changed()? || self.bulk.run.moves_after(*self.moves.borrow());
-                ensure!(is_awaited && transport::lost(&error) == Some(Lost::Unreachable), error);
+                let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
                 // Between two paths, without an address: there is nothing to be done before the next.
                 self.moves.changed().await.context("waiting for the next path")?;
                 Ok(None)

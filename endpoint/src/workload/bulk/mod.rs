@@ -21,7 +21,6 @@ mod server;
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
 use tokio::task::JoinSet;
 
 pub use self::client::drive;
@@ -34,6 +33,7 @@ use crate::content::{Part, Reader};
 use crate::job;
 use crate::record::{Record, Side, TransferRecord};
 use crate::sink::{Received, SharedSink};
+use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Sent, Stream};
 
 /// ASCII's ACK.
@@ -79,7 +79,7 @@ impl Bulk {
         sink.lock().expect("no holder panics").begin();
         stream.receive_content(sink.clone()).await.context("receiving the content")?;
         stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
-        sink.lock().expect("no holder panics").received()
+        Ok(sink.lock().expect("no holder panics").received()?)
     }
 
     /// What was sent, once the receiver says that it has it all.

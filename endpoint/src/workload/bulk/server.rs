@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Error, Result, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -11,6 +10,7 @@ use super::request::{REQUEST_BYTES, Request};
 use crate::job::{self, Direction};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::Sink;
+use crate::transport::error::{Context as _, Error, Result, ensure};
 use crate::transport::{Connection, Stream};
 use crate::workload::{Run, connection_record, finished};
 

@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -24,7 +23,8 @@ use crate::clock::Moment;
 use crate::job;
 use crate::record::{PlayerRecord, Record, SegmentRecord};
 use crate::sink::{Received, SharedSink, Sink};
-use crate::transport::{self, Connection, Dialer, Lost};
+use crate::transport::error::{Context as _, Result};
+use crate::transport::{Connection, Dialer, Error};
 use crate::workload::{Moves, Run, unless_moved};
 
 /// A viewer's client.
@@ -164,7 +164,7 @@ impl Client {
                 self.dialled(dialled.context("a task panicked")?).await
             }
             Some(left) = left => left,
-            rung = self.alarm.ring_at(at_ns) => rung,
+            rung = self.alarm.ring_at(at_ns) => Ok(rung?),
         }
     }
 
@@ -183,7 +183,7 @@ impl Client {
             Err(error) => {
                 let is_awaited = self.moves.has_changed()? || self.run.moves_after(*self.moves.borrow());
                 // Between two paths, without an address: there is nothing to be done before the next.
-                ensure!(is_awaited && transport::lost(&error) == Some(Lost::Unreachable), error);
+                let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
                 return Ok(());
             }
         };

@@ -3,8 +3,7 @@
 //! A switch of quality travels on another stream where the transport has several: on a new one if it can open as many as
 //! it likes (`quic`), else on the one of the quality's number (`sctp`), or any that is idle if that one is not.
 
-use anyhow::Result;
-
+use crate::transport::error::Result;
 use crate::transport::{Connection, Stream};
 
 /// An idle stream.

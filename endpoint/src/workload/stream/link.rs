@@ -1,6 +1,5 @@
 //! A connection of the client's, and its streams.
 
-use anyhow::{Context as _, Result, ensure};
 use tokio::task::JoinSet;
 
 use super::FAREWELL;
@@ -9,6 +8,7 @@ use super::request::{Ask, Request};
 use crate::clock::Moment;
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::Connection;
+use crate::transport::error::{Context as _, Result, ensure};
 use crate::workload::{Run, connection_record};
 
 /// A connection that stands.

@@ -15,7 +15,6 @@ pub mod verify;
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
 use tokio::sync::watch;
 
 use self::client::Client;
@@ -24,6 +23,7 @@ use self::server::MediaServer;
 use super::{Moves, Run, connection_record, finished};
 use crate::job;
 use crate::record::{ConnectionRecord, Record, Side};
+use crate::transport::error::{Result, bail};
 use crate::transport::{self, Connection, Dialer};
 
 /// ASCII's ACK: the answer to a farewell.

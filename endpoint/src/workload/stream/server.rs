@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context as _, Error, Result, ensure};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::FAREWELL;
 use super::media::Media;
 use super::request::{Ask, REQUEST_BYTES, Request};
+use crate::transport::error::{Context as _, Error, Result, ensure};
 use crate::transport::{Connection, Stream};
 use crate::workload::{Run, finished};
 
