@@ -129,6 +129,24 @@ def test_a_figure_is_saved_from_the_page(visit: Visit, report: Path, tmp_path: P
     assert sum(bool(row["mean"]) for row in rows) == 24
 
 
+def test_runs_over_time_are_named_in_sight_and_saved_as_rows(
+    visit: Visit, timeline_report: Path, tmp_path: Path
+) -> None:
+    page = visit(timeline_report)
+    figure = page.locator("#figure-timeline")
+    is_clipped = "(text) => text.closest('[clip-path]') !== null"
+    for name in ("TCP", "QUIC"):
+        labels = figure.locator("text", has_text=name).all()
+        assert len(labels) == 3
+        assert not any(label.evaluate(is_clipped) for label in labels)
+    with page.expect_download() as download:
+        figure.locator("button[data-save=csv]").click()
+    download.value.save_as(tmp_path / "runs.csv")
+    rows = list(csv.DictReader((tmp_path / "runs.csv").read_text().splitlines()))
+    assert {row["run"] for row in rows} == {"", "TCP", "QUIC"}
+    assert "Goodput (Mbit/s)" in {row["panel"] for row in rows}
+
+
 def test_one_run_of_several_is_chosen(visit: Visit, timeline_report: Path) -> None:
     page = visit(timeline_report)
     chart = page.locator("#over-time-chart")

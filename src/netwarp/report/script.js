@@ -77,6 +77,19 @@ async function picture(spec, format) {
   return [await new Promise((done) => canvas.toBlob(done)), "image/png"];
 }
 
+// The rows of all layers; those of a chart over time are told apart by their panel and run.
+function rowsOf(spec) {
+  if (spec.data) return spec.data.values;
+  return spec.vconcat.flatMap((panel) =>
+    panel.vconcat.flatMap((row) => {
+      const name = row.layer.find((layer) => layer.encoding.text?.field === "name");
+      const place = { panel: panel.vconcat[0].title?.text ?? "", run: name?.data.values[0].name ?? "" };
+      const shown = row.layer.filter((layer) => layer !== name && !layer.name?.startsWith("readout_"));
+      return shown.flatMap((layer) => layer.data.values.map((value) => ({ ...place, ...value })));
+    }),
+  );
+}
+
 function csv(rows) {
   const columns = [...new Set(rows.flatMap(Object.keys))];
   const quoted = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
@@ -89,7 +102,7 @@ for (const button of document.querySelectorAll("button[data-save]")) {
     const format = button.dataset.save;
     const spec = specOf(button.closest("figure").querySelector(".chart"));
     const name = `${button.dataset.name}.${format}`;
-    if (format === "csv") save(name, csv(spec.data.values), "text/csv");
+    if (format === "csv") save(name, csv(rowsOf(spec)), "text/csv");
     else save(name, ...(await picture(spec, format)));
   });
 }

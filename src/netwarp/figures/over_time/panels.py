@@ -10,7 +10,6 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from netwarp.figures.over_time.plots import (
-    BESIDE_SIZES,
     READOUT,
     Frame,
     Row,
@@ -77,7 +76,7 @@ def timeline_chart(
     chart: Spec = apart | {
         "vconcat": [{"vconcat": rows, "spacing": 5} | apart for rows in drawn],
         "spacing": 16,
-        "usermeta": {"columns": 1, "gap": 0, "beside": round(BESIDE_SIZES * theme.font_size)},
+        "usermeta": {"columns": 1, "gap": 0, "beside": theme.width - frame.width},
     }
     if interactive:
         chart["params"] = _parameters([row for rows in drawn for row in rows])
@@ -136,7 +135,7 @@ def _plot(frame: Frame, row: Row, *, with_axis: bool) -> Spec:
 def _run_name(frame: Frame, row: Row) -> Spec:
     """Name the run at the right of its row."""
     mark = {"type": "text", "align": "left", "fontSize": frame.theme.font_size, "fontWeight": 600,
-            "color": row.run.colour}  # fmt: skip
+            "color": row.run.colour, "clip": False}  # fmt: skip
     place = {"x": {"value": frame.width + 8}, "y": {"value": row.height / 2}}
     return {
         "data": {"values": [{"name": row.run.name}]}, "mark": mark,

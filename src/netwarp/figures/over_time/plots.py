@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 READOUT = "readout_"
 """What the names of layers begin with that show values under the pointer."""
-BESIDE_SIZES = 10
+AXIS_SIZES, NAME_SIZES = 4, 6
 """Room for the axis at the left and the runs' names at the right, in font sizes."""
 
 
@@ -39,7 +39,8 @@ class Frame:
     @property
     def width(self) -> int:
         """Of the plots, without axis and names."""
-        return round(self.theme.width - BESIDE_SIZES * self.theme.font_size)
+        beside = AXIS_SIZES + (NAME_SIZES if self.together else 0)
+        return round(self.theme.width - beside * self.theme.font_size)
 
     def height(self, pixels: int) -> int:
         """Of a row that would have so many pixels on a screen."""
