@@ -19,7 +19,7 @@ from netwarp import wire
 from netwarp.metrics import METRICS
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
-from netwarp.study.cells.conditions import LimitsSection
+from netwarp.study.cells.spec import LimitsSection
 from netwarp.study.claims import Claim, Control
 from netwarp.study.questions import Figure
 from netwarp.study.sections.diagnose import describe_type

@@ -59,17 +59,6 @@ class StudyError(InputError):
         """What would be right."""
         super().__init__(str(self))
 
-    def at_line(self, line: int | None) -> StudyError:
-        """Give the same error with its line."""
-        return StudyError(
-            self.reason,
-            file=self.file,
-            line=line,
-            key=self.key,
-            value=self.value,
-            remedy=self.remedy,
-        )
-
     def __str__(self) -> str:
         file = one_line(self.file)
         where = file if self.line is None else f"{file}:{self.line}"

@@ -64,7 +64,8 @@ def run(
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
     overrides = [*(set_ or []), *options.relevant_override(relevant)]
-    loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)
+    with console().status("planning"):  # seconds, where cells are tens of thousands
+        loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)
     staging = options.staging(precision, decide)
     run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging)
 
@@ -180,5 +181,5 @@ def request_for(
 def bounds(study: Study) -> Bounds:
     """Give the most patient bounds of a study's cells."""
     return Bounds(
-        stall_cpu_s=max(cell.conditions.limits.stall_cpu_s for cell in study.cells),
+        stall_cpu_s=max(cell.spec.limits.stall_cpu_s for cell in study.cells),
     )

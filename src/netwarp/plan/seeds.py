@@ -45,6 +45,19 @@ def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
     return derive(study_seed, replicate, Purpose.REDRAW, path)
 
 
+def replicate_seeds(study_seed: int, replicate: int, paths: int) -> dict[str, int]:
+    """Give all seeds of a replicate, by the names of their slots in a job's text."""
+    seeds = {
+        "run": run_seed(study_seed, replicate),
+        "content": content_seed(study_seed, replicate),
+    }
+    for path in range(paths):
+        seeds[f"path{path}down"] = path_seed(study_seed, replicate, path, "down")
+        seeds[f"path{path}up"] = path_seed(study_seed, replicate, path, "up")
+        seeds[f"redraw{path}"] = redraw_seed(study_seed, replicate, path)
+    return seeds
+
+
 def derive(*parts: int) -> int:
     """Hash numbers into one of 64 bits; their order matters."""
     state = 0

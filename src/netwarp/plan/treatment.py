@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypedDict
 
 from netwarp.study import Study
-from netwarp.study.cells.conditions import Conditions
-from netwarp.study.cells.factors import Cell
-from netwarp.study.cells.sizing import buffer_bytes
+from netwarp.study.cells.design import Cell
 from netwarp.study.sections.transport import HEADER_BYTES
 from netwarp.units import format_size
 
@@ -39,13 +37,13 @@ class TreatmentRow(TypedDict):
 
 def equal_treatment(study: Study) -> list[TreatmentRow]:
     """List setting × transport with values, and mark each deviation with its reason."""
-    by_transport: dict[str, list[Conditions]] = {}
+    by_transport: dict[str, list[Cell]] = {}
     for cell in study.cells:
-        by_transport.setdefault(_label(cell), []).append(cell.conditions)
+        by_transport.setdefault(_label(cell), []).append(cell)
     rows: list[TreatmentRow] = []
     for setting, value_of in (_SETTINGS | _WHERE_THEY_DIFFER).items():
         values = {
-            label: _distinct(value_of(conditions) for conditions in of_one)
+            label: _distinct(value_of(cell) for cell in of_one)
             for label, of_one in by_transport.items()
         }
         of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
@@ -54,7 +52,7 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
         usual = Counter(of_its_own).most_common(1)[0][0]
         for label, value in values.items():
             deviates = value not in (usual, NOT_ITS_OWN)
-            kind = by_transport[label][0].transport.kind
+            kind = by_transport[label][0].spec.transport.kind
             reason = _reason(setting, kind) if deviates else None
             rows.append(
                 TreatmentRow(
@@ -65,76 +63,83 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
 
 
 def _label(cell: Cell) -> str:
-    return cell.levels.get("transport", cell.conditions.transport.kind)
+    return cell.levels.get("transport", cell.spec.transport.kind)
 
 
 def _distinct(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(values))
 
 
-def _initial_window(conditions: Conditions) -> str:
-    mtu_bytes = conditions.path.mtu_bytes
-    if conditions.transport.kind == "sctp":
+def _initial_window(cell: Cell) -> str:
+    spec = cell.spec
+    mtu_bytes = spec.path.mtu_bytes
+    if spec.transport.kind == "sctp":
         return f"{min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))} bytes"
-    return f"{conditions.transport.resolved_initial_window_packets(mtu_bytes)} packets"
+    return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
 
 
-def _pacing(conditions: Conditions) -> str:
-    transport = conditions.transport
+def _pacing(cell: Cell) -> str:
+    spec = cell.spec
+    transport = spec.transport
     paced = transport.kind == "quic" or transport.resolved_congestion in PACED_CONGESTION
     return "paced" if paced else "not paced"
 
 
-def _mss(conditions: Conditions) -> str:
-    mss_bytes = conditions.transport.mss_bytes
+def _mss(cell: Cell) -> str:
+    spec = cell.spec
+    mss_bytes = spec.transport.mss_bytes
     return "what the MTU allows" if mss_bytes is None else f"{mss_bytes} bytes"
 
 
-def _encryption(conditions: Conditions) -> str:
-    return "TLS 1.3" if conditions.transport.kind in ("tls", "quic") else "none"
+def _encryption(cell: Cell) -> str:
+    spec = cell.spec
+    return "TLS 1.3" if spec.transport.kind in ("tls", "quic") else "none"
 
 
-def _tcp(name: str) -> Callable[[Conditions], str]:
-    def value_of(conditions: Conditions) -> str:
-        if conditions.transport.kind not in ("tcp", "tls", "mptcp"):
+def _tcp(name: str) -> Callable[[Cell], str]:
+    def value_of(cell: Cell) -> str:
+        spec = cell.spec
+        if spec.transport.kind not in ("tcp", "tls", "mptcp"):
             return NOT_ITS_OWN
-        value = getattr(conditions.transport.resolved_tcp, name)
+        value = getattr(spec.transport.resolved_tcp, name)
         return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
     return value_of
 
 
-def _reconnection(conditions: Conditions) -> str:
-    return conditions.transport.resolved_reconnect if conditions.path.may_hand_over else NOT_ITS_OWN
+def _reconnection(cell: Cell) -> str:
+    spec = cell.spec
+    return spec.transport.resolved_reconnect if spec.path.may_hand_over else NOT_ITS_OWN
 
 
-def _connections(conditions: Conditions) -> str:
-    connections, chunks = conditions.connections, conditions.chunks
+def _connections(cell: Cell) -> str:
+    spec = cell.spec
+    connections, chunks = spec.connections, spec.chunks
     if connections < chunks:
         return f"1 with {chunks} streams"
     return str(connections)
 
 
-_SETTINGS: dict[str, Callable[[Conditions], str]] = {
-    "congestion control": lambda conditions: conditions.transport.resolved_congestion,
+_SETTINGS: dict[str, Callable[[Cell], str]] = {
+    "congestion control": lambda cell: cell.spec.transport.resolved_congestion,
     "initial window": _initial_window,
-    "buffers": lambda conditions: format_size(buffer_bytes(conditions)),
+    "buffers": lambda cell: format_size(cell.template.transport.buffer_bytes),
     "pacing": _pacing,
-    "MTU": lambda conditions: f"{conditions.path.mtu_bytes} bytes",
+    "MTU": lambda cell: f"{cell.spec.path.mtu_bytes} bytes",
     "MSS": _mss,
-    "headers": lambda conditions: f"{HEADER_BYTES[conditions.transport.kind]} bytes",
-    "nodelay": lambda conditions: str(conditions.transport.nodelay).lower(),
+    "headers": lambda cell: f"{HEADER_BYTES[cell.spec.transport.kind]} bytes",
+    "nodelay": lambda cell: str(cell.spec.transport.nodelay).lower(),
     "encryption": _encryption,
 }
-_WHERE_THEY_DIFFER: dict[str, Callable[[Conditions], str]] = {
+_WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
     "SACK": _tcp("sack"),
     "timestamps": _tcp("timestamps"),
     "window scaling": _tcp("window_scaling"),
     "loss recovery": _tcp("recovery"),
-    "resumption": lambda conditions: conditions.transport.resume,
+    "resumption": lambda cell: cell.spec.transport.resume,
     "reconnection": _reconnection,
     "connections": _connections,
-    "paths": lambda conditions: str(len(conditions.paths)),
+    "paths": lambda cell: str(len(cell.spec.paths)),
 }
 """Listed only in studies that treat transports differently in them."""
 

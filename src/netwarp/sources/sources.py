@@ -9,9 +9,10 @@ from pydantic import Field, ValidationError
 
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError, StudyError
-from netwarp.study.sections.diagnose import did_you_mean, study_error
+from netwarp.study.load import read_toml
+from netwarp.study.refusal import Refusals
+from netwarp.study.sections.diagnose import did_you_mean, key_value_error
 from netwarp.study.sections.fields import Section
-from netwarp.study.study import read_toml
 
 SOURCE_FILE = "source.toml"
 # A wheel carries the studies inside the package, a clone beside it.
@@ -92,7 +93,8 @@ def load_source(folder: Path) -> Source:
     try:
         index = SourceFile.model_validate(raw)
     except ValidationError as error:
-        raise study_error(error, SourceFile, raw, str(path)) from None
+        wrong = key_value_error(error, SourceFile, raw)
+        raise Refusals(str(path)).study_error(wrong) from None
     studies = tuple(folder / f"{name}.toml" for name in index.studies)
     for study in studies:
         if not study.is_file():

@@ -10,33 +10,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netwarp.errors import StudyError
+from netwarp.study.refusal import KeyValueError
 
 MOST_LEVELS = 32
 LARGEST_NUMBER = 2**64
 
 
-def refuse_unbounded(raw: Mapping[str, Any], file: str) -> None:
+def refuse_unbounded(raw: Mapping[str, Any]) -> None:
     """Refuse tables that are nested too deep, or hold a number that is too large.
 
     Raises:
-        StudyError: it names the top-level key.
+        KeyValueError: it names the top-level key.
     """
     for key, value in raw.items():
         level = [value]
         for _ in range(MOST_LEVELS):
             if any(isinstance(each, int) and abs(each) > LARGEST_NUMBER for each in level):
-                reason, remedy = "a number beyond 64 bits", "write a smaller one"
-                raise StudyError(reason, file=file, key=key, remedy=remedy)
+                raise too_large(key)
             level = [inner for outer in level for inner in _inside(outer)]
         if level:
-            raise too_deep(file, key)
+            raise too_deep(key)
 
 
-def too_deep(file: str, key: str | None = None) -> StudyError:
+def too_deep(key: str | None = None) -> KeyValueError:
     """Describe what is nested too deep."""
-    reason = f"nested more than {MOST_LEVELS} deep"
-    return StudyError(reason, file=file, key=key, remedy="write it flat")
+    return KeyValueError(key, None, f"nested more than {MOST_LEVELS} deep", "write it flat")
+
+
+def too_large(key: str | None = None) -> KeyValueError:
+    """Describe a number that is too large."""
+    return KeyValueError(key, None, "a number beyond 64 bits", "write a smaller one")
 
 
 def _inside(value: Any) -> list[Any]:

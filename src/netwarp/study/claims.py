@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from netwarp.errors import StudyError
 from netwarp.study.cells.factors import Factor
 from netwarp.study.questions import (
     Levels,
@@ -15,6 +14,7 @@ from netwarp.study.questions import (
     refuse_unknown_metric,
     resolve_levels,
 )
+from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.diagnose import did_you_mean
 from netwarp.study.sections.fields import RatioField, Section
 
@@ -95,165 +95,152 @@ class Control(Section):
     "200ms"`, or other levels in `factors`."""
 
 
-def checked_controls(
-    controls: Sequence[Control], claims: Sequence[Claim], file: str
-) -> tuple[Control, ...]:
+def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:
     """See that controls are told apart, and that a claim names each.
 
     Raises:
-        StudyError: two of one name, one that no claim names, or a claim that names none of them.
+        KeyValueError: two of one name, one that no claim names, or a claim that names none of them.
     """
     named = {claim.control for claim in claims} - {None}
     known: list[str] = []
     for index, control in enumerate(controls):
         key = f"control.{index}.id"
         if control.id in known:
-            raise StudyError(
-                "two controls of this id", file=file, key=key, value=control.id,
-                remedy="rename one",
-            )  # fmt: skip
+            raise KeyValueError(key, control.id, "two controls of this id", "rename one")
         if control.id not in named:
-            raise StudyError(
-                "no claim names it", file=file, key=key, value=control.id,
-                remedy=f'add control = "{control.id}" to the claims whose cells it runs again',
-            )  # fmt: skip
+            raise KeyValueError(
+                key,
+                control.id,
+                "no claim names it",
+                f'add control = "{control.id}" to the claims whose cells it runs again',
+            )
         known.append(control.id)
     for index, claim in enumerate(claims):
         if claim.control is not None and claim.control not in known:
-            raise StudyError(
+            raise KeyValueError(
+                f"claim.{index}.control",
+                claim.control,
                 "not a control of this study",
-                file=file,
-                key=f"claim.{index}.control",
-                value=claim.control,
-                remedy=did_you_mean(claim.control, known),
+                did_you_mean(claim.control, known),
             )
     return tuple(controls)
 
 
-def checked_claims(
-    claims: Sequence[Claim], factors: Sequence[Factor], file: str
-) -> tuple[Claim, ...]:
+def checked_claims(claims: Sequence[Claim], factors: Sequence[Factor]) -> tuple[Claim, ...]:
     """See that claims can be judged; give them ids, and levels as the factors spell them."""
     checked: dict[str, Claim] = {}
     for index, claim in enumerate(claims):
         key = f"claim.{index}"
         name = claim.id or f"claim-{index + 1}"
         if name in checked:
-            raise StudyError(
-                "two claims of this id", file=file, key=f"{key}.id", value=name, remedy="rename one"
-            )
-        _refuse_mixed_forms(claim, key, file)
+            raise KeyValueError(f"{key}.id", name, "two claims of this id", "rename one")
+        _refuse_mixed_forms(claim, key)
         if claim.metric is not None:
-            refuse_unknown_metric(claim.metric, f"{key}.metric", file)
+            refuse_unknown_metric(claim.metric, f"{key}.metric")
         spelled: dict[str, Any] = {
-            part: resolve_levels(levels, factors, f"{key}.{part}", file)
+            part: resolve_levels(levels, factors, f"{key}.{part}")
             for part in ("less", "than", "where")
             if (levels := getattr(claim, part)) is not None
         }
         if claim.equal is not None:
             spelled["equal"] = [
-                resolve_levels(levels, factors, f"{key}.equal", file) for levels in claim.equal
+                resolve_levels(levels, factors, f"{key}.equal") for levels in claim.equal
             ]
-        _refuse_overlap(claim, spelled, key, file)
-        _refuse_unknown_trend(claim, factors, key, file)
+        _refuse_overlap(claim, spelled, key)
+        _refuse_unknown_trend(claim, factors, key)
         checked[name] = claim.model_copy(update={"id": name, **spelled})
     return tuple(checked.values())
 
 
-def _refuse_mixed_forms(claim: Claim, key: str, file: str) -> None:
+def _refuse_mixed_forms(claim: Claim, key: str) -> None:
     """See that a claim has one form, and no key that another form would need."""
     forms = [name for name in FORMS if getattr(claim, name) is not None]
     if claim.not_testable is not None:
         if forms or claim.metric is not None or claim.where:
-            raise StudyError(
+            raise KeyValueError(
+                f"{key}.not_testable",
+                claim.not_testable,
                 "a claim that is not testable compares nothing",
-                file=file,
-                key=f"{key}.not_testable",
-                value=claim.not_testable,
-                remedy="drop it, or metric, where and the relation",
+                "drop it, or metric, where and the relation",
             )
         return
     if claim.metric is None:
         reason, remedy = "missing", "add it: the metric that is compared"
-        raise StudyError(reason, file=file, key=f"{key}.metric", remedy=remedy)
+        raise KeyValueError(f"{key}.metric", None, reason, remedy)
     if len(forms) != 1:
-        raise StudyError(
+        raise KeyValueError(
+            key,
+            None,
             "a claim has one form" if forms else "a claim without a relation",
-            file=file,
-            key=key,
-            remedy="give one of: less and than, equal, flat_over, linear_over",
+            "give one of: less and than, equal, flat_over, linear_over",
         )
     if claim.equal is not None and (
         len(claim.equal) != 2 or set(claim.equal[0]) != set(claim.equal[1]) or not claim.equal[0]
     ):
-        raise StudyError(
+        raise KeyValueError(
+            f"{key}.equal",
+            claim.equal,
             "equal takes two selections of the same factors",
-            file=file,
-            key=f"{key}.equal",
-            value=claim.equal,
-            remedy='such as equal = [{ transport = "quic" }, { transport = "tcp" }]',
+            'such as equal = [{ transport = "quic" }, { transport = "tcp" }]',
         )
     if claim.less is not None and (not claim.less or set(claim.less) != set(claim.than or {})):
-        raise StudyError(
+        raise KeyValueError(
+            f"{key}.than",
+            claim.than,
             "less and than must name the same factors",
-            file=file,
-            key=f"{key}.than",
-            value=claim.than,
-            remedy='such as less = { transport = "quic" }, than = { transport = "tcp" }',
+            'such as less = { transport = "quic" }, than = { transport = "tcp" }',
         )
     if claim.less is None:
         for name in OF_LESS:
             if getattr(claim, name) is not None:
                 reason = f"{name} has no effect without less"
-                raise StudyError(
-                    reason, file=file, key=f"{key}.{name}", remedy="add less or drop it"
-                )
+                raise KeyValueError(f"{key}.{name}", None, reason, "add less or drop it")
         return
     if "tolerance" in claim.model_fields_set:
-        raise StudyError(
+        raise KeyValueError(
+            f"{key}.tolerance",
+            None,
             "tolerance has no effect beside less",
-            file=file,
-            key=f"{key}.tolerance",
-            remedy="drop it; by_at_least says how much less",
+            "drop it; by_at_least says how much less",
         )
-    _refuse_mixed_trend(claim, key, file)
+    _refuse_mixed_trend(claim, key)
 
 
-def _refuse_mixed_trend(claim: Claim, key: str, file: str) -> None:
+def _refuse_mixed_trend(claim: Claim, key: str) -> None:
     """See that a lead has one trend at most, and no key that only the other kind has."""
     if claim.grows_with is not None and claim.shrinks_with is not None:
-        raise StudyError(
-            "a lead grows or shrinks", file=file, key=f"{key}.shrinks_with",
-            value=claim.shrinks_with, remedy="drop one of grows_with and shrinks_with",
-        )  # fmt: skip
+        raise KeyValueError(
+            f"{key}.shrinks_with",
+            claim.shrinks_with,
+            "a lead grows or shrinks",
+            "drop one of grows_with and shrinks_with",
+        )
     without = ("lead",) if claim.trend is None else ("by_at_least", "up_to")
     for name in without:
         if getattr(claim, name) is not None:
             beside = "without" if claim.trend is None else "beside"
-            raise StudyError(
+            raise KeyValueError(
+                f"{key}.{name}",
+                getattr(claim, name),
                 f"{name} has no effect {beside} grows_with or shrinks_with",
-                file=file,
-                key=f"{key}.{name}",
-                value=getattr(claim, name),
-                remedy="drop it",
+                "drop it",
             )
 
 
-def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str, file: str) -> None:
+def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
     compared = set(spelled.get("less", {})) | set(spelled.get("equal", [{}])[0])
     compared |= {name for name in (claim.trend, claim.flat_over, claim.linear_over) if name}
     both = compared & set(spelled["where"])
     if both:
-        raise StudyError(
+        raise KeyValueError(
+            f"{key}.where",
+            claim.where,
             f"{min(both)} is what the claim compares, and stands in where as well",
-            file=file,
-            key=f"{key}.where",
-            value=claim.where,
-            remedy="keep it in one place",
+            "keep it in one place",
         )
 
 
-def _refuse_unknown_trend(claim: Claim, factors: Sequence[Factor], key: str, file: str) -> None:
+def _refuse_unknown_trend(claim: Claim, factors: Sequence[Factor], key: str) -> None:
     keys = [factor.key for factor in factors]
     for name in ("grows_with", "shrinks_with", "flat_over", "linear_over"):
-        refuse_unknown_factor(getattr(claim, name), keys, f"{key}.{name}", file)
+        refuse_unknown_factor(getattr(claim, name), keys, f"{key}.{name}")

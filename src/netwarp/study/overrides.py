@@ -7,8 +7,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netwarp.errors import StudyError
 from netwarp.study.bounds import too_deep
+from netwarp.study.refusal import KeyValueError, Refusals
+
+COMMAND_LINE = "command line"
+"""Where what is wrong with an option stands."""
 
 
 def apply_overrides(
@@ -35,18 +38,14 @@ def apply_overrides(
             a factor sets: its value would have no effect.
     """
     tables = copy.deepcopy(dict(raw))
-    for override in overrides:
-        key, equals, text = override.partition("=")
-        key = key.strip().replace('"', "")
-        if not equals or not key:
-            raise StudyError(
-                "not KEY=VALUE",
-                file="command line",
-                key="--set",
-                value=override,
-                remedy="such as --set path.rtt=50ms",
-            )
-        _set(tables, key, _value(text.strip()))
+    with Refusals(COMMAND_LINE).told():
+        for override in overrides:
+            key, equals, text = override.partition("=")
+            key = key.strip().replace('"', "")
+            if not equals or not key:
+                remedy = "such as --set path.rtt=50ms"
+                raise KeyValueError("--set", override, "not KEY=VALUE", remedy)
+            _set(tables, key, _value(text.strip()))
     if replicates is not None:
         tables["replicates"] = replicates
     if seed is not None:
@@ -80,12 +79,11 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
     if parents[:1] == ["factors"]:
         parents, last = ["factors"], key.removeprefix("factors.")
     elif _is_factor(tables, key):
-        raise StudyError(
+        raise KeyValueError(
+            f"--set {key}",
+            value,
             "the study varies it",
-            file="command line",
-            key=f"--set {key}",
-            value=value,
-            remedy=f"pick a level with --filter {key}=LEVEL, or --set 'factors.{key}=[…]'",
+            f"pick a level with --filter {key}=LEVEL, or --set 'factors.{key}=[…]'",
         )
     table: Any = tables
     for part in parents:
@@ -93,12 +91,11 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
             table[part] = {"kind": table[part]}
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
-            raise StudyError(
+            raise KeyValueError(
+                f"--set {key}",
+                value,
                 f"{part} is not a table",
-                file="command line",
-                key=f"--set {key}",
-                value=value,
-                remedy="write the key as the study file does",
+                "write the key as the study file does",
             )
     table[last] = value
 
@@ -120,6 +117,6 @@ def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except RecursionError:
-        raise too_deep("command line") from None
+        raise too_deep("--set") from None
     except (ValueError, KeyError):  # ValueError: not TOML, or a number of thousands of digits
         return text

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from netwarp.errors import StudyError
 from netwarp.metrics import METRICS
 from netwarp.study.cells.factors import Factor, factor_key, flattened
+from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.diagnose import did_you_mean
 from netwarp.study.sections.fields import Section
 
@@ -60,118 +60,102 @@ class Figure(Section):
         return self.y
 
 
-def checked_figure(figure: Figure, index: int, factors: Sequence[Factor], file: str) -> Figure:
+def checked_figure(figure: Figure, index: int, factors: Sequence[Factor]) -> Figure:
     """See that a figure can be drawn: its factors are the study's, its metric is one."""
     key = f"figure.{index}"
     keys = [factor.key for factor in factors]
     if figure.kind == "timeline":
-        return _checked_timeline(figure, key, factors, file)
+        return _checked_timeline(figure, key, factors)
     for name in ("where", "replicate"):
         if name in figure.model_fields_set:
             reason, remedy = f"only a timeline has {name}", "drop it"
-            raise StudyError(reason, file=file, key=f"{key}.{name}", remedy=remedy)
+            raise KeyValueError(f"{key}.{name}", None, reason, remedy)
     if figure.y is None:
         reason, remedy = "missing", "add it: the metric that is shown"
-        raise StudyError(reason, file=file, key=f"{key}.y", remedy=remedy)
-    refuse_unknown_metric(figure.y, f"{key}.y", file)
+        raise KeyValueError(f"{key}.y", None, reason, remedy)
+    refuse_unknown_metric(figure.y, f"{key}.y")
     if (figure.x is None) != (figure.kind == "cdf"):
         remedy = "drop x" if figure.x else f"add x, one of: {', '.join(keys) or 'no factors'}"
         reason = "a cdf has its metric along x" if figure.x else f"a {figure.kind} chart needs x"
-        raise StudyError(reason, file=file, key=f"{key}.x", value=figure.x, remedy=remedy)
+        raise KeyValueError(f"{key}.x", figure.x, reason, remedy)
     if figure.kind == "scatter" and figure.x is not None:
-        refuse_unknown_metric(figure.x, f"{key}.x", file)
+        refuse_unknown_metric(figure.x, f"{key}.x")
     elif figure.kind in ("heatmap", "ratio-heatmap") and figure.series is None:
         reason = "a heatmap needs a second factor"
         remedy = f"add series, one of: {', '.join(keys)}"
-        raise StudyError(reason, file=file, key=f"{key}.series", remedy=remedy)
+        raise KeyValueError(f"{key}.series", None, reason, remedy)
     factors_named = [("series", figure.series)]
     if figure.kind != "scatter":
         factors_named.append(("x", figure.x))
     for name, value in factors_named:
-        refuse_unknown_factor(value, keys, f"{key}.{name}", file)
+        refuse_unknown_factor(value, keys, f"{key}.{name}")
     return figure
 
 
-def _checked_timeline(figure: Figure, key: str, factors: Sequence[Factor], file: str) -> Figure:
+def _checked_timeline(figure: Figure, key: str, factors: Sequence[Factor]) -> Figure:
     """See that a timeline names its runs: one for each level of its series."""
     for name in ("x", "y", "x_scale", "y_scale"):
         if getattr(figure, name) is not None:
             reason = f"a timeline has no {name}"
-            raise StudyError(reason, file=file, key=f"{key}.{name}", remedy="drop it")
-    refuse_unknown_factor(figure.series, [f.key for f in factors], f"{key}.series", file)
-    where = resolve_levels(figure.where, factors, f"{key}.where", file)
+            raise KeyValueError(f"{key}.{name}", None, reason, "drop it")
+    refuse_unknown_factor(figure.series, [f.key for f in factors], f"{key}.series")
+    where = resolve_levels(figure.where, factors, f"{key}.where")
     if figure.series in where:
         reason, remedy = "stands in series as well", "keep it in one place"
-        raise StudyError(reason, file=file, key=f"{key}.where", value=figure.series, remedy=remedy)
+        raise KeyValueError(f"{key}.where", figure.series, reason, remedy)
     for factor in factors:
         if factor.key != figure.series and factor.key not in where and len(factor.levels) > 1:
-            raise StudyError(
+            raise KeyValueError(
+                f"{key}.where",
+                None,
                 f"a timeline shows one run for each level of its series, and {factor.key} has"
                 f" {len(factor.levels)} levels",
-                file=file,
-                key=f"{key}.where",
-                remedy=f'choose one, such as where = {{ "{factor.key}" ='
-                f' "{factor.levels[0].label}" }}',
+                f'choose one, such as where = {{ "{factor.key}" = "{factor.levels[0].label}" }}',
             )
     return figure.model_copy(update={"where": where})
 
 
-def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str, file: str) -> None:
+def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str) -> None:
     """See that what is named is a factor of the study, where something is.
 
     Raises:
-        StudyError: it is not; the message names `key` and the nearest factor.
+        KeyValueError: it is not; the message names `key` and the nearest factor.
     """
     if value is not None and value not in keys:
-        raise StudyError(
-            "not a factor of this study",
-            file=file,
-            key=key,
-            value=value,
-            remedy=did_you_mean(value, keys),
-        )
+        raise KeyValueError(key, value, "not a factor of this study", did_you_mean(value, keys))
 
 
 def resolve_levels(
-    wanted: Mapping[str, Any], factors: Sequence[Factor], key: str, file: str
+    wanted: Mapping[str, Any], factors: Sequence[Factor], key: str
 ) -> dict[str, str]:
     """Find the levels a selection means, and spell them as the factors do.
 
     Raises:
-        StudyError: no such factor, or no such level of it.
+        KeyValueError: no such factor, or no such level of it.
     """
     by_key = {factor.key: factor for factor in factors}
     labels = {}
     for name, value in flattened(wanted).items():
         if name not in by_key:
-            raise StudyError(
-                "not a factor of this study",
-                file=file,
-                key=key,
-                value=name,
-                remedy=did_you_mean(name, by_key),
-            )
+            raise KeyValueError(key, name, "not a factor of this study", did_you_mean(name, by_key))
         level = by_key[name].find(value)
         if level is None:
             known = [level.label for level in by_key[name].levels]
-            raise StudyError(
+            raise KeyValueError(
+                f"{key}.{name}",
+                value,
                 f"not a level of {factor_key(name)}",
-                file=file,
-                key=f"{key}.{name}",
-                value=value,
-                remedy=did_you_mean(str(value), known),
+                did_you_mean(str(value), known),
             )
         labels[name] = level.label
     return labels
 
 
-def refuse_unknown_metric(metric: str, key: str, file: str) -> None:
+def refuse_unknown_metric(metric: str, key: str) -> None:
     """See that a metric exists.
 
     Raises:
-        StudyError: it does not; the message names `key` and the nearest metric.
+        KeyValueError: it does not; the message names `key` and the nearest metric.
     """
     if metric not in METRICS:
-        raise StudyError(
-            "not a metric", file=file, key=key, value=metric, remedy=did_you_mean(metric, METRICS)
-        )
+        raise KeyValueError(key, metric, "not a metric", did_you_mean(metric, METRICS))

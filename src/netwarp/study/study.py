@@ -1,4 +1,4 @@
-"""TOML → validated Study: a question as data.
+"""Tables → validated Study: a question as data.
 
 A study is checked as a whole before anything runs: every level of every factor ends up in a cell,
 and every cell is built completely. What is wrong is said in one line that names file, key, value
@@ -8,29 +8,25 @@ and remedy (:class:`netwarp.errors.StudyError`).
 from __future__ import annotations
 
 import copy
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from netwarp.errors import StudyError
 from netwarp.estimate.comparison import RELEVANT
-from netwarp.regular_files import UnreadableFileError, located, read_regular_file
-from netwarp.study.bounds import refuse_unbounded, too_deep
-from netwarp.study.cells.factors import Cell, Factor, build_design, factor_key, flattened
+from netwarp.regular_files import UnreadableFileError, located
+from netwarp.study.bounds import refuse_unbounded
+from netwarp.study.cells.design import Cell, build_design
+from netwarp.study.cells.factors import Factor, factor_key, flattened
 from netwarp.study.claims import Claim, Control, checked_claims, checked_controls
-from netwarp.study.overrides import apply_overrides, apply_quick
 from netwarp.study.questions import Figure, checked_figure
-from netwarp.study.sections.diagnose import Display, study_error
+from netwarp.study.refusal import Display, KeyValueError, Refusals
+from netwarp.study.sections.diagnose import key_value_error
 from netwarp.study.sections.fields import Kind, RatioField, Section
-from netwarp.study.toml_lines import line_of, study_lines
 from netwarp.study.traces import with_traces
 
-MOST_BYTES = 8 << 20
-"""A study file may be as large as this: some hundred thousand levels."""
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
 ]
@@ -84,8 +80,8 @@ class StudyFile(Section):
 class Study:
     """A question, validated down to each cell."""
 
-    file: str
-    """Where it came from, for messages."""
+    refusals: Refusals
+    """How what is wrong with it is told."""
     question: str | None
     """The comment in line one of the file."""
     title: str
@@ -105,8 +101,11 @@ class Study:
     controls: tuple[Control, ...]
     raw: Mapping[str, Any]
     """The tables, overrides applied, JSON-able: `study_from_mapping` makes the same study of it."""
-    lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
-    """Where its keys stand in the file, if it came from one; see :mod:`.toml_lines`."""
+
+    @property
+    def file(self) -> str:
+        """Where it came from."""
+        return self.refusals.file
 
     def factor(self, key: str) -> Factor:
         """Find a factor.
@@ -120,116 +119,11 @@ class Study:
         raise KeyError(key)
 
 
-def load_study(
-    path: Path,
-    *,
-    overrides: Sequence[str] = (),
-    replicates: int | None = None,
-    seed: int | None = None,
-    quick: bool = False,
-) -> Study:
-    """Read a study file.
-
-    Args:
-        path: the TOML file.
-        overrides: ``KEY=VALUE`` each, see :func:`netwarp.study.overrides.apply_overrides`.
-        replicates: instead of the file's.
-        seed: instead of the file's.
-        quick: whether to apply what the file's ``[quick]`` changes.
-
-    Raises:
-        StudyError: unreadable, not TOML, or not a study that can be run.
-    """
-    source = _Source(path, *read_toml(path))
-    given = {"replicates": replicates, "seed": seed}
-    named = [*overrides, *(name for name, value in given.items() if value is not None)]
-
-    def change(raw: Mapping[str, Any]) -> dict[str, Any]:
-        return apply_overrides(raw, overrides, replicates=replicates, seed=seed)
-
-    study = source.study(change, quick=quick, overridden=named)
-    if not quick and "quick" in source.raw:
-        _refuse_bad_quick(source, overridden=bool(named))
-    return study
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A study file as it was read."""
-
-    path: Path
-    text: str
-    raw: Mapping[str, Any]
-
-    def study(
-        self,
-        change: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
-        *,
-        quick: bool = False,
-        overridden: Sequence[str] = (),
-    ) -> Study:
-        """Validate the study; what is wrong is said with its line."""
-        file = str(self.path)
-        tables = change(apply_quick(self.raw) if quick else self.raw)
-        lines = study_lines(self.text, overridden, quick=quick)
-        try:
-            study = study_from_mapping(
-                tables, file=file, folder=self.path.parent, question=_question(self.text)
-            )
-        except StudyError as error:
-            if error.file != file:
-                raise
-            raise error.at_line(line_of(lines, error.key or "")) from None
-        return replace(study, lines=lines)
-
-
-def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
-    """See that a study could be run with ``--quick``, whether or not it is.
-
-    A file that needs an override to be a study at all cannot be told by this, and passes.
-    """
-    try:
-        source.study(quick=True)
-    except StudyError:
-        if overridden:
-            try:
-                source.study()
-            except StudyError:
-                return
-        raise
-
-
-def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """Read a TOML file of a study or source: its text, and its tables.
-
-    Raises:
-        StudyError: unreadable, not TOML, or beyond what a study holds.
-    """
-    file = str(path)
-    try:
-        text = read_regular_file(path, MOST_BYTES).decode()
-    except UnreadableFileError as error:
-        raise StudyError(error.reason, file=file, remedy="name a readable TOML file") from None
-    except UnicodeDecodeError as error:
-        reason = f"not UTF-8 from byte {error.start} on"
-        raise StudyError(reason, file=file, remedy="save it as UTF-8") from None
-    try:
-        raw = tomllib.loads(text)
-    except RecursionError:
-        raise too_deep(file) from None
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"not TOML: {error}", file=file, remedy="mend the syntax there") from None
-    except ValueError:  # Python reads no number of more than 4300 digits
-        reason, remedy = "a number beyond 64 bits", "write a smaller one"
-        raise StudyError(reason, file=file, remedy=remedy) from None
-    refuse_unbounded(raw, file)
-    return text, raw
-
-
 def study_from_mapping(
     raw: Mapping[str, Any],
     *,
     file: str = "study",
+    lines: Mapping[str, int] | None = None,
     folder: Path | None = None,
     question: str | None = None,
     display: Display = str,
@@ -239,6 +133,7 @@ def study_from_mapping(
     Args:
         raw: as `tomllib` reads a study file.
         file: for messages.
+        lines: where its keys stand in the file, for messages.
         folder: where relative paths of the workload and traces start; None leaves them relative.
         question: the comment in line one.
         display: translates dotted keys in messages.
@@ -246,48 +141,45 @@ def study_from_mapping(
     Raises:
         StudyError: not a study that can be run.
     """
-    refuse_unbounded(raw, file)
-    tables = with_traces(_normalised(raw, file, folder, display), file, folder, display)
-    try:
-        header = StudyFile.model_validate(tables)
-    except ValidationError as error:
-        raise study_error(error, StudyFile, tables, file, display) from None
-    design = build_design(tables, file, display)
-    return Study(
-        file=file,
-        question=question,
-        title=header.title,
-        description=header.description,
-        replicates=header.replicates,
-        seed=header.seed,
-        relevant=header.relevant,
-        backend=header.backend,
-        capture=header.capture,
-        factors=design.factors,
-        cells=design.cells,
-        figures=tuple(
-            checked_figure(figure, index, design.factors, file)
-            for index, figure in enumerate(header.figure)
-        ),
-        claims=checked_claims(header.claim, design.factors, file),
-        controls=checked_controls(header.control, header.claim, file),
-        raw=tables,
-    )
+    refusals = Refusals(file, lines or {}, display)
+    with refusals.told():
+        refuse_unbounded(raw)
+        tables = with_traces(_normalised(raw, folder), folder)
+        try:
+            header = StudyFile.model_validate(tables)
+        except ValidationError as error:
+            raise key_value_error(error, StudyFile, tables) from None
+        design = build_design(tables)
+        return Study(
+            refusals=refusals,
+            question=question,
+            title=header.title,
+            description=header.description,
+            replicates=header.replicates,
+            seed=header.seed,
+            relevant=header.relevant,
+            backend=header.backend,
+            capture=header.capture,
+            factors=design.factors,
+            cells=design.cells,
+            figures=tuple(
+                checked_figure(figure, index, design.factors)
+                for index, figure in enumerate(header.figure)
+            ),
+            claims=checked_claims(header.claim, design.factors),
+            controls=checked_controls(header.control, header.claim),
+            raw=tables,
+        )
 
 
-def _normalised(
-    raw: Mapping[str, Any], file: str, folder: Path | None, display: Display
-) -> dict[str, Any]:
+def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     """Bring the short forms into the long one, and relative files to where they are."""
 
     def absolute(name: Any, key: str) -> Any:
         try:
             return located(name, folder) if isinstance(name, str) else name
         except UnreadableFileError as error:
-            remedy = "name a readable file"
-            raise StudyError(
-                error.reason, file=file, key=display(key), value=name, remedy=remedy
-            ) from None
+            raise KeyValueError(key, name, error.reason, "name a readable file") from None
 
     tables = copy.deepcopy(dict(raw))
     if isinstance(tables.get("transport"), str):
@@ -302,8 +194,3 @@ def _normalised(
         key = factor_key("workload.file")
         factors["workload.file"] = [absolute(name, key) for name in factors["workload.file"]]
     return tables
-
-
-def _question(text: str) -> str | None:
-    first = text.partition("\n")[0].strip()
-    return first.lstrip("# ") or None if first.startswith("#") else None

@@ -11,29 +11,26 @@ from typing import Any
 
 from netwarp.errors import StudyError
 from netwarp.regular_files import UnreadableFileError, located, read_regular_file
-from netwarp.study.sections.diagnose import Display
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import DIRECTIONS
 from netwarp.study.sections.mahimahi import TraceError, parse_trace
 from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.units import UnitError, parse_duration_ns
 
 MOST_BYTES = 64 << 20
 """A trace may be as large as this: ten million opportunities, an hour at 30 Mbit/s."""
-_DIRECTIONS = ("down", "up")
 
 
-def with_traces(
-    tables: dict[str, Any], file: str, folder: Path | None, display: Display
-) -> dict[str, Any]:
+def with_traces(tables: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Read the traces that a study names, in ``path.trace``, ``path.second.trace`` and factors.
 
     Args:
         tables: the study's, changed in place where a file is named.
-        file: the study's, for messages.
         folder: where relative names start; None leaves them relative.
-        display: translates dotted keys in messages.
 
     Raises:
-        StudyError: a file that cannot be read, or is no trace; it names the file and its line.
+        KeyValueError: a file that cannot be read.
+        StudyError: a file that is no trace; it names that file and its line.
     """
     path = tables.get("path")
     if not isinstance(path, dict):
@@ -43,30 +40,30 @@ def with_traces(
     steps_ns["path.second.trace"] = _step_ns(second, steps_ns["path.trace"])
     for prefix, owner in (("path.trace", path), ("path.second.trace", second)):
         trace = _table(owner, "trace")
-        for direction in _DIRECTIONS:
-            where = (file, display(f"{prefix}.{direction}"))
-            if isinstance(trace.get(direction), str):
-                trace[direction] = _read(trace[direction], steps_ns[prefix], where, folder)
+        for direction in DIRECTIONS:
+            name = trace.get(direction)
+            if isinstance(name, str):
+                key = f"{prefix}.{direction}"
+                trace[direction] = _read(name, steps_ns[prefix], key, folder)
     factors = _table(tables, "factors")
     for key, levels in factors.items():
-        prefix, _, direction = key.rpartition(".")
-        if prefix in steps_ns and direction in _DIRECTIONS and isinstance(levels, list):
-            where = (file, display(f'factors."{key}"'))
+        prefix, _, name = key.rpartition(".")
+        if prefix in steps_ns and name in DIRECTIONS and isinstance(levels, list):
             factors[key] = [
-                _read(level, steps_ns[prefix], where, folder) if isinstance(level, str) else level
+                _read(level, steps_ns[prefix], f'factors."{key}"', folder)
+                if isinstance(level, str)
+                else level
                 for level in levels
             ]
     return tables
 
 
-def _read(name: str, step_ns: int, where: tuple[str, str], folder: Path | None) -> dict[str, Any]:
+def _read(name: str, step_ns: int, key: str, folder: Path | None) -> dict[str, Any]:
     try:
         path = located(name, folder)
         content = read_regular_file(Path(path), MOST_BYTES)
     except UnreadableFileError as error:
-        study, key = where
-        remedy = "name a trace file"
-        raise StudyError(error.reason, file=study, key=key, value=name, remedy=remedy) from None
+        raise KeyValueError(key, name, error.reason, "name a trace file") from None
     try:
         trace = parse_trace(content.decode("utf-8", errors="replace"), step_ns, path)
     except TraceError as error:

@@ -10,65 +10,65 @@ from fractions import Fraction
 from math import ceil
 
 from netwarp import wire
-from netwarp.study.cells.conditions import Conditions
 from netwarp.study.cells.sizing import (
     frame_bytes,
     longest_delay_ns,
     queue_packets,
     shaper_queue_bytes,
 )
-from netwarp.study.sections.fields import KeyValueError
+from netwarp.study.cells.spec import CellSpec
+from netwarp.study.refusal import KeyValueError
 from netwarp.units import NS_PER_S, format_duration
 
 NS_PER_MS = 1_000_000
 
 
-def refuse_lost_associations(conditions: Conditions) -> None:
+def refuse_lost_associations(spec: CellSpec) -> None:
     """Refuse moves that leave a migrating SCTP association without an address its peer knows.
 
     Raises:
         KeyValueError: the first such move, with the overlap that would do.
     """
-    if conditions.transport.kind != "sctp" or conditions.reconnect != "migrate":
+    if spec.transport.kind != "sctp" or spec.reconnect != "migrate":
         return
     attached_ns: dict[int, int] = {}
     detached_ns: dict[int, int] = {}
-    for event in conditions.events:
+    for event in spec.events:
         other = 1 - event.path
         if isinstance(event.change, wire.Attach):
             attached_ns[event.path] = event.at_ns
             # What the server still has to answer when the client leaves, then the deletion itself.
-            least_ns = 2 * exchange_ns(conditions, other)
+            least_ns = 2 * exchange_ns(spec, other)
             if event.at_ns - detached_ns.get(event.path, -least_ns) < least_ns:
-                raise _comes_back_early(conditions, event, least_ns)
+                raise _comes_back_early(spec, event, least_ns)
         if isinstance(event.change, wire.Detach):
             detached_ns[event.path] = event.at_ns
             attached_ns.pop(event.path, None)
-            least_ns = exchange_ns(conditions, event.path)
+            least_ns = exchange_ns(spec, event.path)
             if event.at_ns - attached_ns.get(other, event.at_ns) < least_ns:
-                raise _overlaps_too_little(conditions, event, least_ns)
+                raise _overlaps_too_little(spec, event, least_ns)
 
 
-def exchange_ns(conditions: Conditions, index: int) -> int:
+def exchange_ns(spec: CellSpec, index: int) -> int:
     """Give the time of a request and its answer on a path whose queue is full, in whole ms."""
-    direction = conditions.workload.direction
-    delays_ns = sum(longest_delay_ns(conditions, each, index) for each in ("down", "up"))
-    rate_bit_s = conditions.path.all_paths[index].impairments(direction).usual_rate_bit_s
+    direction = spec.workload.direction
+    delays_ns = sum(longest_delay_ns(spec, each, index) for each in ("down", "up"))
+    rate_bit_s = spec.path.all_paths[index].impairments(direction).usual_rate_bit_s
     if rate_bit_s is None:
         waiting_ns = Fraction(0)
     else:
-        frame = frame_bytes(conditions, direction, index)
-        queue = shaper_queue_bytes(conditions, direction, index)
+        frame = frame_bytes(spec, direction, index)
+        queue = shaper_queue_bytes(spec, direction, index)
         if queue is None:
-            queue = queue_packets(conditions, direction, index) * frame
+            queue = queue_packets(spec, direction, index) * frame
         # Behind a full queue one way, and behind a packet the other.
         waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
     return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS
 
 
-def _overlaps_too_little(conditions: Conditions, event: wire.Event, least_ns: int) -> KeyValueError:
+def _overlaps_too_little(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyValueError:
     return KeyValueError(
-        _key(conditions, event.at_ns),
+        _key(spec, event.at_ns),
         None,
         "an SCTP association keeps no address that the server knows: it is told of the new one"
         " from the old one",
@@ -77,9 +77,9 @@ def _overlaps_too_little(conditions: Conditions, event: wire.Event, least_ns: in
     )
 
 
-def _comes_back_early(conditions: Conditions, event: wire.Event, least_ns: int) -> KeyValueError:
+def _comes_back_early(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyValueError:
     return KeyValueError(
-        _key(conditions, event.at_ns).replace("handovers.overlap", "handovers.every"),
+        _key(spec, event.at_ns).replace("handovers.overlap", "handovers.every"),
         None,
         f"the client is back on path {event.path + 1} before the server has given up its address"
         " there",
@@ -88,9 +88,9 @@ def _comes_back_early(conditions: Conditions, event: wire.Event, least_ns: int) 
     )
 
 
-def _key(conditions: Conditions, at_ns: int) -> str:
+def _key(spec: CellSpec, at_ns: int) -> str:
     """Find the key of the handover that has an event at this time."""
-    for index, entry in enumerate(conditions.path.timeline):
+    for index, entry in enumerate(spec.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
             return f"path.timeline.{index}.overlap"
     return "path.handovers.overlap"

@@ -13,8 +13,8 @@ from math import ceil
 from typing import Literal
 
 from netwarp import wire
-from netwarp.study.cells.conditions import Conditions
-from netwarp.study.sections.fields import KeyValueError
+from netwarp.study.cells.spec import CellSpec
+from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.path import ImpairmentSpec, SinglePath
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.study.sections.transport import IP_HEADER_BYTES, TCP_HEADER_BYTES
@@ -41,7 +41,7 @@ LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 BUFFER_BDPS = 4
 
 
-def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) -> int:
+def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Give netem's packet limit for one direction of a path: the delay line plus the queue.
 
     Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing. Not
@@ -50,7 +50,7 @@ def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) 
     Raises:
         KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
     """
-    path = _path(conditions, index)
+    path = _path(spec, index)
     impairments = path.impairments(direction)
     key = _key("queue", direction, path, index)
     if impairments.usual_rate_bit_s is None:
@@ -60,14 +60,14 @@ def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) 
             )
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
-    if is_shaped(conditions, direction, index):
+    if is_shaped(spec, direction, index):
         if impairments.reorder.ratio == 0:
             return UNLIMITED_LIMIT_PACKETS
-        rate_bit_s = _peak_rate_bit_s(conditions, direction, index)
-    delay_line_ns = longest_delay_ns(conditions, direction, index)
+        rate_bit_s = _peak_rate_bit_s(spec, direction, index)
+    delay_line_ns = longest_delay_ns(spec, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / frame_bytes(conditions, direction, index))
-    packets = delay_line_packets + queue_packets(conditions, direction, index)
+    delay_line_packets = ceil(delay_line_bytes / frame_bytes(spec, direction, index))
+    packets = delay_line_packets + queue_packets(spec, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
         raise KeyValueError(
             key,
@@ -78,18 +78,18 @@ def limit_packets(conditions: Conditions, direction: Direction, index: int = 0) 
     return packets
 
 
-def is_shaped(conditions: Conditions, direction: Direction, index: int = 0) -> bool:
+def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
     """Whether the rate of a direction changes: a token bucket keeps it, behind netem."""
-    if _path(conditions, index).impairments(direction).trace is not None:
+    if _path(spec, index).impairments(direction).trace is not None:
         return True
     return any(
         isinstance(event.change, wire.Rate) and event.change.direction == direction
-        for event in conditions.path.events
+        for event in spec.path.events
         if event.path == index
     )
 
 
-def shaper_queue_bytes(conditions: Conditions, direction: Direction, index: int = 0) -> int | None:
+def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
     """Give the room of a direction's token bucket; None where netem keeps the rate.
 
     It counts bytes: packets of a study's queue are full-size ones here. The default is one BDP at
@@ -98,9 +98,9 @@ def shaper_queue_bytes(conditions: Conditions, direction: Direction, index: int 
     Raises:
         KeyValueError: a queue without room, or beyond the bucket's range.
     """
-    if not is_shaped(conditions, direction, index):
+    if not is_shaped(spec, direction, index):
         return None
-    path = _path(conditions, index)
+    path = _path(spec, index)
     impairments = path.impairments(direction)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
     bdp = bdp_bytes(impairments, path.base_rtt_ns)
@@ -110,7 +110,7 @@ def shaper_queue_bytes(conditions: Conditions, direction: Direction, index: int 
     elif queue.unit == "packets":
         size_bytes = int(queue.amount) * frame
     else:
-        size_bytes = max(frame, ceil(_queue_bytes(conditions, direction, index)))
+        size_bytes = max(frame, ceil(_queue_bytes(spec, direction, index)))
     if size_bytes > LARGEST_LIMIT_PACKETS:
         key = _key("queue", direction, path, index)
         reason = f"{size_bytes} bytes are more than a token bucket can hold"
@@ -118,43 +118,43 @@ def shaper_queue_bytes(conditions: Conditions, direction: Direction, index: int 
     return size_bytes
 
 
-def longest_delay_ns(conditions: Conditions, direction: Direction, index: int = 0) -> int:
+def longest_delay_ns(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Give the longest one-way delay a direction is sized for, whatever changes it."""
-    down_ns, up_ns = halves_ns(_longest_rtt_ns(conditions, index))
-    impairments = _path(conditions, index).impairments(direction)
+    down_ns, up_ns = halves_ns(_longest_rtt_ns(spec, index))
+    impairments = _path(spec, index).impairments(direction)
     changed_ns = down_ns if direction == "down" else up_ns
-    if _path(conditions, index).redraw is not None:
+    if _path(spec, index).redraw is not None:
         return changed_ns
     return max(impairments.delay_ns, changed_ns) + DEVIATIONS * impairments.jitter_ns
 
 
-def _longest_rtt_ns(conditions: Conditions, index: int) -> int:
-    path = _path(conditions, index)
+def _longest_rtt_ns(spec: CellSpec, index: int) -> int:
+    path = _path(spec, index)
     if path.redraw is not None:
         return path.base_rtt_ns + DEVIATIONS * path.redraw.deviation_ns
     changed_ns = (
         event.change.down_ns + event.change.up_ns
-        for event in conditions.path.events
+        for event in spec.path.events
         if isinstance(event.change, wire.Delay) and event.path == index
     )
     return max(path.base_rtt_ns, *changed_ns, 0)
 
 
-def queue_packets(conditions: Conditions, direction: Direction, index: int = 0) -> int:
+def queue_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Give the room of the bottleneck's queue in packets, at a limited rate."""
-    impairments = _path(conditions, index).impairments(direction)
-    frame = frame_bytes(conditions, direction, index)
+    impairments = _path(spec, index).impairments(direction)
+    frame = frame_bytes(spec, direction, index)
     if impairments.queue is None:
-        bdp = bdp_bytes(impairments, _path(conditions, index).base_rtt_ns)
+        bdp = bdp_bytes(impairments, _path(spec, index).base_rtt_ns)
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
     if impairments.queue.unit == "packets":
         return int(impairments.queue.amount)
-    return ceil(_queue_bytes(conditions, direction, index) / frame)
+    return ceil(_queue_bytes(spec, direction, index) / frame)
 
 
-def _queue_bytes(conditions: Conditions, direction: Direction, index: int) -> Fraction:
+def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
     """Give the room of a queue that is stated in BDPs or bytes."""
-    path = _path(conditions, index)
+    path = _path(spec, index)
     impairments = path.impairments(direction)
     queue = impairments.queue
     if queue is None or queue.unit == "packets":
@@ -171,7 +171,7 @@ def _queue_bytes(conditions: Conditions, direction: Direction, index: int) -> Fr
     return size_bytes
 
 
-def buffer_bytes(conditions: Conditions) -> int:
+def buffer_bytes(spec: CellSpec) -> int:
     """Give the buffers of a cell: the study's, or enough never to be what limits a transfer.
 
     A sender keeps a BDP and a full queue in flight, and as much again while it repairs a loss.
@@ -179,62 +179,60 @@ def buffer_bytes(conditions: Conditions) -> int:
     Raises:
         KeyValueError: more than the kernel's socket buffers can be.
     """
-    asked_bytes = conditions.transport.buffer_bytes
+    asked_bytes = spec.transport.buffer_bytes
     if asked_bytes is not None:
         if asked_bytes < SMALLEST_ASKED_BUFFER_BYTES:
             raise KeyValueError(
                 "transport.buffer", None, "less than a socket can do with", "choose 4KiB or more"
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
-    direction = conditions.workload.direction
-    if any(
-        path.impairments(direction).usual_rate_bit_s is None for path in conditions.path.all_paths
-    ):
+    direction = spec.workload.direction
+    if any(path.impairments(direction).usual_rate_bit_s is None for path in spec.path.all_paths):
         return UNLIMITED_BUFFER_BYTES
-    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(conditions, direction))
+    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(spec, direction))
     power_bytes = 1 << (needed_bytes - 1).bit_length()
     return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
 
 
-def _flight_bytes(conditions: Conditions, direction: Direction) -> int:
+def _flight_bytes(spec: CellSpec, direction: Direction) -> int:
     """Give what fits between sender and receiver, on all paths together.
 
     Data sent over a fast path waits for what went over a slow one, so each path's rate counts with
     the longest round-trip time (RFC 6182, section 5.3). A client that moves is on one path at a
     time; the larger one counts, also for the client that could move and does not.
     """
-    indices = range(len(conditions.path.all_paths))
-    rtt_ns = max(_longest_rtt_ns(conditions, index) for index in indices)
+    indices = range(len(spec.path.all_paths))
+    rtt_ns = max(_longest_rtt_ns(spec, index) for index in indices)
     flights = []
     for index in indices:
-        queue_bytes = shaper_queue_bytes(conditions, direction, index)
+        queue_bytes = shaper_queue_bytes(spec, direction, index)
         if queue_bytes is None:
-            frame = frame_bytes(conditions, direction, index)
-            queue_bytes = queue_packets(conditions, direction, index) * frame
-        rate_bit_s = _peak_rate_bit_s(conditions, direction, index)
+            frame = frame_bytes(spec, direction, index)
+            queue_bytes = queue_packets(spec, direction, index) * frame
+        rate_bit_s = _peak_rate_bit_s(spec, direction, index)
         flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
-    return max(flights) if conditions.path.may_hand_over else sum(flights)
+    return max(flights) if spec.path.may_hand_over else sum(flights)
 
 
-def _peak_rate_bit_s(conditions: Conditions, direction: Direction, index: int) -> int:
+def _peak_rate_bit_s(spec: CellSpec, direction: Direction, index: int) -> int:
     changed_bit_s = (
         event.change.rate_bit_s
-        for event in conditions.path.events
+        for event in spec.path.events
         if isinstance(event.change, wire.Rate) and event.change.direction == direction
         if event.path == index
     )
-    return max(_path(conditions, index).impairments(direction).peak_rate_bit_s, *changed_bit_s, 0)
+    return max(_path(spec, index).impairments(direction).peak_rate_bit_s, *changed_bit_s, 0)
 
 
-def frame_bytes(conditions: Conditions, direction: Direction, index: int = 0) -> int:
+def frame_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
-    if direction != conditions.workload.direction:
+    if direction != spec.workload.direction:
         return ACK_FRAME_BYTES
-    packet_bytes = _path(conditions, index).mtu_bytes
-    if conditions.transport.mss_bytes is not None:
+    packet_bytes = _path(spec, index).mtu_bytes
+    if spec.transport.mss_bytes is not None:
         # TCP's headers for all transports, so that all meet the same queue.
         headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
-        packet_bytes = min(packet_bytes, conditions.transport.mss_bytes + headers_bytes)
+        packet_bytes = min(packet_bytes, spec.transport.mss_bytes + headers_bytes)
     return packet_bytes + ETHERNET_HEADER_BYTES
 
 
@@ -243,9 +241,9 @@ def bdp_bytes(impairments: ImpairmentSpec, rtt_ns: int) -> Fraction:
     return Fraction((impairments.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
 
 
-def _path(conditions: Conditions, index: int) -> SinglePath:
+def _path(spec: CellSpec, index: int) -> SinglePath:
     """Give a path, be it one that the client of this cell never moves to."""
-    return conditions.path.all_paths[index]
+    return spec.path.all_paths[index]
 
 
 def _checked_buffer(size_bytes: int, remedy: str) -> int:

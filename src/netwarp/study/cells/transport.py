@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from netwarp.study.sections.fields import KeyValueError
+from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.transport import (
     CONGESTION,
     DEFAULT_CONGESTION,

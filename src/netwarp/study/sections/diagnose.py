@@ -1,8 +1,8 @@
-"""Turns what the models refuse into one line: file, key, value, reason and remedy."""
+"""Turns what the models refuse into key, value, reason and remedy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -10,45 +10,48 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from netwarp.errors import StudyError
-from netwarp.study.sections.fields import KeyValueError, Kind
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import Kind
 from netwarp.units import UnitError
 
-Display = Callable[[str], str]
-"""Gives the key under which the user wrote a dotted key: ``factors.transport``, ``--loss``."""
 
-
-def study_error(
-    error: ValidationError | KeyValueError,
-    model: type[BaseModel],
-    raw: Mapping[str, Any],
-    file: str,
-    display: Display = str,
-) -> StudyError:
+def key_value_error(
+    error: ValidationError, model: type[BaseModel], raw: Mapping[str, Any], within: str = ""
+) -> KeyValueError:
     """Describe the first thing wrong with a table of a study file.
 
     Args:
         error: what the model raised.
         model: which model.
         raw: the table it was given.
-        file: for the message.
-        display: translates dotted keys.
+        within: the table's own key.
     """
-    if isinstance(error, KeyValueError):
-        return _misfit(error, (), raw, file, display)
     details = error.errors(include_url=False)[0]
     location = details["loc"]
-    key = display(".".join(str(part) for part in location))
+    key = ".".join(str(part) for part in (*filter(None, [within]), *location))
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, KeyValueError):
-        return _misfit(cause, location, raw, file, display)
-    if isinstance(cause, UnitError):
-        return StudyError(
-            cause.reason, file=file, key=key, value=details["input"], remedy=cause.remedy
+        inner = ".".join(str(part) for part in location)
+        found = with_value(cause, look_up(raw, inner) if inner else raw)
+        return KeyValueError(
+            f"{key}.{found.key}" if key else found.key, found.value, found.reason, found.remedy
         )
+    if isinstance(cause, UnitError):
+        return KeyValueError(key, details["input"], cause.reason, cause.remedy)
     reason, remedy = _explain(details, model)
     value = None if details["type"] == "missing" else details["input"]
-    return StudyError(reason, file=file, key=key, value=value, remedy=remedy)
+    return KeyValueError(key, value, reason, remedy)
+
+
+def with_value(error: KeyValueError, raw: Any) -> KeyValueError:
+    """Find what the user wrote where an error says that something does not fit.
+
+    A key that stands for both directions may be written as one for either.
+    """
+    candidates = [f"{error.key}{suffix}" for suffix in ("", "_down", "_up")]
+    key = next((key for key in candidates if look_up(raw, key) is not None), candidates[0])
+    value = error.value if error.value is not None else look_up(raw, key)
+    return KeyValueError(key, value, error.reason, error.remedy)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -64,21 +67,7 @@ def keys_of(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _misfit(
-    error: KeyValueError,
-    location: tuple[int | str, ...],
-    raw: Mapping[str, Any],
-    file: str,
-    display: Display,
-) -> StudyError:
-    prefix = "".join(f"{part}." for part in location)
-    candidates = [f"{prefix}{error.key}{suffix}" for suffix in ("", "_down", "_up")]
-    key = next((key for key in candidates if look_up(raw, key) is not None), candidates[0])
-    value = error.value if error.value is not None else look_up(raw, key)
-    return StudyError(error.reason, file=file, key=display(key), value=value, remedy=error.remedy)
-
-
-def look_up(raw: Mapping[str, Any], dotted: str) -> Any:
+def look_up(raw: Any, dotted: str) -> Any:
     """Find the value at a dotted key, or None."""
     value: Any = raw
     for part in dotted.split("."):

@@ -16,6 +16,9 @@ from netwarp.units import (
     parse_ratio,
     parse_size_bytes,
 )
+from netwarp.wire import Direction
+
+DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,6 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, arbitrary_types_allowed=True
     )
-
-
-class KeyValueError(ValueError):
-    """A value that does not fit others: names the key it stands at, relative to its section."""
-
-    def __init__(self, key: str, value: Any, reason: str, remedy: str | None = None) -> None:
-        self.key = key
-        self.value = value
-        self.reason = reason
-        self.remedy = remedy
-        super().__init__(reason)
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.fields import (
+    DIRECTIONS,
     LARGEST_JITTER_NS,
     DurationNs,
     Gemodel,
-    KeyValueError,
     Kind,
     LossField,
     LossModel,
@@ -143,12 +145,12 @@ class SinglePath(Section):
         "corrupt": ("corrupt_ratio", "corrupt_down_ratio", "corrupt_up_ratio"),
     }
 
-    @property
+    @cached_property
     def down(self) -> ImpairmentSpec:
         """Server to client."""
         return self._impairments("down")
 
-    @property
+    @cached_property
     def up(self) -> ImpairmentSpec:
         """Client to server."""
         return self._impairments("up")
@@ -157,7 +159,7 @@ class SinglePath(Section):
         """Give the direction of the path that leads there."""
         return self.down if direction == "down" else self.up
 
-    @property
+    @cached_property
     def base_rtt_ns(self) -> int:
         """Round-trip time of the idle path without jitter; the mean one, where it is redrawn."""
         return self.down.delay_ns + self.up.delay_ns
@@ -269,8 +271,8 @@ class SinglePath(Section):
 
     @model_validator(mode="after")
     def _refuse_impossible_directions(self) -> Self:
-        for direction in ("down", "up"):
-            _refuse_impossible(self._impairments(direction), direction)
+        for direction in DIRECTIONS:
+            _refuse_impossible(self.impairments(direction), direction)
         losses = (self.down.loss, self.up.loss)
         random = any(isinstance(loss, LossRate) and loss.ratio > 0 for loss in losses)
         bursty = any(isinstance(loss, Gemodel) for loss in losses)

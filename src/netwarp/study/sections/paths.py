@@ -9,8 +9,8 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from netwarp import wire
+from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.events import merged_events
-from netwarp.study.sections.fields import KeyValueError
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.timeline import (
     HandoversSection,
@@ -46,7 +46,7 @@ class PathSection(SinglePath):
     outages: OutagesSection | None = None
     """The paths lose everything now and then, as `[path.outages]`."""
 
-    @property
+    @cached_property
     def may_hand_over(self) -> bool:
         """Whether the study speaks of handovers, be it of none."""
         return self.handovers is not None or any(

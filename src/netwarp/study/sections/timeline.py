@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from netwarp.study.sections.fields import DurationNs, KeyValueError, Kind, RateBitS, Section
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import DurationNs, Kind, RateBitS, Section
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.units import UnitError
 from netwarp.wire import Direction
@@ -16,6 +18,10 @@ PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
 PeriodNs = Annotated[DurationNs, Field(ge=1)]
 Times = Annotated[int, Field(ge=0, le=10_000, strict=True), Kind("a whole number from 0 to 10000")]
 StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
+FARTHEST_DEVIATIONS = 6
+"""A draw is never farther from the mean."""
+LATEST_NS = 2**63 - 1
+"""The latest time that a study can name."""
 DEFAULT_STEP_NS = 100_000_000
 TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
 """What :func:`netwarp.study.traces.with_traces` puts in the place of a trace's file name."""
@@ -142,6 +148,14 @@ class RedrawSection(Section):
     deviation_ns: DurationNs = Field(alias="deviation")
     """Their standard deviation."""
 
+    @model_validator(mode="after")
+    def _draws_fit_the_kernel(self) -> Self:
+        if (self.mean_ns or 0) + FARTHEST_DEVIATIONS * self.deviation_ns > LATEST_NS:
+            raise KeyValueError(
+                "deviation", None, "delays would be longer than netem's", "choose a smaller one"
+            )
+        return self
+
 
 def _read_trace(value: object) -> RateTrace:
     if not isinstance(value, Mapping) or set(value) != TRACE_KEYS:
@@ -189,7 +203,8 @@ def halves_ns(rtt_ns: int) -> tuple[int, int]:
 
 def _periodic_ns(section: HandoversSection | OutagesSection) -> tuple[int, ...]:
     first_ns = section.every_ns if section.first_ns is None else section.first_ns
-    return tuple(first_ns + number * section.every_ns for number in range(section.count))
+    starts_ns = (first_ns + number * section.every_ns for number in range(section.count))
+    return tuple(takewhile(lambda start_ns: start_ns <= LATEST_NS, starts_ns))
 
 
 def _refuse_overlap_and_gap(section: TimelineEntry | HandoversSection) -> None:

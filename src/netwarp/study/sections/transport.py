@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from netwarp.study.sections.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import DurationNs, Kind, Section, SizeBytes
 from netwarp.wire import Reconnect, Resume, TcpOptions, TransportKind
 
 KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic", "mptcp")

@@ -9,14 +9,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.study.sections.fields import (
-    DurationNs,
-    KeyValueError,
-    Kind,
-    RatioField,
-    Section,
-    SizeBytes,
-)
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import DurationNs, Kind, RatioField, Section, SizeBytes
 from netwarp.study.sections.timeline import PeriodNs
 from netwarp.units import format_duration
 from netwarp.wire import Direction

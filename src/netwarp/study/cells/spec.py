@@ -1,15 +1,17 @@
-"""What one cell asks for: path, transport, workload and limits, validated together."""
+"""What one cell asks for: path, transport, workload and limits, seen together."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from netwarp import wire
 from netwarp.study.cells.transport import CellTransport
-from netwarp.study.sections.fields import KeyValueError, Kind, Section
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import Kind, Section
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import HEADER_BYTES, QUIC_MIN_PAYLOAD_BYTES
@@ -22,6 +24,11 @@ Seconds = Annotated[
 ]
 
 
+MOST_CHUNKS = 100
+"""What the endpoint sends at once."""
+LARGEST_NS = 2**63 - 1
+
+
 class LimitsSection(Section):
     """When a run is given up."""
 
@@ -31,15 +38,29 @@ class LimitsSection(Section):
     """The run has failed when it used this many seconds of CPU without its clock moving."""
 
 
-class Conditions(Section):
-    """One cell, complete and consistent."""
+@dataclass(frozen=True)
+class CellSpec:
+    """What a study asks for in one cell: its sections, which fit each other.
+
+    Raises:
+        KeyValueError: they do not.
+    """
 
     path: PathSection
     transport: CellTransport
     workload: WorkloadSection
     limits: LimitsSection
 
-    @property
+    def __post_init__(self) -> None:
+        self._refuse_packets_beyond_the_path()
+        self._refuse_paths_of_another_transport()
+        self._refuse_impossible_reconnections()
+        self._refuse_late_entries()
+        self._refuse_viewers_who_never_leave()
+        self._refuse_parts_without_content()
+        self._refuse_resumption_of_nothing()
+
+    @cached_property
     def paths(self) -> tuple[SinglePath, ...]:
         """The paths, the first one first; a client that never moves has no other access point."""
         stays = self.path.may_hand_over and not self.has_handovers
@@ -55,7 +76,7 @@ class Conditions(Section):
             before = [event for event in before if event.path == 0]
         return tuple(before)
 
-    @property
+    @cached_property
     def has_handovers(self) -> bool:
         """Whether the client moves between the paths."""
         return any(isinstance(event.change, wire.Attach | wire.Detach) for event in self.events)
@@ -76,14 +97,11 @@ class Conditions(Section):
         """Connections of each transfer."""
         return 1 if self.transport.multiplexes or self.workload.kind == "stream" else self.chunks
 
-    @model_validator(mode="after")
-    def _packets_fit_the_path(self) -> Self:
+    def _refuse_packets_beyond_the_path(self) -> None:
         for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
             _refuse_misfit(self.transport, path.mtu_bytes, key)
-        return self
 
-    @model_validator(mode="after")
-    def _paths_fit_the_transport(self) -> Self:
+    def _refuse_paths_of_another_transport(self) -> None:
         transport, second = self.transport, self.path.second
         if self.path.may_hand_over:
             if transport.multihomed:
@@ -93,7 +111,7 @@ class Conditions(Section):
                     "a client that moves has one address at a time",
                     'drop it, and choose reconnect = "migrate" to keep its associations',
                 )
-            return self
+            return
         if transport.uses_two_paths and second is None:
             key = "transport.kind" if transport.kind == "mptcp" else "transport.multihomed"
             raise KeyValueError(
@@ -108,10 +126,8 @@ class Conditions(Section):
                 f"{name} uses one path only",
                 "drop it, choose mptcp or sctp with multihomed = true, or give [path.handovers]",
             )
-        return self
 
-    @model_validator(mode="after")
-    def _reconnections_are_possible(self) -> Self:
+    def _refuse_impossible_reconnections(self) -> None:
         transport = self.transport
         if transport.reconnect is not None and not self.path.may_hand_over:
             raise KeyValueError(
@@ -132,10 +148,8 @@ class Conditions(Section):
                 " receiver knows and a dialling sender would have to be told",
                 'send it down, or choose reconnect = "migrate" where the transport can',
             )
-        return self
 
-    @model_validator(mode="after")
-    def _entries_come_in_time(self) -> Self:
+    def _refuse_late_entries(self) -> None:
         for index, entry in enumerate(self.path.timeline):
             if entry.at_ns > self.limits.virtual_s * NS_PER_S:
                 raise KeyValueError(
@@ -144,10 +158,8 @@ class Conditions(Section):
                     f"the run is given up after {self.limits.virtual_s}s",
                     "choose an earlier time, or raise limits.virtual_s",
                 )
-        return self
 
-    @model_validator(mode="after")
-    def _viewer_sees_enough_in_time(self) -> Self:
+    def _refuse_viewers_who_never_leave(self) -> None:
         end_ns = self.limits.virtual_s * NS_PER_S
         if self.workload.kind == "stream" and self.workload.watch_ns >= end_ns:
             raise KeyValueError(
@@ -156,10 +168,16 @@ class Conditions(Section):
                 f"the run is given up after {self.limits.virtual_s}s",
                 "watch less, or raise limits.virtual_s",
             )
-        return self
+        ahead_ns = self.workload.resolved_buffer_ns + self.workload.segment_ns
+        if self.workload.kind == "stream" and self.workload.watch_ns + ahead_ns > LARGEST_NS:
+            raise KeyValueError(
+                "workload.buffer",
+                None,
+                "the buffer and a segment are longer than any run",
+                "choose a smaller buffer, or shorter segments",
+            )
 
-    @model_validator(mode="after")
-    def _chunks_fit_the_content(self) -> Self:
+    def _refuse_parts_without_content(self) -> None:
         workload = self.workload
         if workload.size_bytes is not None and self.chunks > workload.size_bytes:
             raise KeyValueError(
@@ -168,6 +186,16 @@ class Conditions(Section):
                 f"a content of {workload.size_bytes} bytes has no {self.chunks} parts",
                 "choose fewer chunks or a larger size",
             )
+        if workload.kind == "bulk" and self.chunks > MOST_CHUNKS:
+            raise KeyValueError(
+                "transport.streams",
+                None,
+                f"a content is cut into as many parts as there are streams, at most {MOST_CHUNKS}",
+                f"choose fewer streams, or set workload.chunks to {MOST_CHUNKS} or less",
+            )
+
+    def _refuse_resumption_of_nothing(self) -> None:
+        workload = self.workload
         once = workload.transfers == 1 and not self.path.may_hand_over
         if self.transport.resume != "none" and once:
             raise KeyValueError(
@@ -176,7 +204,6 @@ class Conditions(Section):
                 "the run's only transfer has nothing to resume",
                 "set workload.transfers = 2, or let the client move with [path.handovers]",
             )
-        return self
 
 
 def _refuse_misfit(transport: CellTransport, mtu_bytes: int, path: str) -> None:

@@ -1,0 +1,238 @@
+"""Factors × sections → cells, each with the job that its runs share."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from netwarp.study.cells.factors import Factor, Level, factor_key, read_factors
+from netwarp.study.cells.spec import CellSpec, LimitsSection
+from netwarp.study.cells.template import job_template
+from netwarp.study.cells.transport import CellTransport
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.diagnose import key_value_error, with_value
+from netwarp.study.sections.fields import Section
+from netwarp.study.sections.paths import PathSection
+from netwarp.study.sections.transport import KINDS, TransportOptions, merge_transport
+from netwarp.study.sections.workload import OF_ONE_RULE, WorkloadSection
+from netwarp.wire import Job
+
+MOST_CELLS = 100_000
+_MODELS: Mapping[str, type[Section]] = {
+    "path": PathSection,
+    "transport": CellTransport,
+    "workload": WorkloadSection,
+    "limits": LimitsSection,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of levels."""
+
+    index: int
+    """Place in the full study: filters do not change it."""
+    levels: Mapping[str, str]
+    """Label of each factor's level, by the factor's key."""
+    spec: CellSpec
+    """What the study asks for."""
+    template: Job
+    """What its runs do, but for what differs from run to run; see `job_template`."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """All factors and all cells of a study."""
+
+    factors: tuple[Factor, ...]
+    cells: tuple[Cell, ...]
+
+
+def build_design(raw: Mapping[str, Any]) -> Design:
+    """Build every cell of a study completely: what is wrong is said before anything runs.
+
+    Args:
+        raw: the study file's tables.
+
+    Raises:
+        KeyValueError: a factor, level or combination that cannot be run.
+    """
+    factors = read_factors(raw.get("factors", {}))
+    _refuse_unused_options(raw, factors)
+    if math.prod(len(factor.levels) for factor in factors) > MOST_CELLS:
+        raise KeyValueError(
+            "factors",
+            None,
+            f"the factors make more than {MOST_CELLS} cells",
+            "drop levels, or make two studies of it",
+        )
+    cells = tuple(_Builder(raw, factors).cells())
+    _refuse_unused_rules(raw, cells)
+    return Design(factors, cells)
+
+
+def select_cells(cells: Sequence[Cell], wanted: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
+    """Give the cells whose level of each named factor is among those wanted."""
+    sets = {key: frozenset(labels) for key, labels in wanted.items()}
+    for cell in cells:
+        if all(cell.levels[key] in labels for key, labels in sets.items()):
+            yield cell
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A section's table in one cell."""
+
+    content: Mapping[str, Any]
+    origins: Mapping[str, str]
+    """Where its keys were found, if elsewhere than in the section; both dotted, from the top."""
+
+
+class _Builder:
+    """Builds cells. A section is validated once for all cells that have it the same."""
+
+    def __init__(self, raw: Mapping[str, Any], factors: Sequence[Factor]) -> None:
+        self._raw = raw
+        self._factors = factors
+        self._sections: dict[tuple[str, tuple[str, ...]], tuple[Section, _Table]] = {}
+
+    def cells(self) -> Iterator[Cell]:
+        capture = self._raw.get("capture") is not None
+        keys = [factor.key for factor in self._factors]
+        combinations = itertools.product(*(factor.levels for factor in self._factors))
+        for index, combination in enumerate(combinations):
+            chosen = dict(zip(keys, combination, strict=True))
+            spec, template = self._build(chosen, capture)
+            labels = {key: level.label for key, level in chosen.items()}
+            yield Cell(index, labels, spec, template)
+
+    def _build(self, chosen: Mapping[str, Level], capture: bool) -> tuple[CellSpec, Job]:
+        found = {name: self._section(name, chosen) for name in _MODELS}
+        try:
+            sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
+            spec = CellSpec(**sections)
+            return spec, job_template(spec, capture=capture)
+        except KeyValueError as error:
+            tables = {name: table for name, (_, table) in found.items()}
+            contents = {name: table.content for name, table in tables.items()}
+            raise _where_written(with_value(error, contents), tables.values()) from None
+
+    def _section(self, name: str, chosen: Mapping[str, Level]) -> tuple[Section, _Table]:
+        """Validate a section, once for each combination of its own levels."""
+        own = {key: level for key, level in chosen.items() if key.partition(".")[0] == name}
+        known = (name, tuple(level.label for level in own.values()))
+        if known not in self._sections:
+            table = _table(self._raw, name, own)
+            model = _MODELS[name]
+            try:
+                self._sections[known] = model.model_validate(table.content), table
+            except ValidationError as error:
+                described = key_value_error(error, model, table.content, name)
+                raise _where_written(described, [table]) from None
+        return self._sections[known]
+
+
+def _where_written(error: KeyValueError, tables: Iterable[_Table]) -> KeyValueError:
+    """Name the key at which the user wrote what an error is about."""
+    origins = {key: origin for table in tables for key, origin in table.origins.items()}
+    key = origins.get(error.key or "", error.key)
+    return KeyValueError(key, error.value, error.reason, error.remedy)
+
+
+def _table(raw: Mapping[str, Any], section: str, own: Mapping[str, Level]) -> _Table:
+    """Give the table of a section in a cell: the study's, with the levels of its factors."""
+    content = raw.get(section, {})
+    if not isinstance(content, Mapping):
+        raise KeyValueError(section, content, "not a table", f"write [{section}]")
+    origins = {}
+    level: Mapping[str, Any] = {}
+    for key, chosen in own.items():
+        if key == "transport":
+            level = chosen.value if isinstance(chosen.value, dict) else {"kind": chosen.value}
+            origins["transport.kind"] = factor_key(key)
+        else:
+            content = _with_level(content, key, chosen.value)
+            origins[key] = factor_key(key)
+    return _Table(content, origins) if section != "transport" else _merged(content, level, origins)
+
+
+def _with_level(section: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]:
+    """Set a dotted key, and copy the tables on the way to it."""
+    _, *parents, name = key.split(".")
+    changed = table = dict(section)
+    for parent in parents:
+        inner = table.get(parent, {})
+        if not isinstance(inner, Mapping):
+            above = key.rpartition(".")[0]
+            raise KeyValueError(above, inner, "not a table", f"write [{above}]")
+        table[parent] = table = dict(inner)
+    table[name] = value
+    return changed
+
+
+def _merged(
+    section: Mapping[str, Any], level: Mapping[str, Any], origins: Mapping[str, str]
+) -> _Table:
+    """Lay the level of the factor ``transport`` over the section."""
+    by_option = {key.removeprefix("transport."): origin for key, origin in origins.items()}
+    try:
+        merged = merge_transport(section, level, by_option)
+    except KeyValueError as error:
+        key = f"transport.{error.key}"
+        raise KeyValueError(key, error.value, error.reason, error.remedy) from None
+    if "kind" not in merged.options:
+        raise KeyValueError(
+            "factors.transport",
+            None,
+            "no transport is named",
+            'add [factors] transport = ["tcp", "quic"], or [transport] kind = "tcp"',
+        )
+    found = {f"transport.{option}": origin for option, origin in merged.origins.items()}
+    return _Table(merged.options, {**found, **origins})
+
+
+def _refuse_unused_options(raw: Mapping[str, Any], factors: Sequence[Factor]) -> None:
+    section = raw.get("transport", {})
+    if not isinstance(section, Mapping):
+        return
+    levels = next((factor.levels for factor in factors if factor.key == "transport"), ())
+    named = [
+        level.value.get("kind") if isinstance(level.value, dict) else level.value
+        for level in levels
+    ] or [section.get("kind")]
+    used = {kind for kind in named if isinstance(kind, str)}
+    for kind in KINDS:
+        if kind in section and kind not in used:
+            raise KeyValueError(
+                f"transport.{kind}",
+                section[kind],
+                f"the study does not use {kind}",
+                "drop the table, or add the transport",
+            )
+        if kind in section:
+            try:
+                TransportOptions.model_validate(section[kind])
+            except ValidationError as error:
+                raise key_value_error(
+                    error, TransportOptions, section[kind], f"transport.{kind}"
+                ) from None
+
+
+def _refuse_unused_rules(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+    used = {cell.spec.workload.rule for cell in cells}
+    factors, workload = raw.get("factors", {}), raw.get("workload", {})
+    for name, rule in OF_ONE_RULE.items():
+        key = f"workload.{name}"
+        value = factors.get(key, workload.get(name))
+        if value is not None and rule not in used:
+            raise KeyValueError(
+                factor_key(key) if key in factors else key,
+                value,
+                f"no rule of the study uses it ({', '.join(sorted(used))})",
+                f'drop it, or choose rule = "{rule}"',
+            )

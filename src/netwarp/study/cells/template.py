@@ -1,0 +1,175 @@
+"""A cell, resolved: the job that all its runs share."""
+
+from __future__ import annotations
+
+from netwarp import wire
+from netwarp.study.cells.association import refuse_lost_associations
+from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
+from netwarp.study.cells.spec import CellSpec
+from netwarp.study.refusal import KeyValueError
+from netwarp.study.sections.fields import DIRECTIONS, Gemodel, LossModel
+from netwarp.study.sections.workload import WorkloadSection
+from netwarp.units import NS_PER_S
+from netwarp.wire import FORMAT, Direction, Job
+
+LEAST_MESSAGE_BYTES = 9
+"""An SCTP message that may overtake others spends eight bytes on its place."""
+
+
+def job_template(spec: CellSpec, *, capture: bool) -> Job:
+    """Give the job of a cell without what differs from run to run.
+
+    All seeds are 0, the run has no name, and a file that is sent no size.
+
+    Raises:
+        KeyValueError: what no queue, buffer or association can do.
+    """
+    paths = tuple(
+        wire.Path(
+            mtu_bytes=path.mtu_bytes,
+            attached=index == 0 or not spec.has_handovers,
+            down=_impairments(spec, "down", index),
+            up=_impairments(spec, "up", index),
+        )
+        for index, path in enumerate(spec.paths)
+    )
+    transport = _transport(spec)
+    refuse_lost_associations(spec)
+    return Job(
+        format=FORMAT,
+        run="",
+        seed=0,
+        paths=paths,
+        transport=transport,
+        workload=_workload(spec),
+        timeline=_timeline(spec),
+        capture=capture,
+        limits=wire.Limits(virtual_ns=spec.limits.virtual_s * NS_PER_S),
+    )
+
+
+def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impairments:
+    impairments = spec.paths[index].impairments(direction)
+    return wire.Impairments(
+        delay_ns=impairments.delay_ns,
+        jitter_ns=impairments.jitter_ns,
+        jitter_correlation=impairments.jitter_correlation,
+        distribution=impairments.distribution,
+        loss=_loss(impairments.loss, impairments.loss_correlation),
+        rate_bit_s=impairments.rate_bit_s,
+        limit_packets=limit_packets(spec, direction, index),
+        shaper_queue_bytes=shaper_queue_bytes(spec, direction, index),
+        reorder=wire.Reorder(
+            ratio=impairments.reorder.ratio,
+            correlation=impairments.reorder.correlation,
+            gap=impairments.reorder.gap,
+        ),
+        duplicate_ratio=impairments.duplicate_ratio,
+        corrupt_ratio=impairments.corrupt_ratio,
+        seed=0,
+    )
+
+
+def _loss(loss: LossModel, correlation: float) -> wire.Loss:
+    if isinstance(loss, Gemodel):
+        return wire.GemodelLoss(
+            kind="gemodel", p=loss.p, r=loss.r, loss_bad=loss.loss_bad, loss_good=loss.loss_good
+        )
+    if loss.ratio == 0:
+        return wire.NoLoss(kind="none")
+    return wire.RandomLoss(kind="random", ratio=loss.ratio, correlation=correlation)
+
+
+def _transport(spec: CellSpec) -> wire.Transport:
+    transport = spec.transport
+    resolved = wire.Transport(
+        kind=transport.kind,
+        congestion=transport.resolved_congestion,
+        buffer_bytes=buffer_bytes(spec),
+        initial_window_packets=transport.resolved_initial_window_packets(spec.path.mtu_bytes),
+        mss_bytes=transport.resolved_mss_bytes,
+        nodelay=transport.nodelay,
+        resume=transport.resume,
+        reconnect=spec.reconnect,
+        tcp=transport.resolved_tcp,
+        sctp=transport.resolved_sctp,
+    )
+    message_bytes = resolved.sctp.max_message_bytes
+    if transport.kind == "sctp" and not (
+        LEAST_MESSAGE_BYTES <= message_bytes <= resolved.buffer_bytes
+    ):
+        raise KeyValueError(
+            "transport.max_message",
+            None,
+            f"a send buffer of {resolved.buffer_bytes} bytes takes whole messages of"
+            f" {LEAST_MESSAGE_BYTES} bytes or more, not one of {message_bytes}",
+            "choose another max_message, or a larger buffer",
+        )
+    return resolved
+
+
+def _timeline(spec: CellSpec) -> wire.Timeline:
+    return wire.Timeline(
+        events=spec.events,
+        redraws=tuple(
+            wire.Redraw(
+                path=index,
+                period_ns=path.redraw.period_ns,
+                mean_ns=path.base_rtt_ns,
+                deviation_ns=path.redraw.deviation_ns,
+                seed=0,
+            )
+            for index, path in enumerate(spec.paths)
+            if path.redraw is not None
+        ),
+        traces=tuple(
+            wire.Trace(
+                path=index,
+                direction=direction,
+                step_ns=trace.step_ns,
+                rates_bit_s=trace.rates_bit_s,
+            )
+            for index, path in enumerate(spec.paths)
+            for direction in DIRECTIONS
+            if (trace := path.impairments(direction).trace) is not None
+        ),
+    )
+
+
+def _workload(spec: CellSpec) -> wire.Workload:
+    workload = spec.workload
+    if workload.kind == "stream":
+        return _stream(workload)
+    content: wire.Content
+    if workload.file is None:
+        content = wire.Seeded(kind="seeded", seed=0, size_bytes=workload.size_bytes or 0)
+    else:
+        content = wire.FileContent(kind="file", path=workload.file, size_bytes=0)
+    return wire.Bulk(
+        kind="bulk",
+        direction=workload.direction,
+        content=content,
+        verify=workload.verify,
+        chunks=spec.chunks,
+        dial=workload.dial,
+        transfers=workload.transfers,
+    )
+
+
+def _stream(workload: WorkloadSection) -> wire.Stream:
+    return wire.Stream(
+        kind="stream",
+        seed=0,
+        segments=workload.segments,
+        segment_ns=workload.segment_ns,
+        qualities=tuple(
+            wire.Quality(name=name, segment_bytes=size_bytes)
+            for name, size_bytes in workload.qualities.items()
+        ),
+        rule=workload.wire_rule,
+        watch_ns=workload.watch_ns,
+        start_buffer_ns=workload.resolved_start_buffer_ns,
+        buffer_ns=workload.resolved_buffer_ns,
+        seek_ratio=workload.seek_ratio,
+        verify=workload.verify,
+    )

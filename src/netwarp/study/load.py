@@ -1,0 +1,126 @@
+"""Study file → Study: what stands in the file, with what the command line changes."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netwarp.errors import StudyError
+from netwarp.regular_files import UnreadableFileError, read_regular_file
+from netwarp.study.bounds import refuse_unbounded, too_deep, too_large
+from netwarp.study.overrides import apply_overrides, apply_quick
+from netwarp.study.refusal import KeyValueError, Refusals
+from netwarp.study.study import Study, study_from_mapping
+from netwarp.study.toml_lines import study_lines
+
+MOST_BYTES = 8 << 20
+"""A study file may be as large as this: some hundred thousand levels."""
+
+
+def load_study(
+    path: Path,
+    *,
+    overrides: Sequence[str] = (),
+    replicates: int | None = None,
+    seed: int | None = None,
+    quick: bool = False,
+) -> Study:
+    """Read a study file.
+
+    Args:
+        path: the TOML file.
+        overrides: ``KEY=VALUE`` each, see :func:`netwarp.study.overrides.apply_overrides`.
+        replicates: instead of the file's.
+        seed: instead of the file's.
+        quick: whether to apply what the file's ``[quick]`` changes.
+
+    Raises:
+        StudyError: unreadable, not TOML, or not a study that can be run.
+    """
+    source = _Source(path, *read_toml(path))
+    given = {"replicates": replicates, "seed": seed}
+    named = [*overrides, *(name for name, value in given.items() if value is not None)]
+
+    def change(raw: Mapping[str, Any]) -> dict[str, Any]:
+        return apply_overrides(raw, overrides, replicates=replicates, seed=seed)
+
+    study = source.study(change, quick=quick, overridden=named)
+    if not quick and "quick" in source.raw:
+        _refuse_bad_quick(source, overridden=bool(named))
+    return study
+
+
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Read a TOML file of a study or source: its text, and its tables.
+
+    Raises:
+        StudyError: unreadable, not TOML, or beyond what a study holds.
+    """
+    with Refusals(str(path)).told():
+        try:
+            text = read_regular_file(path, MOST_BYTES).decode()
+        except UnreadableFileError as error:
+            raise KeyValueError(None, None, error.reason, "name a readable TOML file") from None
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 from byte {error.start} on"
+            raise KeyValueError(None, None, reason, "save it as UTF-8") from None
+        try:
+            raw = tomllib.loads(text)
+        except RecursionError:
+            raise too_deep() from None
+        except tomllib.TOMLDecodeError as error:
+            reason = f"not TOML: {error}"
+            raise KeyValueError(None, None, reason, "mend the syntax there") from None
+        except ValueError:  # Python reads no number of more than 4300 digits
+            raise too_large() from None
+        refuse_unbounded(raw)
+    return text, raw
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A study file as it was read."""
+
+    path: Path
+    text: str
+    raw: Mapping[str, Any]
+
+    def study(
+        self,
+        change: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+        *,
+        quick: bool = False,
+        overridden: Sequence[str] = (),
+    ) -> Study:
+        """Validate the study."""
+        return study_from_mapping(
+            change(apply_quick(self.raw) if quick else self.raw),
+            file=str(self.path),
+            lines=study_lines(self.text, overridden, quick=quick),
+            folder=self.path.parent,
+            question=_question(self.text),
+        )
+
+
+def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
+    """See that a study could be run with ``--quick``, whether or not it is.
+
+    A file that needs an override to be a study at all cannot be told by this, and passes.
+    """
+    try:
+        source.study(quick=True)
+    except StudyError:
+        if overridden:
+            try:
+                source.study()
+            except StudyError:
+                return
+        raise
+
+
+def _question(text: str) -> str | None:
+    first = text.partition("\n")[0].strip()
+    return first.lstrip("# ") or None if first.startswith("#") else None
