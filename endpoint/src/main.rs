@@ -42,7 +42,7 @@ mod workload;
 
 use std::ffi::OsString;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -80,10 +80,11 @@ enum Command {
     Server(Role),
     /// Be the client of a job, as its orchestrator says on standard input.
     Client(Role),
-    /// Say what is wrong with a job file, if anything.
+    /// Say what is wrong with jobs, if anything.
     Check {
-        /// The job file.
-        job: PathBuf,
+        /// Job files; - reads jobs from standard input, one a line.
+        #[arg(required = true)]
+        jobs: Vec<PathBuf>,
     },
     /// Run a program that can write to the named directories and nowhere else.
     Confine {
@@ -122,21 +123,19 @@ fn main() -> ExitCode {
         Command::Capabilities { json } => capabilities::report(json),
         Command::Server(Role { job, address }) => role::server(&job, address),
         Command::Client(Role { job, address }) => role::client(&job, address),
-        Command::Check { job } => check_job(&job),
+        Command::Check { jobs } => check_jobs(&jobs),
         Command::Confine { writable, must, program } => confine::run(&writable, must, &program),
         Command::Version { json } => print_version(json),
     }
 }
 
 /// 2 for an unsound job, as for any other bad input.
-fn check_job(job: &Path) -> ExitCode {
-    match check::load(job) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("netwarp-endpoint: {error:#}");
-            ExitCode::from(2)
-        }
+fn check_jobs(jobs: &[PathBuf]) -> ExitCode {
+    let refusals = check::refusals(jobs).unwrap_or_else(|error| vec![format!("{error:#}")]);
+    for refusal in &refusals {
+        eprintln!("netwarp-endpoint: {refusal}");
     }
+    if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
 fn print_version(json: bool) -> ExitCode {

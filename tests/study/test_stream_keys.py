@@ -108,6 +108,8 @@ def test_a_player_may_resume_after_a_handover() -> None:
         ({"watch": "24h"}, 'workload.watch = "24h": the run is given up after 86400s'),
         ({"segments": 0}, "a whole number from 1 to 1000000"),
         ({"seek": 0.3}, "workload.seek = 0.3"),
+        ({"segment": "2562047h"}, "workload."),
+        ({"qualities": {"a": "0B", "b": "1B", "c": "2B"}}, "workload.qualities"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_played_is_refused_in_one_line(keys: dict[str, Any], part: str) -> None:

@@ -243,3 +243,11 @@ def test_compare_varies_chunks_dial_streams_and_resumption() -> None:
         study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], streams=["2"])
     with pytest.raises(StudyError, match='compare: --chunks = "x"'):
         study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], chunks=["x"])
+
+
+def test_an_mss_is_one_that_the_stack_takes() -> None:
+    jumbo = {"rtt": "1ms", "mtu": 65_535}
+    with pytest.raises(StudyError, match=r"transport.mss = 40000: the kernel's TCP takes 32767"):
+        job_of("tcp", transport={"mss": 40_000}, path=jumbo)
+    assert job_of("tcp", transport={"mss": 32_767}, path=jumbo).transport.mss_bytes == 32_767
+    assert job_of("sctp", transport={"mss": 40_000}, path=jumbo).transport.mss_bytes == 40_000

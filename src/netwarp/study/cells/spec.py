@@ -15,7 +15,7 @@ from netwarp.study.sections.fields import Kind, Section
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import HEADER_BYTES, QUIC_MIN_PAYLOAD_BYTES
-from netwarp.study.sections.workload import WorkloadSection
+from netwarp.study.sections.workload import MOST_CHUNKS, WorkloadSection
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
 
@@ -24,8 +24,6 @@ Seconds = Annotated[
 ]
 
 
-MOST_CHUNKS = 100
-"""What the endpoint sends at once."""
 LARGEST_NS = 2**63 - 1
 
 

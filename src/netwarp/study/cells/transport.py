@@ -58,6 +58,8 @@ _SMALLEST_MSS: Mapping[TransportKind, tuple[int, str]] = {
         "QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
     ),
 }
+# MAX_TCP_WINDOW in include/net/tcp.h, what setsockopt(TCP_MAXSEG) takes at most.
+TCP_LARGEST_MSS_BYTES = 32_767
 _NOTHING_TO_RESUME: Mapping[tuple[TransportKind, str], tuple[str, str]] = {
     ("sctp", "1rtt"): ("SCTP has nothing that a later association could resume", ""),
     ("sctp", "0rtt"): ("SCTP has nothing that a later association could resume", ""),
@@ -111,6 +113,13 @@ class CellTransport(TransportOptions):
                 reason,
                 f"choose {lowest_bytes} or more, or set it per transport, such as in"
                 " [transport.tcp]",
+            )
+        if self.kind in _TCP and (self.mss_bytes or 0) > TCP_LARGEST_MSS_BYTES:
+            raise KeyValueError(
+                "mss",
+                self.mss_bytes,
+                f"the kernel's TCP takes {TCP_LARGEST_MSS_BYTES} at most (TCP_MAXSEG)",
+                "choose less, or set it per transport, such as in [transport.sctp]",
             )
         return self
 

@@ -104,7 +104,8 @@ class TransportOptions(Section):
     """SCTP: streams of an association. With more than one, the chunks of a content go over streams
     of one association, not over associations of their own. Default: 1."""
     max_message_bytes: SizeBytes | None = Field(default=None, alias="max_message")
-    """SCTP: largest message the sender hands over at once. Default: 16KiB."""
+    """SCTP: largest message the sender hands over at once; at least 9B, at most the buffer.
+    Default: 16KiB."""
     unordered: bool | None = None
     """SCTP: deliver messages as they come (RFC 9260, section 6.6). Default: false."""
     rto_initial_ns: DurationNs | None = Field(default=None, alias="rto_initial")

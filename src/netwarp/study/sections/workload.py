@@ -16,7 +16,11 @@ from netwarp.units import format_duration
 from netwarp.wire import Direction
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
-ChunkCount = Annotated[int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")]
+MOST_CHUNKS = 100
+"""What the endpoint sends at once: few beside the streams that a QUIC stack lets a peer open."""
+ChunkCount = Annotated[
+    int, Field(ge=1, le=MOST_CHUNKS, strict=True), Kind(f"a whole number from 1 to {MOST_CHUNKS}")
+]
 SegmentCount = Annotated[
     int, Field(ge=1, le=10**6, strict=True), Kind("a whole number from 1 to 1000000")
 ]
