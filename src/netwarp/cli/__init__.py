@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from netwarp.cli import compare, inspect, machine, running
+from netwarp.cli import compare, diff, figure, inspect, machine, running
 from netwarp.cli.interruption import interruption
 from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
 from netwarp.cli.terminal import print_error
@@ -37,6 +37,8 @@ for command in (
     inspect.show,
     inspect.report,
     inspect.timeline,
+    figure.figure,
+    diff.diff,
     inspect.export,
     machine.doctor,
 ):

@@ -53,7 +53,7 @@ def timeline(
         Path | None,
         typer.Option(
             "--out", "-o", metavar="FILE",
-            help="Where to: .svg, .png, or .json for Vega-Lite. Default: figures/RUN.svg.",
+            help="Where to: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg.",
         ),
     ] = None,
 ) -> None:  # fmt: skip

@@ -7,13 +7,15 @@ takes, and check the same specifications again in each; a test does that once. I
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from netwarp import vega
 from netwarp.figures.style import config
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netwarp.figures.style import Spec, Theme
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
@@ -34,6 +36,14 @@ class Chart:
     picture: Spec | None = None
     """The same for pictures, where it differs: without what only shows under a pointer."""
 
+    def restyled(self, laid_over: Mapping[str, Any]) -> Chart:
+        """Lay a Vega-Lite configuration over the chart's own, part by part."""
+        spec, picture = (
+            each and each | {"config": _merged(each["config"], laid_over)}
+            for each in (self.spec, self.picture)
+        )
+        return replace(self, spec=spec or self.spec, picture=picture)
+
     @property
     def still(self) -> Spec:
         """Vega-Lite for pictures."""
@@ -50,6 +60,17 @@ class Chart:
     def pdf(self) -> bytes:
         """Draw as PDF, with text that can be selected."""
         return vega.pdf(self.still)
+
+
+def _merged(base: Mapping[str, Any], laid_over: Mapping[str, Any]) -> Spec:
+    merged = dict(base)
+    for key, value in laid_over.items():
+        inner = merged.get(key)
+        if isinstance(inner, dict) and isinstance(value, dict):
+            merged[key] = _merged(inner, value)
+        else:
+            merged[key] = value
+    return merged
 
 
 def finished(chart: Spec, title: str, subtitle: str | list[str], alt: str, theme: Theme) -> Spec:

@@ -1,0 +1,194 @@
+"""Two run directories → which cells changed: the second held against the first, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from netwarp.errors import InputError
+from netwarp.estimate.comparison import Comparison, Verdict, compare, holm
+from netwarp.metrics import METRICS
+from netwarp.results.comparisons import main_metric
+from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.wording import (
+    cell_text,
+    favourable,
+    mean_text,
+    quantity,
+    sentence_case,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from netwarp.estimate.stats import Estimate
+    from netwarp.results import CellResult, Factors
+    from netwarp.results.rundata import RunData
+
+UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
+
+
+@dataclass(frozen=True)
+class CellChange:
+    """One cell that both have."""
+
+    factors: Factors
+    before: Estimate | None
+    after: Estimate | None
+    comparison: Comparison
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is a difference that is relevant and cannot be chance."""
+        return self.comparison.verdict.decided
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether all values are the same, or differ by less than is relevant."""
+        same = (
+            self.before is not None
+            and self.after is not None
+            and self.before.samples == self.after.samples
+        )
+        return same or self.comparison.verdict in UNCHANGED
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one run directory differs from an earlier one."""
+
+    metric: str
+    cells: tuple[CellChange, ...]
+    """Those that both have; their verdicts are one family (Holm)."""
+    only_before: tuple[Factors, ...]
+    only_after: tuple[Factors, ...]
+    conditions: tuple[tuple[str, str, str], ...]
+    """Fixed conditions and programs that are not the same: name, before, after."""
+
+    @property
+    def changed(self) -> tuple[CellChange, ...]:
+        """Cells with a difference that is relevant and cannot be chance."""
+        return tuple(cell for cell in self.cells if cell.is_changed)
+
+    @property
+    def unchanged(self) -> tuple[CellChange, ...]:
+        """Cells whose values are the same, or differ by less than is relevant."""
+        return tuple(cell for cell in self.cells if cell.is_unchanged and not cell.is_changed)
+
+
+def difference(before: RunData, after: RunData, metric: str | None = None) -> Difference:
+    """Compare two run directories by one metric.
+
+    Replicates that share their seeds are compared pair by pair, others by Welch's test.
+
+    Args:
+        before: the earlier one.
+        after: the one held against it.
+        metric: None for the main metric of `after`.
+
+    Raises:
+        InputError: one of them has no such metric.
+    """
+    chosen = metric or main_metric(after.results)
+    for data in (before, after):
+        if chosen not in data.results.metrics:
+            known = ", ".join(sorted(data.results.metrics))
+            raise InputError(f"{data.directory} has no metric {chosen}: it has {known or 'none'}")
+    earlier = {_key(cell): cell for cell in before.results.cells}
+    later = {_key(cell): cell for cell in after.results.cells}
+    shared = [(earlier[key], cell) for key, cell in later.items() if key in earlier]
+    relevant = after.results.criteria.relevant
+    adjusted = holm([compare(a.samples(chosen), b.samples(chosen), relevant) for a, b in shared])
+    return Difference(
+        chosen,
+        tuple(
+            CellChange(b.factors, a.estimate(chosen), b.estimate(chosen), comparison)
+            for (a, b), comparison in zip(shared, adjusted, strict=True)
+        ),
+        tuple(cell.factors for key, cell in earlier.items() if key not in later),
+        tuple(cell.factors for key, cell in later.items() if key not in earlier),
+        _changed_conditions(before, after),
+    )
+
+
+def _key(cell: CellResult) -> frozenset[tuple[str, str]]:
+    return frozenset(cell.factors.items())
+
+
+def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str, str], ...]:
+    known = [_conditions(data) for data in (before, after)]
+    names = dict.fromkeys(name for each in known for name in each)
+    values = [(name, *(each.get(name, "–") for each in known)) for name in names]
+    return tuple((name, a, b) for name, a, b in values if a != b)
+
+
+def _conditions(data: RunData) -> dict[str, str]:
+    """Name what all cells have in common, programs included."""
+    runs = data.results.runs
+    fixed = fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
+    kernel, endpoint = (data.provenance.get(part) or {} for part in ("kernel", "endpoint"))
+    return fixed | {
+        "seed": str(data.study.seed),
+        "clock": data.clock,
+        "kernel": str(kernel.get("version", "unknown")),
+        "endpoint": str(endpoint.get("sha256", "unknown"))[:12],
+    }
+
+
+def print_difference(found: Difference, console: Console) -> None:
+    """Print what else differs, each cell that changed, and counts of the others."""
+    for name, before, after in found.conditions:
+        console.print(Text(f"{name}: {before} → {after}", style="dim"), soft_wrap=True)
+    for cell in found.changed:
+        better = favourable(cell.comparison, found.metric)
+        line = Text.assemble(
+            (sentence_case(cell_text(cell.factors, ", ")), "bold"),
+            f": {_value(cell.before, found.metric)} → {_value(cell.after, found.metric)}, ",
+            (verdict_text(cell.comparison, found.metric), "green" if better else "yellow"),
+        )
+        console.print(line, soft_wrap=True)
+    title = quantity(found.metric, 1).title.lower()
+    changed, unchanged = len(found.changed), len(found.unchanged)
+    console.print(
+        f"{title} of {len(found.cells)} cells: {changed} changed, {unchanged} did not,"
+        f" {len(found.cells) - changed - unchanged} undecided",
+        soft_wrap=True,
+    )
+    for which, cells in (("before", found.only_before), ("after", found.only_after)):
+        if cells:
+            names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
+            more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
+            console.print(Text(f"only {which}: {names}{more}"), soft_wrap=True)
+
+
+def _value(estimate: Estimate | None, metric: str) -> str:
+    if estimate is None:
+        return "–"
+    shown = quantity(metric, estimate.mean)
+    return f"{mean_text(estimate, shown)} {shown.unit}".rstrip()
+
+
+def difference_json(found: Difference) -> dict[str, Any]:
+    """Make the object that `netwarp diff --json` prints; values in base units."""
+    return {
+        "metric": found.metric,
+        "unit": METRICS[found.metric].unit,
+        "conditions": {name: [a, b] for name, a, b in found.conditions},
+        "cells": [
+            {
+                "factors": dict(cell.factors),
+                "before": cell.before.mean if cell.before else None,
+                "after": cell.after.mean if cell.after else None,
+                "verdict": cell.comparison.verdict.value,
+                cell.comparison.scale: cell.comparison.effect,
+                "ci95": list(cell.comparison.ci95) if cell.comparison.ci95 else None,
+                "adjusted_p": cell.comparison.adjusted_p,
+            }
+            for cell in found.cells
+        ],
+        "only_before": [dict(factors) for factors in found.only_before],
+        "only_after": [dict(factors) for factors in found.only_after],
+    }

@@ -1,0 +1,101 @@
+"""Two run directories held against each other: what changed, what did not, what only one has."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import support
+from netwarp.errors import InputError, RunDirectoryError
+from netwarp.output.diff import difference, difference_json, print_difference
+from netwarp.results import Results
+from netwarp.results.rundata import RunData, load
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> RunData:
+    data = load(support.write_run_directory(tmp_path_factory.mktemp("before") / "out"))
+    return replace(data, results=support.results(failed_run=None))
+
+
+def slower_quic(data: RunData, factor: float) -> RunData:
+    """The same with QUIC's times changed under 5 % loss."""
+    runs = tuple(
+        replace(run, metrics=dict(run.metrics) | {"completion_time_s": changed * factor})
+        if run.factors["transport"] == "quic"
+        and run.factors["path.loss"] == "5%"
+        and (changed := run.value("completion_time_s")) is not None
+        else run
+        for run in data.results.runs
+    )
+    return replace(data, results=Results(runs))
+
+
+def test_only_the_cells_that_changed_are_said_to_have(before: RunData) -> None:
+    found = difference(before, slower_quic(before, 1.2))
+    assert len(found.cells) == 24
+    assert len(found.unchanged) == 22
+    assert [dict(cell.factors)["path.loss"] for cell in found.changed] == ["5%", "5%"]
+    assert found.changed[0].comparison.effect == pytest.approx(1.2)
+    assert found.conditions == ()
+
+
+def test_a_change_below_relevance_is_none(before: RunData) -> None:
+    found = difference(before, slower_quic(before, 1.000_01))
+    assert found.changed == ()
+    assert len(found.unchanged) == 24
+
+
+def test_one_replicate_with_the_same_value_is_unchanged(before: RunData) -> None:
+    alone = replace(
+        before, results=Results(tuple(r for r in before.results.runs if r.replicate == 0))
+    )
+    found = difference(alone, alone)
+    assert (len(found.unchanged), found.changed) == (24, ())
+
+
+def test_cells_and_conditions_of_one_alone_are_named(before: RunData) -> None:
+    some = Results(tuple(r for r in before.results.runs if r.factors["transport"] != "tls"))
+    provenance = dict(before.provenance) | {"kernel": {"version": "9.9"}}
+    after = replace(before, results=some, provenance=provenance)
+    found = difference(before, after)
+    assert (len(found.cells), len(found.only_before), found.only_after) == (18, 6, ())
+    assert found.conditions == (("kernel", "7.2.9", "9.9"),)
+    text = io.StringIO()
+    print_difference(found, Console(file=text, width=200))
+    assert "kernel: 7.2.9 → 9.9" in text.getvalue()
+    assert "completion time of 18 cells: 0 changed, 18 did not, 0 undecided" in text.getvalue()
+    assert "only before: TLS, loss 0 %, RTT 50 ms; " in text.getvalue()
+    assert text.getvalue().endswith("and 1 more\n")
+
+
+def test_a_change_is_printed_with_both_values_and_its_verdict(before: RunData) -> None:
+    text = io.StringIO()
+    print_difference(difference(before, slower_quic(before, 1.2)), Console(file=text, width=200))
+    first = text.getvalue().splitlines()[0]
+    assert first.startswith("QUIC, loss 5 %, RTT 50 ms: ")
+    assert " → " in first
+    assert "1.20× slower" in first
+
+
+def test_the_object_for_scripts_has_every_cell(before: RunData) -> None:
+    found = json.loads(json.dumps(difference_json(difference(before, slower_quic(before, 1.2)))))
+    assert (found["metric"], found["unit"], len(found["cells"])) == ("completion_time_s", "s", 24)
+    changed = [cell for cell in found["cells"] if cell["verdict"] == "more"]
+    assert len(changed) == 2
+    assert changed[0]["after"] == pytest.approx(1.2 * changed[0]["before"])
+
+
+def test_a_metric_that_one_lacks_is_refused(before: RunData) -> None:
+    with pytest.raises(InputError, match="no metric stall_s: it has busy_s"):
+        difference(before, before, "stall_s")
+
+
+def test_the_directories_must_have_results(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="not a run directory"):
+        load(tmp_path)
