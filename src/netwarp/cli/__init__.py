@@ -6,6 +6,7 @@ refused option answer at once.
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -16,7 +17,7 @@ import typer
 from netwarp.cli import compare, diff, figure, inspect, machine, running
 from netwarp.cli.interruption import interruption
 from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
-from netwarp.cli.terminal import print_error
+from netwarp.cli.terminal import accept_any_encoding, print_error
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
 
@@ -61,6 +62,7 @@ def netwarp(
 def main() -> NoReturn:
     """Run the program; the one place that prints errors."""
     interruption.listen()
+    accept_any_encoding()
     try:
         _refuse_bytes(sys.argv[1:])
         # The exit status of `typer.Exit`, and None of a command that returned.
@@ -75,7 +77,10 @@ def main() -> NoReturn:
         status = error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
         status = UNEXPECTED_STATUS
-        if not interruption.requested:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
+            status = 1
+            print_error(f"cannot write: {error.strerror}; send the output elsewhere, or make room")
+        elif not interruption.requested:
             print_error(unexpected(error, sys.argv[1:]))
     finally:
         # Also where the interruption has become another exception on its way.

@@ -58,7 +58,7 @@ class Interruption:
     def end_process(self, status: int) -> NoReturn:
         """End the process now that all is said, without taking Python down piece by piece."""
         self._unwinding = True  # a Ctrl-C from now on has nothing left to unwind
-        for stream in (sys.stdout, sys.stderr):
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: the caller has closed it
             try:
                 stream.flush()
             except OSError:  # such as a pipe whose reader has left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -33,9 +34,17 @@ def tell(finished: StudyRun, as_json: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print the one object of `--json`."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    """Print the one object of `--json`, escaped where the output cannot have all characters."""
+    encoding = sys.stdout.encoding or "utf-8"
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
     sys.stdout.write("\n")
+
+
+def accept_any_encoding() -> None:
+    """Let an output whose encoding lacks a character have a question mark in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def print_error(message: str) -> None:
