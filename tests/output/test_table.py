@@ -1,5 +1,6 @@
 """The terminal table, the words in it, and the exports."""
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import recorded
 import support
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Sample, compare
@@ -14,8 +16,10 @@ from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.output.export import export_results
 from netwarp.output.table import print_results
+from netwarp.pipeline import evaluate
 from netwarp.results import Results
-from netwarp.results.parquet import write_results
+from netwarp.run_directory import RunDirectory
+from netwarp.wire import Goodput
 from netwarp.wording import (
     condition_text,
     digits_to_tell,
@@ -164,15 +168,19 @@ def test_levels_are_ordered_by_number() -> None:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("export")
-    write_results(support.results(), path / "results.parquet")
-    return path
+    return support.write_run_directory(tmp_path_factory.mktemp("export") / "out")
 
 
 def test_csv_has_a_line_for_each_run(directory: Path) -> None:
-    lines = export_results(directory, "csv").splitlines()
-    assert lines[0].startswith("run,cell,replicate,seed,transport,path.loss,path.rtt,outcome")
-    assert len(lines) == 1 + len(support.results().runs)
+    text = export_results(directory, "csv")
+    heads = "run,cell,replicate,seed,transport,path.loss,path.rtt,path.mtu,path.rate,path.queue,"
+    assert text.startswith(f"{heads}workload.kind,workload.size,outcome,reason,busy_s,")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(support.results().runs)
+    assert {(row["path.rate"], row["workload.size"]) for row in rows} == {("50mbit", "10MB")}
+    first = support.results().runs[0]
+    assert float(rows[0]["completion_time_s"]) == first.value("completion_time_s")
+    assert rows[0]["wire_packets_down"] == str(int(first.value("wire_packets_down") or 0))
 
 
 def test_json_has_what_the_table_has(directory: Path) -> None:
@@ -181,6 +189,8 @@ def test_json_has_what_the_table_has(directory: Path) -> None:
     assert failed["reason"] == support.FAILURE
     assert failed["metrics"]["completion_time_s"] is None
     assert rows[0]["factors"]["path.loss"] == "0%"
+    assert rows[0]["conditions"]["path.queue"] == "1bdp"
+    assert isinstance(rows[0]["metrics"]["wire_bytes_down"], int)
 
 
 def test_iperf3_names_mean_what_iperf3_means(directory: Path) -> None:
@@ -191,6 +201,20 @@ def test_iperf3_names_mean_what_iperf3_means(directory: Path) -> None:
     assert first["end"]["sum_sent"]["retransmits"] == 0
     assert first["start"]["test_start"]["protocol"] == "TCP"
     assert [run["error"] for run in rest if "error" in run] == [support.FAILURE]
+
+
+def test_iperf3_has_an_interval_for_each_second_of_a_run_recorded_over_time(
+    tmp_path: Path,
+) -> None:
+    directory = recorded.write_directory(tmp_path / "out")
+    evaluate(RunDirectory(directory))
+    run = json.loads(export_results(directory, "iperf3"))[0]
+    sums = [interval["sum"] for interval in run["intervals"]]
+    assert [each["start"] for each in sums] == sorted({int(each["start"]) for each in sums})
+    goodput = next(r for r in recorded.Kept().records(run["title"]) if isinstance(r, Goodput))
+    assert sum(each["bytes"] for each in sums) == sum(goodput.bytes)
+    first = sums[0]
+    assert first["bits_per_second"] == pytest.approx(8 * first["bytes"] / first["seconds"])
 
 
 def test_an_unknown_format_is_refused(directory: Path) -> None:

@@ -31,7 +31,10 @@ def test_equal_results_give_equal_bytes_and_leave_nothing_behind(tmp_path: Path)
 
 
 def test_columns_stand_in_the_documented_order() -> None:
-    columns = to_frame(support.results()).columns
+    frame = to_frame(support.results())
+    columns = frame.columns
+    assert frame.schema["wire_packets_down"] == pl.Int64  # what is counted in wholes
+    assert frame.schema["completion_time_s"] == pl.Float64
     assert columns[:7] == [
         "run", "cell", "replicate", "seed", "transport", "path.loss", "path.rtt"
     ]  # fmt: skip

@@ -44,3 +44,8 @@ class Metric:
     """Whether the report's table of results has a column of it."""
     beside: tuple[str, ...] | None = None
     """Of a metric that a study can be first of all about: the metrics printed beside it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a run's value is a whole number: packets, bytes, events."""
+        return self.unit in ("packets", "B", "count")

@@ -1,18 +1,25 @@
-"""Results in other formats: a function each, from results to text."""
+"""Results in other formats: a function each, from a run directory to text."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
-from netwarp.results.parquet import RESULTS_FILE, read_results, to_frame
+from netwarp.metrics import METRICS
+from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.results.rundata import load
+from netwarp.units import NS_PER_S
+from netwarp.wire import Goodput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from netwarp.results import Results, RunResult
+    from netwarp.results import RunResult
+    from netwarp.results.rundata import RunData
 
 
 def export_results(directory: Path, format_: str) -> str:
@@ -24,16 +31,29 @@ def export_results(directory: Path, format_: str) -> str:
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")
-    return EXPORTS[format_](read_results(directory / RESULTS_FILE))
+    return EXPORTS[format_](load(directory))
 
 
-def to_csv(results: Results) -> str:
-    """One line per run, columns as in `results.parquet`."""
-    return to_frame(results).write_csv()
+def to_csv(data: RunData) -> str:
+    """Write one line per run: factors, the conditions that all runs share, outcome, metrics."""
+    fixed = _fixed(data)
+    metrics = sorted({name for run in data.results.runs for name in run.metrics})
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    heads = ["run", "cell", "replicate", "seed", *data.results.factors, *fixed]
+    writer.writerow([*heads, "outcome", "reason", *metrics])
+    for run in data.results.runs:
+        place = [run.run, run.cell, run.replicate, run.seed, *run.factors.values()]
+        values = _values(run)
+        writer.writerow(
+            [*place, *fixed.values(), run.outcome, run.reason, *(values.get(m) for m in metrics)]
+        )
+    return text.getvalue()
 
 
-def to_json(results: Results) -> str:
-    """One object per run, with factors and metrics as objects of their own."""
+def to_json(data: RunData) -> str:
+    """Write one object per run, with factors, conditions and metrics as objects of their own."""
+    fixed = _fixed(data)
     rows = [
         {
             "run": run.run,
@@ -41,41 +61,88 @@ def to_json(results: Results) -> str:
             "replicate": run.replicate,
             "seed": run.seed,
             "factors": dict(run.factors),
+            "conditions": fixed,
             "outcome": run.outcome,
             "reason": run.reason,
-            "metrics": dict(run.metrics),
+            "metrics": _values(run),
         }
-        for run in results.runs
+        for run in data.results.runs
     ]
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_iperf3(results: Results) -> str:
-    """One object per run with the names of iperf3's JSON; runs are not sampled in intervals."""
-    return json.dumps([_iperf3(run) for run in results.runs], indent=2, ensure_ascii=False) + "\n"
+def to_iperf3(data: RunData) -> str:
+    """Write one object per run with the names of iperf3's JSON.
+
+    `intervals` has the content received in each second of a run that recorded it over time.
+    """
+    documents = [_iperf3(run, data) for run in data.results.runs]
+    return json.dumps(documents, indent=2, ensure_ascii=False) + "\n"
 
 
-def _iperf3(run: RunResult) -> dict[str, Any]:
-    start = {"test_start": {"protocol": run.factors.get("transport", "").upper()}}
+def _fixed(data: RunData) -> dict[str, str]:
+    runs = data.results.runs
+    return fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
+
+
+def _values(run: RunResult) -> dict[str, float | int | None]:
+    """Give a run's metrics in base units; what is counted in wholes is an integer."""
+    return {
+        name: int(value) if value is not None and _is_whole(name) else value
+        for name, value in run.metrics.items()
+    }
+
+
+def _is_whole(name: str) -> bool:
+    metric = METRICS.get(name)
+    return metric is not None and metric.is_whole
+
+
+def _iperf3(run: RunResult, data: RunData) -> dict[str, Any]:
+    transport = run.factors.get("transport") or _fixed(data).get("transport.kind", "")
+    start = {"test_start": {"protocol": transport.upper()}}
     document: dict[str, Any] = {"title": run.run, "start": start, "intervals": [], "end": {}}
-    seconds, bits_per_second = run.value("completion_time_s"), run.value("goodput_bit_s")
     if run.outcome == "failed":
         return document | {"error": run.reason}
+    document["intervals"] = _intervals(run.run, data)
+    seconds, bits_per_second = run.value("completion_time_s"), run.value("goodput_bit_s")
     if seconds is not None and bits_per_second is not None:
-        total = {
-            "start": 0,
-            "end": seconds,
-            "seconds": seconds,
-            "bytes": round(seconds * bits_per_second / 8),
-            "bits_per_second": bits_per_second,
-        }
+        total = _sum(0, seconds, round(seconds * bits_per_second / 8))
+        total["bits_per_second"] = bits_per_second
         retransmits = run.value("retransmitted_packets")
         sent = total if retransmits is None else total | {"retransmits": int(retransmits)}
         document["end"] = {"sum_sent": sent, "sum_received": total}
     return document
 
 
-EXPORTS: Mapping[str, Callable[[Results], str]] = {
+def _intervals(run: str, data: RunData) -> list[dict[str, Any]]:
+    """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter."""
+    recorded = next((each for each in data.records(run) if isinstance(each, Goodput)), None)
+    if recorded is None:
+        return []
+    by_second: dict[int, int] = {}
+    for step, received in enumerate(recorded.bytes):
+        second = step * recorded.step_ns // NS_PER_S
+        by_second[second] = by_second.get(second, 0) + received
+    end_s = len(recorded.bytes) * recorded.step_ns / NS_PER_S
+    return [
+        {"streams": [], "sum": _sum(second, min(second + 1, end_s), received) | {"omitted": False}}
+        for second, received in by_second.items()
+    ]
+
+
+def _sum(start_s: float, end_s: float, received: int) -> dict[str, Any]:
+    seconds = end_s - start_s
+    return {
+        "start": start_s,
+        "end": end_s,
+        "seconds": seconds,
+        "bytes": received,
+        "bits_per_second": 8 * received / seconds if seconds else 0,
+    }
+
+
+EXPORTS: Mapping[str, Callable[[RunData], str]] = {
     "csv": to_csv,
     "json": to_json,
     "iperf3": to_iperf3,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.metrics import METRICS
 from netwarp.results.results import Results, RunResult
 
 if TYPE_CHECKING:
@@ -33,16 +34,25 @@ def to_frame(results: Results) -> pl.DataFrame:
         **_LEADING,
         **dict.fromkeys(factors, pl.String),
         **_MIDDLE,
-        **dict.fromkeys(metrics, pl.Float64),
+        **{name: pl.Int64 if _is_whole(name) else pl.Float64 for name in metrics},
     }
     rows = [
         [run.run, run.cell, run.replicate, run.seed]
         + [run.factors[factor] for factor in factors]
         + [run.outcome, run.reason]
-        + [run.metrics.get(metric) for metric in metrics]
+        + [_stored(name, run.metrics.get(name)) for name in metrics]
         for run in results.runs
     ]
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _is_whole(name: str) -> bool:
+    metric = METRICS.get(name)
+    return metric is not None and metric.is_whole
+
+
+def _stored(name: str, value: float | None) -> float | int | None:
+    return int(value) if value is not None and _is_whole(name) else value
 
 
 def from_frame(frame: pl.DataFrame, source: str = "table") -> Results:
