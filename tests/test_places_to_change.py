@@ -1,0 +1,74 @@
+"""What is added in one place reaches everything that shows it: a metric made up here, in a test."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzz.program import call
+from netwarp.metrics import METRICS
+from netwarp.metrics.metric import LOWER, Metric
+from netwarp.metrics.run_records import RunRecords
+from netwarp.run_directory import RunDirectory, write_json
+from netwarp.wire import Calibration
+from support import STUDY, write_run_directory
+
+REPOSITORY = Path(__file__).parents[1]
+NAME = "wire_overhead_ratio"
+
+
+def _overhead(run: RunRecords) -> float | None:
+    sent = sum(each.offered_bytes for each in run.of_kind(Calibration) if each.direction == "down")
+    return sent * 8 / run.content_bits - 1 if run.content_bits else None
+
+
+OVERHEAD = Metric(
+    NAME, "ratio", "lower", "Overhead on the wire",
+    "Bytes that the server put on the wire beyond those of the content, for each of those.",
+    "calibration, transfer", _overhead, LOWER, head="overhead", in_report=True,
+)  # fmt: skip
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the metric: its entry, and its name beside the one that the table compares."""
+    completion = METRICS["completion_time_s"]
+    beside = (NAME, *(completion.beside or ()))
+    entries: dict[str, Any] = METRICS  # type: ignore[assignment]
+    monkeypatch.setitem(entries, NAME, OVERHEAD)
+    changed = Metric(**{**vars(completion), "beside": beside})
+    monkeypatch.setitem(entries, "completion_time_s", changed)
+
+
+@pytest.fixture
+def run_directory(tmp_path: Path, made_up: None) -> Path:
+    """Record runs of a study that asks about the metric, in a figure and a claim."""
+    place = write_run_directory(tmp_path / "run")
+    figure = {"kind": "bar", "x": "path.loss", "y": NAME, "series": "transport"}
+    claim = {
+        "text": "QUIC costs less on the wire",
+        "metric": NAME,
+        "less": {"transport": "quic"},
+        "than": {"transport": "tcp"},
+    }
+    write_json(RunDirectory(place).study_json, {**STUDY, "figure": [figure], "claim": [claim]})
+    return place
+
+
+def test_a_metric_is_one_entry(run_directory: Path) -> None:
+    """Its entry brings it to table, report, figures, claims, export and documents."""
+    shown = call(["show", str(run_directory)], run_directory)
+    assert (shown.status, shown.stderr) == (0, "")
+    assert "overhead" in shown.stdout
+    reported = call(["report", str(run_directory)], run_directory)
+    assert reported.status == 1, "one of the recorded runs has failed"
+    page = (run_directory / "report.html").read_text(encoding="utf-8")
+    assert page.count("Overhead on the wire") > 2
+    assert "QUIC costs less on the wire" in page
+    head, *_ = call(["export", str(run_directory)], run_directory).stdout.splitlines()
+    assert NAME in head.split(",")
+    generated = runpy.run_path(str(REPOSITORY / "scripts" / "generate_docs.py"))["documents"]()
+    assert f"| `{NAME}` | ratio | lower | {OVERHEAD.description} |" in generated["run-format.md"]
