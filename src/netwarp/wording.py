@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.levels import scale_of
 from netwarp.metrics import METRICS
+from netwarp.transports import TRANSPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -235,7 +236,8 @@ def level_text(factor: str, label: str) -> str:
 def transport_text(label: str) -> str:
     """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"."""
     kind, dash, rest = label.partition("-")
-    return (kind.upper() if kind in _TRANSPORTS else kind) + dash + rest
+    name = _TRANSPORT_NAMES.get(kind, kind)
+    return name + dash + rest
 
 
 def condition_text(factors: Mapping[str, str]) -> str:
@@ -263,7 +265,7 @@ def factor_name(factor: str) -> str:
     return name.upper() if name in ("rtt", "mtu", "mss") else name
 
 
-_TRANSPORTS = frozenset({"tcp", "tls", "sctp", "quic", "udp", "mptcp"})
+_TRANSPORT_NAMES: Mapping[str, str] = {kind: each.name for kind, each in TRANSPORTS.items()}
 
 
 def _factor(effect: float, verdict: Verdict) -> float:

@@ -17,9 +17,9 @@ from netwarp.backends.outcome import status_of
 from netwarp.backends.watch import Bounds, ending_with_us, kill_group, watch
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, Clock, Status
-from netwarp.wire import Impairments, Job, TransportKind
+from netwarp.transports import TRANSPORTS
+from netwarp.wire import Impairments, Job
 
-KERNEL_TCP: frozenset[TransportKind] = frozenset({"tcp", "tls", "mptcp"})
 ABILITIES_TIMEOUT_S = 30.0
 
 
@@ -143,18 +143,18 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     asked = _impairment(job)
     if asked is not None and capabilities.missing_netem is not None:
         return f"it asks for {asked}, and {capabilities.missing_netem}"
-    if transport.kind == "sctp" and capabilities.missing_sctp is not None:
-        return capabilities.missing_sctp
-    if transport.kind == "mptcp" and capabilities.missing_mptcp is not None:
-        return capabilities.missing_mptcp
-    if transport.kind in KERNEL_TCP and transport.congestion not in capabilities.congestion:
+    traits = TRANSPORTS[transport.kind]
+    missing = {"IP_SCTP": capabilities.missing_sctp, "MPTCP": capabilities.missing_mptcp}
+    if traits.kernel_option is not None and missing[traits.kernel_option] is not None:
+        return missing[traits.kernel_option]
+    if traits.runs_over_tcp and transport.congestion not in capabilities.congestion:
         return (
             f"the host's kernel has no congestion control {transport.congestion!r} loaded, only"
             f" {', '.join(capabilities.congestion)}: `modprobe tcp_{transport.congestion}`, or use"
             " the virtual backend"
         )
     granted_bytes, wanted_bytes = capabilities.socket_buffer_bytes, transport.buffer_bytes
-    if transport.kind not in KERNEL_TCP and wanted_bytes > granted_bytes:
+    if not traits.runs_over_tcp and wanted_bytes > granted_bytes:
         return (
             f"its sockets would be granted buffers of {granted_bytes} bytes instead of"
             f" {wanted_bytes}, less than TCP's:"

@@ -10,17 +10,18 @@ from netwarp.cli import options
 from netwarp.cli.options import levels, path_option
 from netwarp.cli.running import run_and_print
 from netwarp.study.compare import study_from_compare
+from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
 def compare(
     transport: Annotated[
         str,
         typer.Option(
-            help="Who races: of tcp, tls, sctp, quic. The first is the one compared against.",
+            help=f"Who races: of {', '.join(TRANSPORTS)}. The first is the one compared against.",
             metavar="LIST",
             rich_help_panel=options.STUDY,
         ),
-    ] = "tcp,tls,sctp,quic",
+    ] = ",".join(ON_ONE_PATH),
     file: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="The file to send.", metavar="PATH", rich_help_panel=options.STUDY),
@@ -34,7 +35,8 @@ def compare(
     congestion: Annotated[
         options.Listed,
         typer.Option(
-            help="Congestion control: cubic, reno, bbr. Default: cubic (SCTP: its own).",
+            help="Congestion control."
+            f" {congestion_controls_in_words().replace('`', '')}. Default: the first of them.",
             metavar="LIST",
             rich_help_panel=options.STUDY,
         ),

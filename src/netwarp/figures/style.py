@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netwarp.transports import TRANSPORTS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,18 +29,13 @@ class SeriesStyle:
     dash: tuple[int, ...]
 
 
-BLUE, SKY, GREEN, VERMILION = "#0072B2", "#56B4E9", "#009E73", "#D55E00"
-PURPLE, ORANGE, GREY = "#CC79A7", "#E69F00", "#6E7781"
+PURPLE, GREY = "#CC79A7", "#6E7781"
 
-TRANSPORT_STYLES = {
-    "tcp": SeriesStyle(BLUE, "circle", ()),
-    "tls": SeriesStyle(SKY, "square", (6, 3)),
-    "sctp": SeriesStyle(GREEN, "triangle-up", (2, 2)),
-    "quic": SeriesStyle(VERMILION, "diamond", ()),
-    "udp": SeriesStyle(PURPLE, "triangle-down", (8, 3, 2, 3)),
-    "mptcp": SeriesStyle(ORANGE, "cross", (4, 2)),
+TRANSPORT_STYLES: dict[str, SeriesStyle] = {
+    kind: SeriesStyle(traits.colour, traits.shape, traits.dash)
+    for kind, traits in TRANSPORTS.items()
 }
-_SHAPES = tuple(style.shape for style in TRANSPORT_STYLES.values())
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (10, 4))
 _OTHERS = ("#332288", "#882255", "#44AA99", "#999933", "#AA4499", "#CC6677", "#117733", "#DDCC77")
 _SHADES = (0.0, -0.45, 0.4, -0.65, 0.6)

@@ -22,12 +22,12 @@ from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE, write_json
 from netwarp.study import study_from_mapping
+from netwarp.transports import ON_ONE_PATH
 from netwarp.wire import read_records
 
 if TYPE_CHECKING:
     from netwarp.backends.native import NativeBackend
 
-TRANSPORTS = ("tcp", "tls", "sctp", "quic")
 TRIAL_BYTES = 16_000_000
 AIM_S = 0.4
 REPEATS = 3
@@ -61,9 +61,9 @@ def measure_speed(
         BackendError: no path can be built on this host.
     """
     backend.check()
-    goodput_bit_s = {}
-    not_measured = {}
-    for transport in TRANSPORTS:
+    goodput_bit_s: dict[str, float] = {}
+    not_measured: dict[str, str] = {}
+    for transport in ON_ONE_PATH:
         on_transport(transport)
         reason = backend.refuse(_planned(backend, transport, TRIAL_BYTES).job)
         if reason is None:

@@ -13,8 +13,9 @@ from typing import TypedDict
 
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell
-from netwarp.study.sections.transport import HEADER_BYTES
+from netwarp.transports import TRANSPORTS
 from netwarp.units import format_size
+from netwarp.wire import TransportKind
 
 NOT_ITS_OWN = "–"
 """Value of a setting that a transport does not have."""
@@ -73,7 +74,7 @@ def _distinct(values: Iterable[str]) -> str:
 def _initial_window(cell: Cell) -> str:
     spec = cell.spec
     mtu_bytes = spec.path.mtu_bytes
-    if spec.transport.kind == "sctp":
+    if spec.transport.traits.fixed_initial_window is not None:
         return f"{min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))} bytes"
     return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
 
@@ -81,7 +82,7 @@ def _initial_window(cell: Cell) -> str:
 def _pacing(cell: Cell) -> str:
     spec = cell.spec
     transport = spec.transport
-    paced = transport.kind == "quic" or transport.resolved_congestion in PACED_CONGESTION
+    paced = transport.traits.is_always_paced or transport.resolved_congestion in PACED_CONGESTION
     return "paced" if paced else "not paced"
 
 
@@ -93,13 +94,13 @@ def _mss(cell: Cell) -> str:
 
 def _encryption(cell: Cell) -> str:
     spec = cell.spec
-    return "TLS 1.3" if spec.transport.kind in ("tls", "quic") else "none"
+    return "TLS 1.3" if spec.transport.traits.is_encrypted else "none"
 
 
 def _tcp(name: str) -> Callable[[Cell], str]:
     def value_of(cell: Cell) -> str:
         spec = cell.spec
-        if spec.transport.kind not in ("tcp", "tls", "mptcp"):
+        if not spec.transport.traits.runs_over_tcp:
             return NOT_ITS_OWN
         value = getattr(spec.transport.resolved_tcp, name)
         return ("on" if value else "off") if isinstance(value, bool) else str(value)
@@ -127,7 +128,7 @@ _SETTINGS: dict[str, Callable[[Cell], str]] = {
     "pacing": _pacing,
     "MTU": lambda cell: f"{cell.spec.path.mtu_bytes} bytes",
     "MSS": _mss,
-    "headers": lambda cell: f"{HEADER_BYTES[cell.spec.transport.kind]} bytes",
+    "headers": lambda cell: f"{cell.spec.transport.traits.header_bytes} bytes",
     "nodelay": lambda cell: str(cell.spec.transport.nodelay).lower(),
     "encryption": _encryption,
 }
@@ -143,12 +144,6 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
 }
 """Listed only in studies that treat transports differently in them."""
 
-_INHERENT: Mapping[tuple[str, str], str] = {
-    ("congestion control", "sctp"): "the kernel's SCTP has RFC 9260's built in, nothing else",
-    ("initial window", "sctp"): "fixed in the kernel's SCTP (RFC 9260, section 7.2.1)",
-    ("reconnection", "mptcp"): "its subflows come and go while the connection stays",
-    ("pacing", "quic"): "quinn always paces; the kernel's TCP paces under bbr alone",
-}
 _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",
     "headers": "the protocol's own; QUIC's own header and TLS records come on top",
@@ -157,6 +152,6 @@ _BY_DESIGN: Mapping[str, str] = {
 }
 
 
-def _reason(setting: str, kind: str) -> str:
-    inherent = _INHERENT.get((setting, kind)) or _BY_DESIGN.get(setting)
+def _reason(setting: str, kind: TransportKind) -> str:
+    inherent = TRANSPORTS[kind].inherent.get(setting) or _BY_DESIGN.get(setting)
     return inherent or "the study says so"

@@ -18,6 +18,7 @@ from netwarp.figures.over_time.paths import (
     rtt_ms,
 )
 from netwarp.metrics.playback import buffer_levels, pieces, spans
+from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import (
     Attach,
@@ -114,7 +115,9 @@ def _end_ns(records: Sequence[Record]) -> int:
 def _shown_paths(job: Job) -> range:
     """Give the paths that the transport can use."""
     several = (
-        job.timeline.has_handovers or job.transport.kind == "mptcp" or job.transport.sctp.multihomed
+        job.timeline.has_handovers
+        or TRANSPORTS[job.transport.kind].second_path == "needed"
+        or job.transport.sctp.multihomed
     )
     return range(len(job.paths) if several else 1)
 

@@ -29,7 +29,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
     Raises:
         KeyValueError: the first such move, with the overlap that would do.
     """
-    if spec.transport.kind != "sctp" or spec.reconnect != "migrate":
+    if not spec.transport.traits.migration_needs_overlap or spec.reconnect != "migrate":
         return
     attached_ns: dict[int, int] = {}
     detached_ns: dict[int, int] = {}

@@ -18,8 +18,9 @@ from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.diagnose import key_value_error, with_value
 from netwarp.study.sections.fields import Section
 from netwarp.study.sections.paths import PathSection
-from netwarp.study.sections.transport import KINDS, TransportOptions, merge_transport
+from netwarp.study.sections.transport import TransportOptions, merge_transport
 from netwarp.study.sections.workload import OF_ONE_RULE, WorkloadSection
+from netwarp.transports import TRANSPORTS
 from netwarp.wire import Job
 
 MOST_CELLS = 100_000
@@ -206,7 +207,7 @@ def _refuse_unused_options(raw: Mapping[str, Any], factors: Sequence[Factor]) ->
         for level in levels
     ] or [section.get("kind")]
     used = {kind for kind in named if isinstance(kind, str)}
-    for kind in KINDS:
+    for kind in TRANSPORTS:
         if kind in section and kind not in used:
             raise KeyValueError(
                 f"transport.{kind}",

@@ -18,8 +18,9 @@ from netwarp.study.sections.timeline import (
     RedrawSection,
     TraceSection,
 )
-from netwarp.study.sections.transport import KINDS, TransportSection
+from netwarp.study.sections.transport import TransportSection
 from netwarp.study.sections.workload import WorkloadSection
+from netwarp.transports import TRANSPORTS
 
 _SECTIONS: Mapping[str, type[Section]] = {
     "path": PathSection,
@@ -34,7 +35,7 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.second.trace": TraceSection,
 }
 """Tables whose keys can vary."""
-_FIXED = frozenset({*KINDS, "kind", "timeline", "step"})
+_FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step"})
 """Keys that cannot."""
 
 
@@ -117,7 +118,7 @@ def _refuse_what_cannot_vary(key: str) -> None:
     if key == "transport":
         return
     section, _, name = key.partition(".")
-    if section == "transport" and name.split(".")[0] in KINDS:
+    if section == "transport" and name.split(".")[0] in TRANSPORTS:
         raise KeyValueError(
             factor_key(key),
             None,

@@ -17,7 +17,7 @@ from netwarp.study.cells.spec import CellSpec
 from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.path import ImpairmentSpec, SinglePath
 from netwarp.study.sections.timeline import halves_ns
-from netwarp.study.sections.transport import IP_HEADER_BYTES, TCP_HEADER_BYTES
+from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction
 

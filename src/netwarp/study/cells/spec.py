@@ -14,8 +14,8 @@ from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.fields import Kind, Section
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
-from netwarp.study.sections.transport import HEADER_BYTES, QUIC_MIN_PAYLOAD_BYTES
 from netwarp.study.sections.workload import MOST_CHUNKS, WorkloadSection
+from netwarp.transports import with_two_paths_in_words
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
 
@@ -87,8 +87,7 @@ class CellSpec:
     @property
     def chunks(self) -> int:
         """Parts the content is cut into."""
-        own = self.transport.streams if self.transport.kind == "sctp" else None
-        return self.workload.chunks or own or 1
+        return self.workload.chunks or self.transport.streams or 1
 
     @property
     def connections(self) -> int:
@@ -111,18 +110,19 @@ class CellSpec:
                 )
             return
         if transport.uses_two_paths and second is None:
-            key = "transport.kind" if transport.kind == "mptcp" else "transport.multihomed"
+            needed = transport.traits.second_path == "needed"
+            key = "transport.kind" if needed else "transport.multihomed"
             raise KeyValueError(
                 key, None, "there is one path", 'add [path.second], such as rtt = "30ms"'
             )
         if second is not None and not transport.uses_two_paths:
-            name = f"{transport.kind} that is not multihomed"
-            name = name if transport.kind == "sctp" else transport.kind
+            could = transport.traits.second_path == "multihomed"
+            name = f"{transport.kind} that is not multihomed" if could else transport.kind
             raise KeyValueError(
                 "path.second",
                 None,
                 f"{name} uses one path only",
-                "drop it, choose mptcp or sctp with multihomed = true, or give [path.handovers]",
+                f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]",
             )
 
     def _refuse_impossible_reconnections(self) -> None:
@@ -205,8 +205,8 @@ class CellSpec:
 
 
 def _refuse_misfit(transport: CellTransport, mtu_bytes: int, path: str) -> None:
-    kind = transport.kind
-    largest_bytes = mtu_bytes - HEADER_BYTES[kind]
+    kind, traits = transport.kind, transport.traits
+    largest_bytes = mtu_bytes - traits.header_bytes
     if transport.mss_bytes is not None and transport.mss_bytes > largest_bytes:
         raise KeyValueError(
             "transport.mss",
@@ -214,10 +214,11 @@ def _refuse_misfit(transport: CellTransport, mtu_bytes: int, path: str) -> None:
             f"more than {largest_bytes} bytes of {kind} do not fit an MTU of {mtu_bytes}",
             f"lower mss or raise {path}.mtu",
         )
-    if kind == "quic" and largest_bytes < QUIC_MIN_PAYLOAD_BYTES:
+    if largest_bytes < traits.least_packet_bytes:
         raise KeyValueError(
             f"{path}.mtu",
             mtu_bytes,
-            "QUIC needs packets of 1200 bytes (RFC 9000, section 14)",
-            f"choose at least {QUIC_MIN_PAYLOAD_BYTES + HEADER_BYTES[kind]}",
+            f"{traits.name} needs packets of {traits.least_packet_bytes} bytes"
+            " (RFC 9000, section 14)",
+            f"choose at least {traits.least_packet_bytes + traits.header_bytes}",
         )

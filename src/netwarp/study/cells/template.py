@@ -95,9 +95,8 @@ def _transport(spec: CellSpec) -> wire.Transport:
         sctp=transport.resolved_sctp,
     )
     message_bytes = resolved.sctp.max_message_bytes
-    if transport.kind == "sctp" and not (
-        LEAST_MESSAGE_BYTES <= message_bytes <= resolved.buffer_bytes
-    ):
+    has_messages = "max_message_bytes" in transport.traits.own_options
+    if has_messages and not (LEAST_MESSAGE_BYTES <= message_bytes <= resolved.buffer_bytes):
         raise KeyValueError(
             "transport.max_message",
             None,

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import model_validator
 
 from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.transport import (
-    CONGESTION,
-    DEFAULT_CONGESTION,
     DEFAULT_INITIAL_WINDOW_PACKETS,
-    HEADER_BYTES,
-    QUIC_MIN_PAYLOAD_BYTES,
-    SCTP_CONGESTION,
-    SCTP_MIN_PAYLOAD_BYTES,
     TCP_2008,
     TODAYS_TCP,
     TransportOptions,
 )
+from netwarp.transports import TRANSPORTS, TransportTraits, owners
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect, SctpOptions, TcpOptions, TransportKind
 
@@ -34,44 +28,9 @@ USUAL_SCTP = SctpOptions(
     multihomed=False,
 )
 """One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
-
-_TCP: tuple[TransportKind, ...] = ("tcp", "tls", "mptcp")
-_OF_ONE_PROTOCOL: Mapping[str, tuple[TransportKind, ...]] = {
-    "preset": ("tcp", "tls"),
-    "sack": _TCP,
-    "timestamps": _TCP,
-    "window_scaling": _TCP,
-    "recovery": _TCP,
-    "streams": ("sctp",),
-    "max_message_bytes": ("sctp",),
-    "unordered": ("sctp",),
-    "rto_initial_ns": ("sctp",),
-    "rto_min_ns": ("sctp",),
-    "rto_max_ns": ("sctp",),
-    "multihomed": ("sctp",),
-}
-"""Options that only these transports have, by attribute."""
-
-_SMALLEST_MSS: Mapping[TransportKind, tuple[int, str]] = {
-    "quic": (
-        QUIC_MIN_PAYLOAD_BYTES,
-        "QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
-    ),
-}
-# MAX_TCP_WINDOW in include/net/tcp.h, what setsockopt(TCP_MAXSEG) takes at most.
-TCP_LARGEST_MSS_BYTES = 32_767
-_NOTHING_TO_RESUME: Mapping[tuple[TransportKind, str], tuple[str, str]] = {
-    ("sctp", "1rtt"): ("SCTP has nothing that a later association could resume", ""),
-    ("sctp", "0rtt"): ("SCTP has nothing that a later association could resume", ""),
-    ("tcp", "1rtt"): ("TCP has no session tickets", "0rtt is TCP Fast Open; "),
-    ("mptcp", "1rtt"): ("TCP has no session tickets", ""),
-    ("mptcp", "0rtt"): ("Fast Open is not offered with Multipath TCP here", ""),
-}
-_CANNOT_RECONNECT: Mapping[tuple[TransportKind, str], str] = {
-    ("tcp", "migrate"): "a TCP connection is its two addresses (RFC 9293, section 3.4)",
-    ("tls", "migrate"): "the TCP connection below TLS is its two addresses (RFC 9293, section 3.4)",
-    ("mptcp", "new"): "a Multipath TCP connection goes on over its other subflows by itself",
-}
+PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
+OWN_OPTIONS = frozenset[str]().union(*(traits.own_options for traits in TRANSPORTS.values()))
+"""Attributes of options that not every transport has."""
 
 
 class CellTransport(TransportOptions):
@@ -79,9 +38,14 @@ class CellTransport(TransportOptions):
 
     kind: TransportKind
 
+    @property
+    def traits(self) -> TransportTraits:
+        """What its stack can do."""
+        return TRANSPORTS[self.kind]
+
     @model_validator(mode="after")
     def _refuse_what_the_stack_lacks(self) -> Self:
-        known = CONGESTION[self.kind]
+        known = self.traits.congestion_controls
         if self.congestion is not None and self.congestion not in known:
             raise KeyValueError(
                 "congestion",
@@ -90,69 +54,60 @@ class CellTransport(TransportOptions):
                 f"{self.kind} knows {', '.join(known)}; give each transport its own in"
                 f" [transport.{self.kind}]",
             )
-        if self.kind == "sctp" and self.initial_window_packets is not None:
+        window_packets = self.initial_window_packets
+        if window_packets is not None and self.traits.fixed_initial_window is not None:
+            raise KeyValueError(
+                "initial_window", window_packets, self.traits.fixed_initial_window, PER_TRANSPORT
+            )
+        least_packets = self.traits.least_initial_window_packets
+        if window_packets is not None and window_packets < least_packets:
             raise KeyValueError(
                 "initial_window",
-                self.initial_window_packets,
-                "the kernel's SCTP has a fixed initial window (RFC 9260, section 7.2.1)",
-                "set it per transport, such as in [transport.tcp]",
+                window_packets,
+                self.traits.initial_window_reason,
+                f"choose {least_packets} or more, or {PER_TRANSPORT}",
             )
-        if self.kind == "quic" and self.initial_window_packets == 1:
-            raise KeyValueError(
-                "initial_window",
-                self.initial_window_packets,
-                "a QUIC window has at least two packets (RFC 9002, section 7.2), and quinn sends"
-                " nothing with less",
-                "choose 2 or more, or set it per transport, such as in [transport.tcp]",
+        least_bytes, most_bytes = self.traits.mss_bytes
+        if self.mss_bytes is not None and not least_bytes <= self.mss_bytes <= most_bytes:
+            bound = (
+                f"{least_bytes} or more"
+                if self.mss_bytes < least_bytes
+                else (f"{most_bytes} or less")
             )
-        lowest_bytes, reason = _SMALLEST_MSS.get(self.kind, (0, ""))
-        if self.mss_bytes is not None and self.mss_bytes < lowest_bytes:
             raise KeyValueError(
-                "mss",
-                self.mss_bytes,
-                reason,
-                f"choose {lowest_bytes} or more, or set it per transport, such as in"
-                " [transport.tcp]",
-            )
-        if self.kind in _TCP and (self.mss_bytes or 0) > TCP_LARGEST_MSS_BYTES:
-            raise KeyValueError(
-                "mss",
-                self.mss_bytes,
-                f"the kernel's TCP takes {TCP_LARGEST_MSS_BYTES} at most (TCP_MAXSEG)",
-                "choose less, or set it per transport, such as in [transport.sctp]",
+                "mss", self.mss_bytes, self.traits.mss_reason, f"choose {bound}, or {PER_TRANSPORT}"
             )
         return self
 
     @model_validator(mode="after")
     def _refuse_options_of_another_protocol(self) -> Self:
-        for name, kinds in _OF_ONE_PROTOCOL.items():
-            value = getattr(self, name)
-            if value is not None and self.kind not in kinds:
-                key = type(self).model_fields[name].alias or name
+        for name, field in type(self).model_fields.items():
+            given = name in OWN_OPTIONS and getattr(self, name) is not None
+            if given and name not in self.traits.own_options:
                 raise KeyValueError(
-                    key,
+                    field.alias or name,
                     None,
                     f"{self.kind} has no such option",
-                    f"set it per transport, such as in [transport.{kinds[0]}]",
+                    f"set it per transport, such as in [transport.{owners(name)[0]}]",
                 )
-        reason, hint = _NOTHING_TO_RESUME.get((self.kind, self.resume), ("", ""))
-        if reason:
+        missing = self.traits.missing_resume.get(self.resume)
+        if missing is not None:
             raise KeyValueError(
                 "resume",
                 self.resume,
-                reason,
-                f"{hint}set it per transport, such as in [transport.tls]",
+                missing.reason,
+                f"{missing.hint}set it per transport, such as in [transport.tls]",
             )
         return self
 
     @model_validator(mode="after")
     def _refuse_impossible_reconnections(self) -> Self:
-        reason = _CANNOT_RECONNECT.get((self.kind, self.reconnect or ""))
-        if reason is not None:
+        missing = self.traits.missing_reconnect.get(self.resolved_reconnect)
+        if missing is not None:
             raise KeyValueError(
                 "reconnect",
                 self.reconnect,
-                reason,
+                missing.reason,
                 "set it per transport, such as in [transport.quic], or in the levels of transport:"
                 ' { kind = "quic", reconnect = "migrate", label = "quic-migrate" }',
             )
@@ -197,7 +152,7 @@ class CellTransport(TransportOptions):
             return self.congestion
         if self.preset == "tcp-2008":
             return "reno"
-        return SCTP_CONGESTION if self.kind == "sctp" else DEFAULT_CONGESTION
+        return self.traits.congestion_controls[0]
 
     def resolved_initial_window_packets(self, mtu_bytes: int) -> int:
         """Give the first flight in full-size packets.
@@ -206,24 +161,25 @@ class CellTransport(TransportOptions):
         net/sctp/transport.c), rounded up: its window is open until it is exceeded. Linux 2.6's TCP
         had the same with the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its tcp_input.c).
         """
-        if self.kind == "sctp":
+        if self.traits.fixed_initial_window is not None:
             window_bytes = min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
             return -(-window_bytes // mtu_bytes)
         if self.initial_window_packets is not None:
             return self.initial_window_packets
         if self.preset == "tcp-2008":
-            mss_bytes = self.mss_bytes or mtu_bytes - HEADER_BYTES[self.kind]
+            mss_bytes = self.mss_bytes or mtu_bytes - self.traits.header_bytes
             return max(2, min(4, 4380 // mss_bytes))
         return DEFAULT_INITIAL_WINDOW_PACKETS
 
     @property
     def resolved_mss_bytes(self) -> int | None:
-        """The limit the stack is given; SCTP's below 464 bytes is one on its messages instead."""
-        if self.kind == "sctp" and (self.mss_bytes or SCTP_MIN_PAYLOAD_BYTES) < (
-            SCTP_MIN_PAYLOAD_BYTES
-        ):
-            return None
-        return self.mss_bytes
+        """The limit the stack is given; one too small for it is one on its messages instead."""
+        return None if self._has_small_messages else self.mss_bytes
+
+    @property
+    def _has_small_messages(self) -> bool:
+        least_bytes = self.traits.least_fragment_bytes
+        return self.mss_bytes is not None and self.mss_bytes < least_bytes
 
     @property
     def resolved_tcp(self) -> TcpOptions:
@@ -235,7 +191,7 @@ class CellTransport(TransportOptions):
     def resolved_sctp(self) -> SctpOptions:
         """SCTP's options: those given, else the kernel's."""
         chosen = USUAL_SCTP.model_copy(update=self._given(USUAL_SCTP))
-        if self.kind != "sctp" or self.mss_bytes is None or self.resolved_mss_bytes is not None:
+        if not self._has_small_messages or self.mss_bytes is None:
             return chosen
         # A message is at least one chunk: messages this small make chunks this small.
         smallest_bytes = min(chosen.max_message_bytes, self.mss_bytes)
@@ -244,17 +200,18 @@ class CellTransport(TransportOptions):
     @property
     def resolved_reconnect(self) -> Reconnect:
         """What becomes of connections when the client moves."""
-        return "migrate" if self.kind == "mptcp" else self.reconnect or "new"
+        return self.reconnect or self.traits.default_reconnect
 
     @property
     def multiplexes(self) -> bool:
         """Whether all chunks of a content share one connection."""
-        return self.kind == "quic" or (self.kind == "sctp" and (self.streams or 1) > 1)
+        several = self.traits.multiplexes == "with streams" and (self.streams or 1) > 1
+        return self.traits.multiplexes == "always" or several
 
     @property
     def uses_two_paths(self) -> bool:
         """Whether a second path would carry anything."""
-        return self.kind == "mptcp" or bool(self.multihomed)
+        return self.traits.second_path == "needed" or bool(self.multihomed)
 
     def _given(self, usual: TcpOptions | SctpOptions) -> dict[str, Any]:
         names = type(usual).model_fields

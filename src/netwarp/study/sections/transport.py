@@ -6,44 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.fields import DurationNs, Kind, Section, SizeBytes
+from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
 from netwarp.wire import Reconnect, Resume, TcpOptions, TransportKind
 
-KINDS: tuple[TransportKind, ...] = ("tcp", "tls", "sctp", "quic", "mptcp")
-SCTP_CONGESTION = "rfc9260"
-_KERNEL_TCP = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
-CONGESTION: Mapping[TransportKind, tuple[str, ...]] = {
-    "tcp": _KERNEL_TCP,
-    "tls": _KERNEL_TCP,
-    # The kernel's SCTP has the algorithm of RFC 9260, section 7.2, built in.
-    "sctp": (SCTP_CONGESTION,),
-    "quic": ("cubic", "reno", "bbr"),
-    "mptcp": _KERNEL_TCP,
-}
-"""Congestion controls each stack has."""
-
-DEFAULT_CONGESTION = "cubic"
 DEFAULT_INITIAL_WINDOW_PACKETS = 10  # RFC 6928
-# RFC 9000, section 14: a QUIC endpoint's datagrams must be able to carry 1200 bytes.
-QUIC_MIN_PAYLOAD_BYTES = 1200
-# sctp_min_frag_point in include/net/sctp/sctp.h: a segment of 512 bytes without its headers.
-SCTP_MIN_PAYLOAD_BYTES = 512 - 48
-IP_HEADER_BYTES = 20
-UDP_HEADER_BYTES = 8
-TCP_HEADER_BYTES = 20
-SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
-HEADER_BYTES: Mapping[TransportKind, int] = {
-    "tcp": IP_HEADER_BYTES + TCP_HEADER_BYTES,
-    "tls": IP_HEADER_BYTES + TCP_HEADER_BYTES,
-    "sctp": IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
-    "quic": IP_HEADER_BYTES + UDP_HEADER_BYTES,
-    "mptcp": IP_HEADER_BYTES + TCP_HEADER_BYTES,
-}
-"""What stands between the MTU and the MSS of each transport."""
-
 
 TODAYS_TCP = TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
 """The kernel's defaults."""
@@ -60,9 +30,11 @@ Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number f
 class TransportOptions(Section):
     """Options every transport takes. All get the same values unless the study says otherwise."""
 
-    congestion: str | None = None
-    """Congestion control. `tcp`, `tls`: cubic, reno, bbr, dctcp, vegas, westwood, illinois;
-    `quic`: cubic, reno, bbr; `sctp`: only its own, rfc9260. Default: cubic, for `sctp` rfc9260."""
+    congestion: str | None = Field(
+        default=None,
+        description="Congestion control, by its name in the transport's stack."
+        f" {congestion_controls_in_words()}. Default: the first of them.",
+    )
     buffer_bytes: SizeBytes | None = Field(default=None, alias="buffer")
     """Socket buffers and flow-control windows, each side. Default: four times BDP plus queue,
     rounded up to a power of two, and at least 4MiB; 64MiB where the rate is unlimited."""
@@ -119,27 +91,31 @@ class TransportOptions(Section):
     `[path.second]`. Default: false."""
 
 
-class TransportSection(TransportOptions):
+class _TransportSection(TransportOptions):
     """How bytes travel. Options here apply to all transports of the study.
 
-    `[transport.tcp]`, `[transport.tls]`, `[transport.sctp]`, `[transport.quic]` and
-    `[transport.mptcp]` take the same options for one of them: a deviation from equal treatment,
-    which the provenance lists. As levels of the factor `transport`, names and tables mix:
-    `["tcp", "quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]`.
+    `[transport.tcp]`, `[transport.quic]` and so on take the same options for one of them: a
+    deviation from equal treatment, which the provenance lists. As levels of the factor `transport`,
+    names and tables mix: `["quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]`.
     """
 
     kind: TransportKind | None = None
     """Which protocol, where `transport` is not a factor."""
-    tcp: TransportOptions | None = None
-    """Options of the kernel's TCP."""
-    tls: TransportOptions | None = None
-    """Options of TLS 1.3 (rustls) over the kernel's TCP."""
-    sctp: TransportOptions | None = None
-    """Options of the kernel's SCTP."""
-    quic: TransportOptions | None = None
-    """Options of QUIC v1 (quinn)."""
-    mptcp: TransportOptions | None = None
-    """Options of the kernel's Multipath TCP; needs `[path.second]`."""
+
+
+def _options_of(traits: TransportTraits) -> Any:
+    needs = "; needs `[path.second]`" if traits.second_path == "needed" else ""
+    description = f"Options of {traits.stack}{needs}."
+    return (TransportOptions | None, Field(default=None, description=description))
+
+
+TransportSection: type[_TransportSection] = create_model(
+    "TransportSection",
+    __base__=_TransportSection,
+    __doc__=_TransportSection.__doc__,
+    **{kind: _options_of(traits) for kind, traits in TRANSPORTS.items()},
+)
+"""The section with a table for each transport."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +161,7 @@ def merge_transport(
             f"{rivals[0]} is a factor as well",
             "drop one of them, or write the variants as levels of transport",
         )
-    common = {key: value for key, value in section.items() if key not in KINDS}
+    common = {key: value for key, value in section.items() if key not in TRANSPORTS}
     chosen = {key: value for key, value in level.items() if key != "label"}
     found = {key: origins.get(key, f"transport.{key}") for key in common}
     found |= {key: f"transport.{kind}.{key}" for key in own}

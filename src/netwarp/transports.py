@@ -1,0 +1,235 @@
+"""What each transport can do, said once: a table that everybody reads who asks.
+
+What a transport is given in a study stands in `study/`; here is what its stack has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netwarp.wire import Reconnect, Resume, TransportKind
+
+IP_HEADER_BYTES = 20
+UDP_HEADER_BYTES = 8
+TCP_HEADER_BYTES = 20
+SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
+# net/ipv4/tcp.c, TCP_MAXSEG: TCP_MIN_MSS and MAX_TCP_WINDOW.
+TCP_MSS_BYTES = (88, 32_767)
+TCP_OPTIONS = frozenset({"sack", "timestamps", "window_scaling", "recovery"})
+SCTP_OPTIONS = frozenset(
+    {
+        "streams",
+        "max_message_bytes",
+        "unordered",
+        "rto_initial_ns",
+        "rto_min_ns",
+        "rto_max_ns",
+        "multihomed",
+    }
+)
+KERNEL_TCP_CONGESTION = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Something that a transport does not have."""
+
+    reason: str
+    hint: str = ""
+    """What is meant perhaps, before the remedy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransportTraits:
+    """What one transport can do, and how it is shown."""
+
+    name: str
+    """As people write it."""
+    stack: str
+    """Which implementation it is, within a sentence."""
+    colour: str
+    """In every chart; with the shape and the dashes, it tells its series from others."""
+    shape: str
+    dash: tuple[int, ...]
+    congestion_controls: tuple[str, ...]
+    """Names in its stack, the default first."""
+    header_bytes: int
+    """What stands between the MTU and the MSS."""
+    mss_bytes: tuple[int, int]
+    """Least and largest that its packets can be limited to."""
+    mss_reason: str
+    """Why no less and no more."""
+    least_fragment_bytes: int = 0
+    """Where this is more than the least MSS: a smaller one is kept by smaller messages instead."""
+    least_packet_bytes: int = 0
+    """Payload that a path's MTU must have room for."""
+    own_options: frozenset[str] = frozenset()
+    """Attributes of `[transport]` that it has and not every transport."""
+    runs_over_tcp: bool = False
+    """Whether the kernel's TCP carries it: its congestion controls, its options."""
+    is_encrypted: bool = False
+    is_always_paced: bool = False
+    """Whatever the congestion control."""
+    multiplexes: Literal["always", "with streams", "never"] = "never"
+    """Whether all chunks of a content share a connection, as streams of it; or only where the
+    option `streams` says that there are several."""
+    second_path: Literal["needed", "multihomed", "unused"] = "unused"
+    """What a second path is to a client that stays: needed, used with the option `multihomed`, or
+    nothing."""
+    fixed_initial_window: str | None = None
+    """Why the first flight cannot be chosen, where it is RFC 9260's."""
+    least_initial_window_packets: int = 1
+    initial_window_reason: str = ""
+    """Why no less."""
+    missing_resume: Mapping[Resume, Missing] = field(default_factory=dict)
+    """Ways to resume that it does not have."""
+    missing_reconnect: Mapping[Reconnect, Missing] = field(default_factory=dict)
+    """Ways to go on after a handover that it does not have."""
+    default_reconnect: Reconnect = "new"
+    migration_needs_overlap: bool = False
+    """Whether a client has to tell of its new address from the old one (RFC 5061, section 5.3)."""
+    kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
+    """What of its configuration a kernel may have been built without."""
+    inherent: Mapping[str, str] = field(default_factory=dict)
+    """Why it differs from others in a setting of the equal-treatment table, where it cannot help
+    it."""
+
+
+_TWO_ADDRESSES = "is its two addresses (RFC 9293, section 3.4)"
+_NO_TICKETS = Missing("TCP has no session tickets")
+_NO_RESUMPTION = Missing("SCTP has nothing that a later association could resume")
+_TCP_MSS_REASON = f"the kernel's TCP takes {TCP_MSS_BYTES[1]} at most (TCP_MAXSEG)"
+
+TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
+    "tcp": TransportTraits(
+        name="TCP",
+        stack="the kernel's TCP",
+        colour="#0072B2",
+        shape="circle",
+        dash=(),
+        congestion_controls=KERNEL_TCP_CONGESTION,
+        header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
+        mss_bytes=TCP_MSS_BYTES,
+        mss_reason=_TCP_MSS_REASON,
+        own_options=TCP_OPTIONS | {"preset"},
+        runs_over_tcp=True,
+        missing_resume={"1rtt": Missing(_NO_TICKETS.reason, "0rtt is TCP Fast Open; ")},
+        missing_reconnect={"migrate": Missing(f"a TCP connection {_TWO_ADDRESSES}")},
+    ),
+    "tls": TransportTraits(
+        name="TLS",
+        stack="TLS 1.3 (rustls) over the kernel's TCP",
+        colour="#56B4E9",
+        shape="square",
+        dash=(6, 3),
+        congestion_controls=KERNEL_TCP_CONGESTION,
+        header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
+        mss_bytes=TCP_MSS_BYTES,
+        mss_reason=_TCP_MSS_REASON,
+        own_options=TCP_OPTIONS | {"preset"},
+        runs_over_tcp=True,
+        is_encrypted=True,
+        missing_reconnect={"migrate": Missing(f"the TCP connection below TLS {_TWO_ADDRESSES}")},
+    ),
+    "sctp": TransportTraits(
+        name="SCTP",
+        stack="the kernel's SCTP",
+        colour="#009E73",
+        shape="triangle-up",
+        dash=(2, 2),
+        # The algorithm of RFC 9260, section 7.2, is built in.
+        congestion_controls=("rfc9260",),
+        header_bytes=IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
+        mss_bytes=(88, 65_495),
+        mss_reason="",
+        # sctp_min_frag_point in include/net/sctp/sctp.h: 512 bytes without its headers.
+        least_fragment_bytes=512 - IP_HEADER_BYTES - SCTP_HEADERS_BYTES,
+        own_options=SCTP_OPTIONS,
+        multiplexes="with streams",
+        second_path="multihomed",
+        fixed_initial_window=(
+            "the kernel's SCTP has a fixed initial window (RFC 9260, section 7.2.1)"
+        ),
+        missing_resume={"1rtt": _NO_RESUMPTION, "0rtt": _NO_RESUMPTION},
+        migration_needs_overlap=True,
+        kernel_option="IP_SCTP",
+        inherent={
+            "congestion control": "the kernel's SCTP has RFC 9260's built in, nothing else",
+            "initial window": "fixed in the kernel's SCTP (RFC 9260, section 7.2.1)",
+        },
+    ),
+    "quic": TransportTraits(
+        name="QUIC",
+        stack="QUIC v1 (quinn)",
+        colour="#D55E00",
+        shape="diamond",
+        dash=(),
+        congestion_controls=("cubic", "reno", "bbr"),
+        header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
+        mss_bytes=(1200, 65_495),
+        mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
+        least_packet_bytes=1200,
+        is_encrypted=True,
+        is_always_paced=True,
+        multiplexes="always",
+        least_initial_window_packets=2,
+        initial_window_reason=(
+            "a QUIC window has at least two packets (RFC 9002, section 7.2), and quinn sends"
+            " nothing with less"
+        ),
+        inherent={"pacing": "quinn always paces; the kernel's TCP paces under bbr alone"},
+    ),
+    "mptcp": TransportTraits(
+        name="MPTCP",
+        stack="the kernel's Multipath TCP",
+        colour="#E69F00",
+        shape="cross",
+        dash=(4, 2),
+        congestion_controls=KERNEL_TCP_CONGESTION,
+        header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
+        mss_bytes=TCP_MSS_BYTES,
+        mss_reason=_TCP_MSS_REASON,
+        own_options=TCP_OPTIONS,
+        runs_over_tcp=True,
+        second_path="needed",
+        missing_resume={
+            "1rtt": _NO_TICKETS,
+            "0rtt": Missing("Fast Open is not offered with Multipath TCP here"),
+        },
+        missing_reconnect={
+            "new": Missing("a Multipath TCP connection goes on over its other subflows by itself")
+        },
+        default_reconnect="migrate",
+        kernel_option="MPTCP",
+        inherent={"reconnection": "its subflows come and go while the connection stays"},
+    ),
+}
+"""In the order in which tables and figures have them."""
+
+ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
+    kind for kind, traits in TRANSPORTS.items() if traits.second_path != "needed"
+)
+"""Those that need nothing but a path."""
+
+
+def owners(option: str) -> list[TransportKind]:
+    """List the transports that have an option which not every transport has."""
+    return [kind for kind, traits in TRANSPORTS.items() if option in traits.own_options]
+
+
+def with_two_paths_in_words() -> str:
+    """Say which transports use a second path beside the first."""
+    needed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "needed"]
+    homed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "multihomed"]
+    return " or ".join([*needed, *(f"{kind} with multihomed = true" for kind in homed)])
+
+
+def congestion_controls_in_words() -> str:
+    """Say which congestion controls each stack has: ``tcp, tls: cubic, reno; quic: cubic``."""
+    by_names: dict[tuple[str, ...], list[str]] = {}
+    for kind, traits in TRANSPORTS.items():
+        by_names.setdefault(traits.congestion_controls, []).append(f"`{kind}`")
+    parts = (f"{', '.join(kinds)}: {', '.join(names)}" for names, kinds in by_names.items())
+    return "; ".join(parts)
