@@ -48,6 +48,9 @@ def test_the_table_fits_and_says_everything(width: int) -> None:
     text = printed(support.results(), width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= min(width, 100)
+    assert [line for line in lines if line != line.rstrip()] == []
+    for line in lines:
+        assert line.count("[") == line.count("]")  # no verdict is broken
     assert "\x1b" not in text
     for wanted in ("Loss 5 %, RTT 200 ms", "against TCP", "Mbit/s", "slower [", "faster [",
                    "undecided", "identical", "(exact)", "1 of 5"):  # fmt: skip

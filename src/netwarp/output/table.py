@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from netwarp.run_directory import Clock
 
 WIDTH = 100
+GAP = 2
+"""Spaces between columns."""
 
 
 def print_results(results: Results, console: Console, clock: Clock = "virtual") -> None:
@@ -45,26 +48,49 @@ def print_results(results: Results, console: Console, clock: Clock = "virtual") 
         return
     compared = compare_contenders(results)
     width = min(console.width, WIDTH)
-    for block in blocks(results, compared, clock):
-        console.print(block, width=width)
+    for block in blocks(results, compared, clock, width):
+        _print_trimmed(block, console, width)
     for note in notes(results, compared, clock):
-        console.print(Text(note, style="dim"), width=width)
+        _print_trimmed(Text(note, style="dim"), console, width)
 
 
-def blocks(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[Table | Text]:
-    """Lay the results out: a table for each condition, with common columns, and headings."""
+def _print_trimmed(block: Table | Text, console: Console, width: int) -> None:
+    """Print without the spaces that a table puts at the ends of its lines."""
+    options = console.options.update(width=width)
+    for line in console.render_lines(block, options, pad=False):
+        segments = list(line)
+        while segments and not segments[-1].text.strip():
+            segments.pop()
+        if segments:
+            last = segments[-1]
+            segments[-1] = Segment(last.text.rstrip(), last.style, last.control)
+        console.print(Segments([*segments, Segment.line()]), end="", soft_wrap=True)
+
+
+def blocks(
+    results: Results, compared: Comparisons, clock: Clock = "virtual", width: int = WIDTH
+) -> list[Table | Text]:
+    """Lay the results out: a table for each condition, with common columns, and headings.
+
+    Metrics beside the one compared are left out, the last first, where verdicts would not fit.
+    """
     beside = METRICS[compared.metric].beside or ()
     metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
-    heads = _heads(compared, shown)
-    lines = [
-        [_line(contender, compared, shown, clock) for contender in group.contenders]
-        for group in compared.groups
-    ]
-    widths = [
-        max(_longest(head), *(line[i].cell_len for group in lines for line in group))
-        for i, head in enumerate(heads[:-1])
-    ]
+    while True:
+        heads = _heads(compared, shown)
+        lines = [
+            [_line(contender, compared, shown, clock) for contender in group.contenders]
+            for group in compared.groups
+        ]
+        widths = [
+            max(_longest(head), *(line[i].cell_len for group in lines for line in group))
+            for i, head in enumerate(heads[:-1])
+        ]
+        room = width - sum(widths) - GAP * len(widths)
+        if len(shown) <= 1 or _longest_verdict(compared) <= room:
+            break
+        shown.popitem()
     laid_out: list[Table | Text] = [_grid(heads, widths, [], show_header=True)]
     for group, contenders in zip(compared.groups, lines, strict=True):
         if group.condition:
@@ -77,7 +103,9 @@ def _grid(
     heads: Sequence[Text], widths: Sequence[int], lines: Sequence[list[Text]], *, show_header: bool
 ) -> Table:
     """Make a table of fixed columns; the last takes what is left."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=show_header)
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, show_header=show_header, padding=(0, GAP - 1, 0, 0)
+    )
     for i, head in enumerate(heads[:-1]):
         justify: JustifyMethod = "left" if i == 0 else "right"
         table.add_column(head, justify=justify, width=widths[i], no_wrap=True)
@@ -98,6 +126,12 @@ def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
 
 def _counted(metric: str) -> str:
     return "packets" if METRICS[metric].unit == "packets" else ""
+
+
+def _longest_verdict(compared: Comparisons) -> int:
+    """Measure the verdicts; what failed runs are said about may take a second line."""
+    comparisons = [c for c in compared.comparisons if not c.left_out]
+    return max((len(verdict_text(c, compared.metric)) for c in comparisons), default=0)
 
 
 def _longest(text: Text) -> int:
