@@ -186,6 +186,25 @@ def test_a_gap_may_grow_where_the_ratio_does_not() -> None:
     assert judge(grid(means), **few, lead="ratio").verdict is ClaimVerdict.REVERSED
 
 
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ((1.0, 1.3, 1.9), ClaimVerdict.REPRODUCED),
+        # Behind where it matters little, ahead where it matters: ahead overall.
+        ((0.95, 1.3), ClaimVerdict.REPRODUCED),
+        ((0.5, 1.2), ClaimVerdict.REVERSED),
+    ],
+)
+def test_a_lead_over_all_levels_together(ratios: tuple[float, ...], verdict: ClaimVerdict) -> None:
+    assert judge(lead(*ratios), **LESS, overall="streams").verdict is verdict
+
+
+def test_a_claim_may_be_about_smaller_differences_than_the_study() -> None:
+    results = grid({("quic", "1"): 10.0, ("tcp", "1"): 10.03}, noise=(1.0, 1.0))
+    assert judge(results, **LESS).verdict is ClaimVerdict.EQUIVALENT
+    assert judge(results, **LESS, relevant="0.1%").verdict is ClaimVerdict.REPRODUCED
+
+
 def test_a_lead_cannot_grow_over_one_level() -> None:
     one = grid({("tcp", "1"): 12.0, ("quic", "1"): 10.0})
     assert judge(one, **LESS, grows_with="streams").verdict is ClaimVerdict.NOT_TESTABLE

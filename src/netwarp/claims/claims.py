@@ -162,7 +162,9 @@ def _replicates_needed(
 
 def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     if claim.less is not None and claim.than is not None:
-        compared = _leads if claim.trend is not None else _less
+        compared = _less
+        if claim.trend is not None or claim.overall is not None:
+            compared = _leads
         yield from compared(claim, results, claim.less, claim.than)
     elif claim.equal is not None:
         for condition, cell, other in _pairs(results, claim.where, *claim.equal):
@@ -174,7 +176,7 @@ def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidenc
             said = evidence.flat(cells, claim.metric or "", over, claim.tolerance)
             yield dict(key), said, _indices(*cells)
     elif claim.linear_over is not None:
-        over, relevant = claim.linear_over, results.criteria.relevant
+        over, relevant = claim.linear_over, _relevant(claim, results)
         for key, cells in _by_condition(results, claim.where, {over}).items():
             said = trends.linear(cells, claim.metric or "", over, claim.tolerance, relevant)
             yield dict(key), said, _indices(*cells)
@@ -185,7 +187,7 @@ def _less(
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     for condition, cell, other in _pairs(results, claim.where, less, than):
         said = evidence.less(
-            cell, other, claim.metric or "", results.criteria.relevant,
+            cell, other, claim.metric or "", _relevant(claim, results),
             by_at_least=claim.by_at_least or 0.0, up_to=claim.up_to or 0.0,
         )  # fmt: skip
         yield condition, said, _indices(cell, other)
@@ -194,17 +196,26 @@ def _less(
 def _leads(
     claim: Claim, results: Results, less: Factors, than: Factors
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
-    factor = claim.trend or ""
+    factor = claim.trend or claim.overall or ""
+    relevant = _relevant(claim, results)
     named = {*less, factor}
     ours = _by_condition(results, {**claim.where, **less}, named)
     theirs = _by_condition(results, {**claim.where, **than}, named)
     for key in filter(theirs.__contains__, ours):
         cells, others = _same_levels(ours[key], theirs[key], factor)
-        said = trends.lead_grows(
-            cells, others, claim.metric or "", factor, results.criteria.relevant,
-            scale=claim.lead or "ratio", shrinks=claim.shrinks_with is not None,
-        )  # fmt: skip
+        if claim.overall is not None:
+            share = claim.by_at_least or 0.0
+            said = trends.leads_overall(cells, others, claim.metric or "", factor, relevant, share)
+        else:
+            said = trends.lead_grows(
+                cells, others, claim.metric or "", factor, relevant,
+                scale=claim.lead or "ratio", shrinks=claim.shrinks_with is not None,
+            )  # fmt: skip
         yield dict(key), said, _indices(*cells, *others)
+
+
+def _relevant(claim: Claim, results: Results) -> float:
+    return results.criteria.relevant if claim.relevant is None else claim.relevant
 
 
 def _indices(*cells: CellResult) -> frozenset[int]:

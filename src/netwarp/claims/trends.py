@@ -59,6 +59,45 @@ def lead_grows(
     return Evidence(f"the {words} is {', '.join(parts)}", chances, values, undecided=undecided)
 
 
+def leads_overall(
+    cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
+    relevant: float, by_at_least: float = 0.0,
+) -> Evidence:  # fmt: skip
+    """Test whether `cells` have less over all levels of a factor together.
+
+    The lead is the geometric mean of the ratios at the levels, replicate by replicate.
+    """
+    labels = ordered([cell.factors[factor] for cell in cells])
+    if failure := failed_runs(*cells, *others):
+        return failure
+    leads = _leads(cells, others, metric, factor, labels, "ratio")
+    if isinstance(leads, Evidence):
+        return leads
+    together = location_of([-mean_of(row) for row in leads])
+    limit = math.log1p(relevant)
+    size = math.log1p(-by_at_least) if by_at_least else -limit
+    chances: dict[Answer, float] = {
+        "holds": min(1.0, 2 * together.p_below(min(size, -limit))),
+        "reversed": min(1.0, 2 * together.p_above(limit)),
+        "equivalent": together.p_within(-limit, limit),
+    }
+    if by_at_least:
+        chances["smaller"] = max(min(1.0, 2 * together.p_below(-limit)), together.p_above(size))
+    by_level = [
+        f"{number(math.exp(-location_of([row[i] for row in leads]).value))}"
+        f" at {level_text(factor, label)}"
+        for i, label in enumerate(labels)
+    ]
+    text = f"ratio {_lead_text(together, metric, 'ratio')} together: {', '.join(by_level)}"
+    low, high = together.interval(0.95)
+    values = {"ratio": math.exp(together.value), "ci95": (math.exp(low), math.exp(high))}
+    undecided = None
+    if together.error > 0:
+        stdev = together.error * math.sqrt(len(leads))
+        undecided = Undecided(stdev, together.distance(-limit, limit, size))
+    return Evidence(text, chances, values, undecided=undecided)
+
+
 def _growth_chances(
     by_level: Sequence[Location], steps: Sequence[Location], whole: Location, limit: float
 ) -> dict[Answer, float]:

@@ -19,7 +19,7 @@ from netwarp.study.sections.diagnose import did_you_mean
 from netwarp.study.sections.fields import RatioField, Section
 
 FORMS = ("less", "equal", "flat_over", "linear_over")
-OF_LESS = ("than", "by_at_least", "up_to", "grows_with", "shrinks_with", "lead")
+OF_LESS = ("than", "by_at_least", "up_to", "grows_with", "shrinks_with", "lead", "overall")
 
 
 class Claim(Section):
@@ -70,6 +70,12 @@ class Claim(Section):
     """Factor over whose levels the metric should grow along a line, within `tolerance`."""
     tolerance: RatioField = 0.05
     """What still counts as the same: a share of the value; for `linear_over`, of the growth."""
+    overall: str | None = None
+    """Factor over whose levels the lead is taken together, as its geometric mean: what a source
+    says of a whole figure. Without it the claim must hold at every level."""
+    relevant: RatioField | None = None
+    """The smallest relevant difference of this claim, where it is about smaller ones than the
+    study's."""
     where: Levels = Field(default_factory=dict)
     """Levels all cells share. Factors not named are compared level by level, and the claim must
     hold in every such condition."""
@@ -215,7 +221,7 @@ def _refuse_mixed_trend(claim: Claim, key: str) -> None:
             "a lead grows or shrinks",
             "drop one of grows_with and shrinks_with",
         )
-    without = ("lead",) if claim.trend is None else ("by_at_least", "up_to")
+    without = ("lead",) if claim.trend is None else ("by_at_least", "up_to", "overall")
     for name in without:
         if getattr(claim, name) is not None:
             beside = "without" if claim.trend is None else "beside"
@@ -229,7 +235,9 @@ def _refuse_mixed_trend(claim: Claim, key: str) -> None:
 
 def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
     compared = set(spelled.get("less", {})) | set(spelled.get("equal", [{}])[0])
-    compared |= {name for name in (claim.trend, claim.flat_over, claim.linear_over) if name}
+    compared |= {
+        name for name in (claim.trend, claim.overall, claim.flat_over, claim.linear_over) if name
+    }
     both = compared & set(spelled["where"])
     if both:
         raise KeyValueError(
@@ -242,5 +250,5 @@ def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
 
 def _refuse_unknown_trend(claim: Claim, factors: Sequence[Factor], key: str) -> None:
     keys = [factor.key for factor in factors]
-    for name in ("grows_with", "shrinks_with", "flat_over", "linear_over"):
+    for name in ("grows_with", "shrinks_with", "overall", "flat_over", "linear_over"):
         refuse_unknown_factor(getattr(claim, name), keys, f"{key}.{name}")
