@@ -61,6 +61,11 @@ def test_an_exact_tie_is_equivalent() -> None:
     assert not result.random
 
 
+def test_nothing_against_nothing_is_equivalent() -> None:
+    zero = grid({("quic", "1"): 0.0, ("tcp", "1"): 0.0})
+    assert judge(zero, **LESS).verdict is ClaimVerdict.EQUIVALENT
+
+
 def test_a_claim_that_holds_here_and_not_there_holds_partly() -> None:
     result = judge(**LESS)
     assert result.verdict is ClaimVerdict.PARTLY

@@ -140,5 +140,5 @@ def test_a_study_this_machine_cannot_run_is_not_testable(tmp_path: Path) -> None
     print_scorecard(done, console)
     text = console.export_text()
     assert "not run: no <namespaces> here" in text
-    assert "not-testable: QUIC is sooner" in text
+    assert "not-testable (provisional): QUIC is sooner" in text
     assert "no &lt;namespaces&gt; here" in (tmp_path / "out" / "scorecard.html").read_text()

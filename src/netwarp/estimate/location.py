@@ -50,6 +50,8 @@ class Location:
 
         Two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15:657).
         """
+        if self.error == 0:
+            return 0.0 if low <= self.value <= high else 1.0
         return max(self.p_above(low), self.p_below(high))
 
     def p_outside(self, low: float, high: float) -> float:

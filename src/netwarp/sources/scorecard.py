@@ -121,9 +121,9 @@ def render(done: Reproduction, report_file: str) -> str:
 
 def _print_row(row: ScoreRow, done: Reproduction, console: Console, width: int) -> None:
     result = row.result
-    provisional = "provisional: " if done.quick else ""
+    provisional = " (provisional)" if done.quick else ""
     console.print(
-        Text.assemble((f"{provisional}{result.word}: ", STYLES[result.verdict]), result.claim.text),
+        Text.assemble((f"{result.word}{provisional}: ", STYLES[result.verdict]), result.claim.text),
         width=width,
         highlight=False,
     )
