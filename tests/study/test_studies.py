@@ -7,6 +7,7 @@ import pytest
 from netwarp.plan import plan_study
 from netwarp.sources import SOURCE_FILE, load_sources
 from netwarp.study import Study, load_study
+from netwarp.wire import Bulk
 
 STUDIES = sorted(
     path
@@ -41,10 +42,11 @@ def test_every_study_in_a_sources_folder_is_in_its_index() -> None:
     assert {path for path in STUDIES if (path.parent / SOURCE_FILE).is_file()} == set(OF_SOURCES)
 
 
-def work(study: Study) -> float:
-    """Give what a study sends or plays in all its runs, in bytes and nanoseconds."""
-    workloads = [cell.conditions.workload for cell in study.cells]
-    return study.replicates * sum(each.size_bytes or each.watch_ns for each in workloads)
+def work(study: Study) -> int:
+    """Give what all runs of a study send (bytes) or play (nanoseconds)."""
+    workloads = [run.job.workload for run in plan_study(study)]
+    return sum(each.content.size_bytes if isinstance(each, Bulk) else each.watch_ns
+               for each in workloads)  # fmt: skip
 
 
 @pytest.mark.parametrize("path", OF_SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
