@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from netwarp.wire import Reconnect, Resume, TransportKind
+if TYPE_CHECKING:  # help texts are made of this table without waiting for the models
+    from netwarp.wire import Reconnect, Resume, TransportKind
 
 IP_HEADER_BYTES = 20
 UDP_HEADER_BYTES = 8

@@ -143,6 +143,8 @@ def test_bad_overrides_are_refused(
         (["--loss", "120%"], ["--loss", "120%"]),
         (["--transport", "tcp,carrier-pigeon"], ["--transport", "carrier-pigeon"]),
         (["--rtt=-5ms"], ["--rtt", "-5ms"]),
+        (["--duplicate-up", "200%"], ["--duplicate-up", "200%"]),
+        (["--jitter-correlation", "5%"], ["--jitter-correlation", "no effect without jitter"]),
         (["--file", "/does/not/exist"], ["/does/not/exist"]),
         (["--queue", "1bdp"], ["--queue"]),
         (["--filter", "path.los=1%"], ["--filter", "path.los"]),

@@ -7,13 +7,16 @@ from typing import Annotated, Optional
 import typer
 
 from netwarp.cli import options
-from netwarp.cli.options import levels, path_option
+from netwarp.cli.options import levels
+from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
 from netwarp.study.compare import study_from_compare
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
+@with_path_options
 def compare(
+    *,
     transport: Annotated[
         str,
         typer.Option(
@@ -68,41 +71,7 @@ def compare(
         bool,
         typer.Option(help="Hash the content at both ends.", rich_help_panel=options.STUDY),
     ] = True,
-    rtt: Annotated[options.Listed, path_option("Round-trip time, split evenly.", "LIST")] = None,
-    delay: Annotated[options.Listed, path_option("One-way delay, both directions.", "LIST")] = None,
-    delay_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
-    delay_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
-    jitter: Annotated[options.Listed, path_option("Spread of the delay.", "LIST")] = None,
-    jitter_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
-    jitter_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
-    distribution: Annotated[
-        options.Listed,
-        path_option("Of the delay: uniform, normal, pareto, paretonormal.", "LIST"),
-    ] = None,
-    loss: Annotated[
-        options.Listed,
-        path_option("Packet loss, server to client: 1%, or 'gemodel p r 1-h 1-k'.", "LIST"),
-    ] = None,
-    loss_down: Annotated[options.Listed, path_option("The same, said explicitly.", "LIST")] = None,
-    loss_up: Annotated[options.Listed, path_option("… client to server.", "LIST")] = None,
-    rate: Annotated[
-        options.Listed, path_option("Bottleneck, both directions: 50mbit.", "LIST")
-    ] = None,
-    rate_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
-    rate_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
-    queue: Annotated[
-        options.Listed, path_option("Beyond the delay line: 1bdp, 64kB, 1000p.", "LIST")
-    ] = None,
-    queue_down: Annotated[options.Listed, path_option("… server to client only.", "LIST")] = None,
-    queue_up: Annotated[options.Listed, path_option("… client to server only.", "LIST")] = None,
-    mtu: Annotated[options.Listed, path_option("Largest IP packet in bytes.", "LIST")] = None,
-    reorder: Annotated[
-        options.Listed, path_option("Share of packets that overtake.", "LIST")
-    ] = None,
-    duplicate: Annotated[
-        options.Listed, path_option("Share of packets sent twice.", "LIST")
-    ] = None,
-    corrupt: Annotated[options.Listed, path_option("Share with a bit flipped.", "LIST")] = None,
+    path: PathLevels,
     backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
@@ -119,21 +88,9 @@ def compare(
 
     netwarp compare --transport tcp,quic --size 10MB --rtt 100ms --loss 0%,1%,5% --rate 50mbit
     """
-    given = {
-        key: levels(text)
-        for key, text in {
-            "rtt": rtt, "delay": delay, "delay_down": delay_down, "delay_up": delay_up,
-            "jitter": jitter, "jitter_down": jitter_down, "jitter_up": jitter_up,
-            "distribution": distribution, "loss": loss, "loss_down": loss_down,
-            "loss_up": loss_up, "rate": rate, "rate_down": rate_down, "rate_up": rate_up,
-            "queue": queue, "queue_down": queue_down, "queue_up": queue_up, "mtu": mtu,
-            "reorder": reorder, "duplicate": duplicate, "corrupt": corrupt,
-        }.items()
-        if text
-    }  # fmt: skip
     study = study_from_compare(
         transports=levels(transport),
-        path=given,
+        path=path,
         sizes=levels(size) or ([] if file else ["10MB"]),
         file=file,
         congestion=levels(congestion),

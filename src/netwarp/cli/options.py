@@ -18,14 +18,6 @@ PATH = "The path: every option takes a list, such as 0%,1%,5%; lists are factors
 RUNNING = "How to run"
 
 
-def path_option(help_text: str, metavar: str) -> typer.models.OptionInfo:
-    """Declare one option of the path."""
-    option: typer.models.OptionInfo = typer.Option(
-        help=help_text, metavar=metavar, rich_help_panel=PATH
-    )
-    return option
-
-
 def study_option(help_text: str) -> typer.models.OptionInfo:
     """Declare one option of transport or workload that takes a list."""
     option: typer.models.OptionInfo = typer.Option(

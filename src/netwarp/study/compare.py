@@ -10,32 +10,11 @@ from typing import Any
 from netwarp.errors import StudyError
 from netwarp.study.overrides import apply_overrides
 from netwarp.study.sections.diagnose import did_you_mean
+from netwarp.study.sections.properties import BY_KEY, Mtu, options
 from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "compare"
-PATH_OPTIONS = (
-    "rtt",
-    "delay",
-    "delay_down",
-    "delay_up",
-    "jitter",
-    "jitter_down",
-    "jitter_up",
-    "distribution",
-    "loss",
-    "loss_down",
-    "loss_up",
-    "rate",
-    "rate_down",
-    "rate_up",
-    "queue",
-    "queue_down",
-    "queue_up",
-    "mtu",
-    "reorder",
-    "duplicate",
-    "corrupt",
-)
+PATH_OPTIONS = tuple(key for key, _ in options())
 """Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
 _TRANSPORT_OPTIONS = ("transport.congestion", "transport.streams", "transport.resume")
 
@@ -92,7 +71,7 @@ def study_from_compare(
         "factors": {"transport": list(transports)},
     }
     for key, levels in path.items():
-        _vary(tables, "path", key, [_number(key, level) for level in levels])
+        _vary(tables, "path", key, [_typed(key, level) for level in levels])
     _vary(tables, "transport", "congestion", congestion)
     _vary(tables, "workload", "size", sizes)
     _vary(tables, "workload", "chunks", [_whole(level) for level in chunks])
@@ -119,8 +98,10 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
         tables["factors"][f"{section}.{key}"] = list(levels)
 
 
-def _number(key: str, level: str) -> str | int:
-    return _whole(level) if key == "mtu" else level
+def _typed(key: str, level: str) -> str | int:
+    """Give a level as a study file has it: text, or a plain number where the key takes one."""
+    row = BY_KEY.get(key)
+    return _whole(level) if row is not None and row.type is Mtu else level
 
 
 def _whole(level: str) -> str | int:

@@ -61,7 +61,7 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
     if is_shaped(spec, direction, index):
-        if impairments.reorder.ratio == 0:
+        if not impairments.reorders:
             return UNLIMITED_LIMIT_PACKETS
         rate_bit_s = _peak_rate_bit_s(spec, direction, index)
     delay_line_ns = longest_delay_ns(spec, direction, index)

@@ -7,7 +7,7 @@ from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study.cells.spec import CellSpec
 from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DIRECTIONS, Gemodel, LossModel
+from netwarp.study.sections.fields import DIRECTIONS
 from netwarp.study.sections.workload import WorkloadSection
 from netwarp.units import NS_PER_S
 from netwarp.wire import FORMAT, Direction, Job
@@ -51,33 +51,12 @@ def job_template(spec: CellSpec, *, capture: bool) -> Job:
 def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impairments:
     impairments = spec.paths[index].impairments(direction)
     return wire.Impairments(
-        delay_ns=impairments.delay_ns,
-        jitter_ns=impairments.jitter_ns,
-        jitter_correlation=impairments.jitter_correlation,
-        distribution=impairments.distribution,
-        loss=_loss(impairments.loss, impairments.loss_correlation),
+        **impairments.netem,
         rate_bit_s=impairments.rate_bit_s,
         limit_packets=limit_packets(spec, direction, index),
         shaper_queue_bytes=shaper_queue_bytes(spec, direction, index),
-        reorder=wire.Reorder(
-            ratio=impairments.reorder.ratio,
-            correlation=impairments.reorder.correlation,
-            gap=impairments.reorder.gap,
-        ),
-        duplicate_ratio=impairments.duplicate_ratio,
-        corrupt_ratio=impairments.corrupt_ratio,
         seed=0,
     )
-
-
-def _loss(loss: LossModel, correlation: float) -> wire.Loss:
-    if isinstance(loss, Gemodel):
-        return wire.GemodelLoss(
-            kind="gemodel", p=loss.p, r=loss.r, loss_bad=loss.loss_bad, loss_good=loss.loss_good
-        )
-    if loss.ratio == 0:
-        return wire.NoLoss(kind="none")
-    return wire.RandomLoss(kind="random", ratio=loss.ratio, correlation=correlation)
 
 
 def _transport(spec: CellSpec) -> wire.Transport:

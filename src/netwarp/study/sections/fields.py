@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
+from netwarp import wire
 from netwarp.units import (
     QueueLength,
     UnitError,
@@ -36,35 +37,6 @@ class Section(BaseModel):
     )
 
 
-@dataclass(frozen=True)
-class LossRate:
-    """Each packet is lost with this probability."""
-
-    ratio: float
-
-
-@dataclass(frozen=True)
-class Gemodel:
-    """Gilbert-Elliott loss in netem's words; all are probabilities from 0 to 1."""
-
-    p: float
-    r: float
-    loss_bad: float
-    loss_good: float
-
-
-LossModel = LossRate | Gemodel
-
-
-@dataclass(frozen=True)
-class ReorderModel:
-    """netem's ``reorder``."""
-
-    ratio: float
-    correlation: float = 0.0
-    gap: int = 0
-
-
 _GEMODEL_REMEDY = (
     'write "gemodel p r 1-h 1-k" in percentages, such as "gemodel 1% 30% 100% 0%", or a table'
     ' { p = "1%", r = "30%", loss_bad = "100%", loss_good = "0%" }'
@@ -75,7 +47,7 @@ _REORDER_REMEDY = (
 )
 
 
-def parse_loss(value: object) -> LossModel:
+def parse_loss(value: object) -> wire.Loss:
     """Read ``"5%"``, ``"gemodel 1% 30% 100% 0%"`` or a table of Gilbert-Elliott's parameters.
 
     In the string the last one or two may be left out: loss is then 100 % in the bad state and 0 %
@@ -96,10 +68,13 @@ def parse_loss(value: object) -> LossModel:
         if not 2 <= len(words) <= 4:
             raise UnitError("gemodel takes two to four percentages", _GEMODEL_REMEDY)
         return _gemodel([*words, *["100%", "0%"][len(words) - 2 :]])
-    return LossRate(parse_ratio(value))
+    ratio = parse_ratio(value)
+    if ratio == 0:
+        return wire.NoLoss(kind="none")
+    return wire.RandomLoss(kind="random", ratio=ratio, correlation=0.0)
 
 
-def _gemodel(parameters: list[Any]) -> Gemodel:
+def _gemodel(parameters: list[Any]) -> wire.GemodelLoss:
     ratios = []
     for name, value in zip(("p", "r", "1-h", "1-k"), parameters, strict=True):
         try:
@@ -109,23 +84,25 @@ def _gemodel(parameters: list[Any]) -> Gemodel:
     p, r, loss_bad, loss_good = ratios
     if p > 0 and r == 0:
         raise UnitError("gemodel's r is 0: the bad state would never end", _GEMODEL_REMEDY)
-    return Gemodel(p, r, loss_bad, loss_good)
+    return wire.GemodelLoss(kind="gemodel", p=p, r=r, loss_bad=loss_bad, loss_good=loss_good)
 
 
-def parse_reorder(value: object) -> ReorderModel:
+def parse_reorder(value: object) -> wire.Reorder:
     """Read ``"25%"`` or a table of ratio, correlation and gap.
 
     Raises:
         UnitError: neither.
     """
     if not isinstance(value, dict):
-        return ReorderModel(parse_ratio(value))
+        return wire.Reorder(ratio=parse_ratio(value), correlation=0.0, gap=0)
     gap = value.get("gap", 0)
     whole = isinstance(gap, int) and not isinstance(gap, bool) and 0 <= gap < 2**32
     if set(value) - {"ratio", "correlation", "gap"} or "ratio" not in value or not whole:
         raise UnitError("not a reordering model", _REORDER_REMEDY)
-    return ReorderModel(
-        parse_ratio(value["ratio"]), parse_ratio(value.get("correlation", "0%")), gap
+    return wire.Reorder(
+        ratio=parse_ratio(value["ratio"]),
+        correlation=parse_ratio(value.get("correlation", "0%")),
+        gap=gap,
     )
 
 
@@ -151,7 +128,7 @@ Queue = Annotated[
     Kind('`"1bdp"`, a size such as `"64kB"`, or packets such as `"1000p"`'),
 ]
 LossField = Annotated[
-    LossModel,
+    wire.NoLoss | wire.RandomLoss | wire.GemodelLoss,
     BeforeValidator(parse_loss),
     Kind(
         'a percentage, `"gemodel p r 1-h 1-k"` in percentages, or a table of `p`, `r`, `loss_bad`,'
@@ -159,7 +136,7 @@ LossField = Annotated[
     ),
 ]
 ReorderField = Annotated[
-    ReorderModel,
+    wire.Reorder,
     BeforeValidator(parse_reorder),
     Kind("a percentage, or a table of `ratio`, `correlation`, `gap`"),
 ]

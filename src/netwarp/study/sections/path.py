@@ -2,55 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import create_model, model_validator
 
+from netwarp import wire
 from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import (
-    DIRECTIONS,
-    LARGEST_JITTER_NS,
-    DurationNs,
-    Gemodel,
-    Kind,
-    LossField,
-    LossModel,
-    LossRate,
-    Queue,
-    RateBitS,
-    RatioField,
-    ReorderField,
-    ReorderModel,
-    Section,
-)
+from netwarp.study.sections.fields import DIRECTIONS, LARGEST_JITTER_NS, Section
 from netwarp.study.sections.mahimahi import RateTrace
+from netwarp.study.sections.properties import (
+    BY_KEY,
+    OF_EACH_DIRECTION,
+    PATH_PROPERTIES,
+    PathProperty,
+    fields,
+)
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
 from netwarp.units import QueueLength
 from netwarp.wire import Direction
 
-Distribution = Literal["uniform", "normal", "pareto", "paretonormal"]
-# 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
-Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]
+if TYPE_CHECKING:
+    _Keys = Section
+else:
+    _Keys = create_model("_Keys", __base__=Section, **fields())
 
 
 @dataclass(frozen=True)
 class ImpairmentSpec:
     """One direction of a path as the study asks for it, before sizing the queue."""
 
-    delay_ns: int
-    jitter_ns: int
-    jitter_correlation: float
-    distribution: Distribution
-    loss: LossModel
-    loss_correlation: float
+    netem: Mapping[str, Any]
+    """Fields of `wire.Impairments` that are as the study says."""
     rate_bit_s: int | None
     trace: RateTrace | None
     queue: QueueLength | None
-    reorder: ReorderModel
-    duplicate_ratio: float
-    corrupt_ratio: float
+
+    @property
+    def delay_ns(self) -> int:
+        """One-way delay."""
+        delay_ns: int = self.netem["delay_ns"]
+        return delay_ns
+
+    @property
+    def jitter_ns(self) -> int:
+        """Spread of the delay."""
+        jitter_ns: int = self.netem["jitter_ns"]
+        return jitter_ns
+
+    @property
+    def loss(self) -> wire.Loss:
+        """How packets are lost."""
+        loss: wire.Loss = self.netem["loss"]
+        return loss
+
+    @property
+    def reorders(self) -> bool:
+        """Whether packets overtake."""
+        reorder: wire.Reorder = self.netem["reorder"]
+        return reorder.ratio > 0
 
     @property
     def usual_rate_bit_s(self) -> int | None:
@@ -63,87 +75,28 @@ class ImpairmentSpec:
         return (self.rate_bit_s or 0) if self.trace is None else self.trace.peak_bit_s
 
 
-class SinglePath(Section):
-    """What one router does to packets: the keys of `[path]` and of `[path.second]`."""
+class SinglePath(_Keys):
+    """What one router does to packets: the keys of `[path]` and of `[path.second]`.
 
-    rtt_ns: DurationNs | None = Field(default=None, alias="rtt")
-    """Round-trip time of the idle path, split evenly over the directions. Instead of `delay`."""
-    delay_ns: DurationNs | None = Field(default=None, alias="delay")
-    """One-way delay of each direction. Default: no delay."""
-    delay_down_ns: DurationNs | None = Field(default=None, alias="delay_down")
-    """One-way delay, server to client."""
-    delay_up_ns: DurationNs | None = Field(default=None, alias="delay_up")
-    """One-way delay, client to server."""
-    jitter_ns: DurationNs | None = Field(default=None, alias="jitter")
-    """Spread of the delay: half width (uniform) or standard deviation (others). Without a `rate`,
-    a packet with a short delay overtakes one with a long delay, as in netem."""
-    jitter_down_ns: DurationNs | None = Field(default=None, alias="jitter_down")
-    """Spread of the delay, server to client."""
-    jitter_up_ns: DurationNs | None = Field(default=None, alias="jitter_up")
-    """Spread of the delay, client to server."""
-    distribution: Distribution = "uniform"
-    """Shape of the delay's distribution, netem's tables."""
-    jitter_correlation: RatioField = 0.0
-    """How much a delay depends on the one before."""
-    loss: LossField | None = None
-    """Packets lost, server to client. Default: none."""
-    loss_down: LossField | None = None
-    """The same, said explicitly."""
-    loss_up: LossField | None = None
-    """Packets lost, client to server. Default: none."""
-    loss_correlation: RatioField = 0.0
-    """How much a random loss depends on the one before, as netem does it. Prefer `gemodel`."""
-    rate_bit_s: RateBitS = Field(default=None, alias="rate")
-    """Bottleneck rate of each direction, Ethernet headers counted. Default: unlimited."""
-    rate_down_bit_s: RateBitS = Field(default=None, alias="rate_down")
-    """Bottleneck rate, server to client."""
-    rate_up_bit_s: RateBitS = Field(default=None, alias="rate_up")
-    """Bottleneck rate, client to server."""
-    queue: Queue | None = None
-    """Room of the bottleneck's queue, beyond the packets in the delay line. A BDP is the
-    direction's rate times the round-trip time. Default: one BDP, and at least 20 packets."""
-    queue_down: Queue | None = None
-    """Room of the queue, server to client."""
-    queue_up: Queue | None = None
-    """Room of the queue, client to server."""
-    mtu_bytes: Mtu = Field(default=1500, alias="mtu")
-    """Largest IP packet in bytes, headers included."""
-    reorder: ReorderField | None = None
-    """Packets sent on at once, overtaking those in the delay line, server to client."""
-    reorder_down: ReorderField | None = None
-    """The same, said explicitly."""
-    reorder_up: ReorderField | None = None
-    """Packets sent on at once, client to server."""
-    duplicate_ratio: RatioField | None = Field(default=None, alias="duplicate")
-    """Packets delivered twice, server to client."""
-    duplicate_down_ratio: RatioField | None = Field(default=None, alias="duplicate_down")
-    """The same, said explicitly."""
-    duplicate_up_ratio: RatioField | None = Field(default=None, alias="duplicate_up")
-    """Packets delivered twice, client to server."""
-    corrupt_ratio: RatioField | None = Field(default=None, alias="corrupt")
-    """Packets with one bit flipped, server to client. A checksum turns most into losses."""
-    corrupt_down_ratio: RatioField | None = Field(default=None, alias="corrupt_down")
-    """The same, said explicitly."""
-    corrupt_up_ratio: RatioField | None = Field(default=None, alias="corrupt_up")
-    """Packets with one bit flipped, client to server."""
+    Those that are not tables are rows of `PATH_PROPERTIES`, by the names of their keys.
+    """
+
     redraw: RedrawSection | None = None
     """The delay drawn anew while a run goes on, as `[path.redraw]`."""
     trace: TraceSection | None = None
     """Rates that follow a recording, as `[path.trace]`."""
 
-    # Attributes by the key's stem: plain, down, up.
-    _BOTH: ClassVar[dict[str, tuple[str, str, str]]] = {
-        "delay": ("delay_ns", "delay_down_ns", "delay_up_ns"),
-        "jitter": ("jitter_ns", "jitter_down_ns", "jitter_up_ns"),
-        "rate": ("rate_bit_s", "rate_down_bit_s", "rate_up_bit_s"),
-        "queue": ("queue", "queue_down", "queue_up"),
-    }
-    _DOWN_ONLY: ClassVar[dict[str, tuple[str, str, str]]] = {
-        "loss": ("loss", "loss_down", "loss_up"),
-        "reorder": ("reorder", "reorder_down", "reorder_up"),
-        "duplicate": ("duplicate_ratio", "duplicate_down_ratio", "duplicate_up_ratio"),
-        "corrupt": ("corrupt_ratio", "corrupt_down_ratio", "corrupt_up_ratio"),
-    }
+    @property
+    def rtt_ns(self) -> int | None:
+        """Round-trip time of the idle path, where the study gives it."""
+        rtt_ns: int | None = getattr(self, "rtt")  # noqa: B009 - a field that a row makes
+        return rtt_ns
+
+    @property
+    def mtu_bytes(self) -> int:
+        """Largest IP packet, headers included."""
+        mtu_bytes: int = getattr(self, "mtu")  # noqa: B009 - a field that a row makes
+        return mtu_bytes
 
     @cached_property
     def down(self) -> ImpairmentSpec:
@@ -164,26 +117,26 @@ class SinglePath(Section):
         """Round-trip time of the idle path without jitter; the mean one, where it is redrawn."""
         return self.down.delay_ns + self.up.delay_ns
 
-    def given(self, stem: str) -> bool:
+    def given(self, key: str) -> bool:
         """Whether the study says anything about a property, in any direction."""
-        names = (self._BOTH | self._DOWN_ONLY)[stem]
-        return any(name in self.model_fields_set for name in names)
+        return any(each in self.model_fields_set for each in BY_KEY[key].keys)
 
     def _impairments(self, direction: Direction) -> ImpairmentSpec:
         trace = None if self.trace is None else self.trace.impairments(direction)
+        netem = {
+            row.netem: self._value(row, direction)
+            for row in PATH_PROPERTIES
+            if row.netem is not None
+        }
+        loss = netem["loss"]
+        if isinstance(loss, wire.RandomLoss):
+            correlation = self._value(BY_KEY["loss_correlation"], direction)
+            netem["loss"] = loss.model_copy(update={"correlation": correlation})
         return ImpairmentSpec(
-            delay_ns=self._delay_ns(direction),
-            jitter_ns=self._value("jitter", direction) or 0,
-            jitter_correlation=self.jitter_correlation,
-            distribution=self.distribution,
-            loss=self._value("loss", direction) or LossRate(0.0),
-            loss_correlation=self.loss_correlation,
-            rate_bit_s=self._value("rate", direction) if trace is None else None,
+            netem={**netem, "delay_ns": self._delay_ns(direction)},
+            rate_bit_s=self._value(BY_KEY["rate"], direction) if trace is None else None,
             trace=trace,
-            queue=self._value("queue", direction),
-            reorder=self._value("reorder", direction) or ReorderModel(0.0),
-            duplicate_ratio=self._value("duplicate", direction) or 0.0,
-            corrupt_ratio=self._value("corrupt", direction) or 0.0,
+            queue=self._value(BY_KEY["queue"], direction),
         )
 
     def _delay_ns(self, direction: Direction) -> int:
@@ -191,40 +144,38 @@ class SinglePath(Section):
         if self.redraw is not None and self.redraw.mean_ns is not None:
             rtt_ns = self.redraw.mean_ns
         if rtt_ns is None:
-            return self._value("delay", direction) or 0
+            return self._value(BY_KEY["delay"], direction) or 0
         down_ns, up_ns = halves_ns(rtt_ns)
         return down_ns if direction == "down" else up_ns
 
-    def _value(self, stem: str, direction: Direction) -> Any:
-        plain, down, up = (self._BOTH | self._DOWN_ONLY)[stem]
-        own = down if direction == "down" else up
-        if own in self.model_fields_set:
-            return getattr(self, own)
-        if stem in self._DOWN_ONLY and direction == "up":
-            return None
-        return getattr(self, plain)
+    def _value(self, row: PathProperty, direction: Direction) -> Any:
+        """Give a property in one direction."""
+        own = f"{row.key}_{direction}"
+        if row.directions != "path" and own in self.model_fields_set:
+            value = getattr(self, own)
+        else:
+            value = getattr(self, row.key) if direction in row.plain_key_covers else None
+        return row.absent if value is None else value
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:
         given = self.model_fields_set
-        if "rtt_ns" in given and self.given("delay"):
+        if "rtt" in given and self.given("delay"):
             raise KeyValueError(
                 "rtt", None, "rtt and delay are both given", "keep one of them: rtt is up plus down"
             )
-        for stem, (plain, down, up) in (self._BOTH | self._DOWN_ONLY).items():
-            rivals = {down, up} if stem in self._BOTH else {down}
-            if plain in given and rivals <= given:
+        for row in OF_EACH_DIRECTION:
+            rivals = {f"{row.key}_{direction}" for direction in row.plain_key_covers}
+            if row.key in given and rivals <= given:
+                effect = f"{row.key} has no effect beside {row.key}_down and {row.key}_up"
+                raise KeyValueError(row.key, None, effect, "drop it")
+        for row in PATH_PROPERTIES:
+            if row.key in given and row.without is not None and not self.given(row.without):
                 raise KeyValueError(
-                    stem, None, f"{stem} has no effect beside {stem}_down and {stem}_up", "drop it"
-                )
-        for key, stem in (
-            ("distribution", "jitter"),
-            ("jitter_correlation", "jitter"),
-            ("loss_correlation", "loss"),
-        ):
-            if key in given and not self.given(stem):
-                raise KeyValueError(
-                    key, None, f"it has no effect without {stem}", f"give path.{stem} or drop it"
+                    row.key,
+                    None,
+                    f"it has no effect without {row.without}",
+                    f"give path.{row.without} or drop it",
                 )
         return self
 
@@ -241,7 +192,7 @@ class SinglePath(Section):
             ("delay_down", "a redraw gives both directions the same delay"),
             ("delay_up", "a redraw gives both directions the same delay"),
         ):
-            if f"{key}_ns" in self.model_fields_set:
+            if key in self.model_fields_set:
                 raise KeyValueError(key, None, reason, "give rtt or delay instead")
         if self.given("jitter"):
             raise KeyValueError(
@@ -256,10 +207,10 @@ class SinglePath(Section):
             if traces.get(direction) is None:
                 continue
             also_traced = traces[other] is not None
-            if f"rate_{direction}_bit_s" in self.model_fields_set:
+            if f"rate_{direction}" in self.model_fields_set:
                 key = f"rate_{direction}"
-            elif "rate_bit_s" in self.model_fields_set and (
-                also_traced or f"rate_{other}_bit_s" in self.model_fields_set
+            elif "rate" in self.model_fields_set and (
+                also_traced or f"rate_{other}" in self.model_fields_set
             ):
                 key = "rate"
             else:
@@ -274,9 +225,9 @@ class SinglePath(Section):
         for direction in DIRECTIONS:
             _refuse_impossible(self.impairments(direction), direction)
         losses = (self.down.loss, self.up.loss)
-        random = any(isinstance(loss, LossRate) and loss.ratio > 0 for loss in losses)
-        bursty = any(isinstance(loss, Gemodel) for loss in losses)
-        if self.loss_correlation > 0 and bursty and not random:
+        random = any(isinstance(loss, wire.RandomLoss) for loss in losses)
+        bursty = any(isinstance(loss, wire.GemodelLoss) for loss in losses)
+        if self._value(BY_KEY["loss_correlation"], "down") > 0 and bursty and not random:
             raise KeyValueError(
                 "loss_correlation",
                 None,
@@ -298,7 +249,7 @@ def _refuse_impossible(impairments: ImpairmentSpec, direction: Direction) -> Non
             f"jitter is larger than the {direction} delay: packets would arrive before being sent",
             "choose a jitter not above the one-way delay",
         )
-    if impairments.reorder.ratio > 0 and impairments.delay_ns == 0:
+    if impairments.reorders and impairments.delay_ns == 0:
         raise KeyValueError(
             "reorder", None, f"there is no {direction} delay to overtake", "give rtt or delay"
         )

@@ -12,6 +12,7 @@ from netwarp import wire
 from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.events import merged_events
 from netwarp.study.sections.path import SinglePath
+from netwarp.study.sections.properties import BY_KEY, OF_EACH_DIRECTION
 from netwarp.study.sections.timeline import (
     HandoversSection,
     OutagesSection,
@@ -20,9 +21,7 @@ from netwarp.study.sections.timeline import (
 )
 from netwarp.units import UnitError, parse_duration_ns
 
-_BOTH_WAYS = ("delay", "jitter", "rate", "queue")
-_DOWN = ("loss", "reorder", "duplicate", "corrupt")
-_DELAYS = frozenset({"rtt", "delay", "delay_down", "delay_up"})
+_DELAYS = frozenset({*BY_KEY["rtt"].keys, *BY_KEY["delay"].keys})
 _OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
 
 
@@ -135,15 +134,14 @@ def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
     in other words: ``delay`` of ``rtt``, ``loss`` of ``loss_down``.
     """
     below = _split_rtt(first, second)
-    for stem in (*_BOTH_WAYS, *_DOWN):
-        if stem in second:
-            below.pop(f"{stem}_down", None)
-        if stem in second and stem in _BOTH_WAYS:
-            below.pop(f"{stem}_up", None)
-        if f"{stem}_down" in second and stem in _DOWN:
-            below.pop(stem, None)
-        if {f"{stem}_down", f"{stem}_up"} <= below.keys() | second.keys():
-            below.pop(stem, None)
+    for row in OF_EACH_DIRECTION:
+        plain, down, up = row.keys
+        covered = {f"{plain}_{direction}" for direction in row.plain_key_covers}
+        if plain in second:
+            for key in covered:
+                below.pop(key, None)
+        if covered <= second.keys() or {down, up} <= below.keys() | second.keys():
+            below.pop(plain, None)
     return _with_redraw(_with_trace(below, second), second)
 
 

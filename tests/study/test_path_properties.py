@@ -1,0 +1,90 @@
+"""A property of a path is one row; keys, options, inheritance and the job follow from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netwarp import wire
+from netwarp.plan import plan_study
+from netwarp.study.compare import PATH_OPTIONS, study_from_compare
+from netwarp.study.sections.path import SinglePath
+from netwarp.study.sections.paths import inherited
+from netwarp.study.sections.properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
+from support import job_of
+
+TABLES = {"redraw", "trace"}
+DELAYED = {"rtt": "100ms", "rate": "50mbit"}
+# Two values of each property that each direction has, and what they are in a job.
+VALUES: dict[str, tuple[Any, Any]] = {
+    "delay": ("10ms", 10_000_000),
+    "jitter": ("2ms", 2_000_000),
+    "loss": ("1%", wire.RandomLoss(kind="random", ratio=0.01, correlation=0.0)),
+    "rate": ("7mbit", 7_000_000),
+    "queue": ("40p", None),
+    "reorder": ("5%", wire.Reorder(ratio=0.05, correlation=0.0, gap=0)),
+    "duplicate": ("3%", 0.03),
+    "corrupt": ("4%", 0.04),
+}
+FIELDS = {"delay": "delay_ns", "rate": "rate_bit_s"}
+
+
+def test_every_key_of_a_path_is_a_row_or_a_table_and_an_option() -> None:
+    keys = [key for row in PATH_PROPERTIES for key in row.keys]
+    assert set(SinglePath.model_fields) == {*keys, *TABLES}
+    assert set(PATH_OPTIONS) == set(keys)
+    assert set(VALUES) == {row.key for row in OF_EACH_DIRECTION}
+
+
+def test_what_becomes_a_field_of_the_job_is_one() -> None:
+    named = [row.netem for row in PATH_PROPERTIES if row.netem is not None]
+    assert len(set(named)) == len(named)
+    assert set(named) < set(wire.Impairments.model_fields)
+
+
+@pytest.mark.parametrize("row", OF_EACH_DIRECTION, ids=lambda row: row.key)
+def test_each_key_reaches_its_directions_and_no_other(row: PathProperty) -> None:
+    given, expected = VALUES[row.key]
+    base = {"delay": "50ms"} if row.key != "delay" else {}
+    field = row.netem or FIELDS.get(row.key)
+    if field is None:  # a queue is counted together with the delay line
+        return
+    for key, directions in (
+        (row.key, row.plain_key_covers),
+        (f"{row.key}_down", ("down",)),
+        (f"{row.key}_up", ("up",)),
+    ):
+        (path,) = job_of("tcp", path={**base, key: given}).paths
+        for direction in ("down", "up"):
+            found = getattr(getattr(path, direction), field)
+            assert (found == expected) == (direction in directions), (key, direction, found)
+
+
+@pytest.mark.parametrize("row", OF_EACH_DIRECTION, ids=lambda row: row.key)
+def test_a_second_path_inherits_what_it_does_not_say_otherwise(row: PathProperty) -> None:
+    plain, down, up = row.keys
+    assert inherited({plain: "1"}, {}) == {plain: "1"}
+    assert inherited({plain: "1"}, {plain: "2"}) == {plain: "2"}
+    assert inherited({down: "1"}, {plain: "2"}) == {plain: "2"}
+    assert inherited({up: "1"}, {down: "2"}) == {up: "1", down: "2"}
+    kept = {up: "1"} if row.directions == "down" else {}
+    assert inherited({up: "1"}, {plain: "2"}) == {plain: "2", **kept}
+
+
+@pytest.mark.parametrize("key", ["reorder_up", "duplicate_up", "corrupt_up", "loss_up"])
+def test_options_offer_what_the_key_does(key: str) -> None:
+    study = study_from_compare(
+        transports=["tcp"], path={"rtt": ["10ms"], key: ["1%", "2%"]}, sizes=["1kB"]
+    )
+    assert [factor.key for factor in study.factors] == ["transport", f"path.{key}"]
+    first, second = (run.job.paths[0] for run in plan_study(study) if run.replicate == 0)
+    assert first.down == second.down
+    assert first.up != second.up
+
+
+def test_correlations_are_options_too() -> None:
+    path = {"rtt": ["10ms"], "loss": ["5%"], "loss_correlation": ["0%", "25%"]}
+    study = study_from_compare(transports=["tcp"], path=path, sizes=["1kB"])
+    losses = [run.job.paths[0].down.loss for run in plan_study(study) if run.replicate == 0]
+    assert [loss.correlation for loss in losses if loss.kind == "random"] == [0.0, 0.25]
