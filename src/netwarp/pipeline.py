@@ -18,6 +18,7 @@ from netwarp.errors import BackendError, RunDirectoryError
 from netwarp.estimate.staging import LOOKS, Staging
 from netwarp.execution import Interrupted, Observer, execute
 from netwarp.execution.provenance import provenance
+from netwarp.machine.load import CpuTimes, cpu_times, others_share
 from netwarp.machine.speed import stored_speed
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
@@ -67,17 +68,17 @@ def run_study(study: Study, request: Request, observer: Observer) -> StudyRun:
     with directory.locked():
         refuse_another_study(plan, directory)
         describe(study, plan, request, directory)
-        started_s = time.monotonic()
+        started_s, cpus_before = time.monotonic(), cpu_times()
         observer.planned(len(plan), request.backend.clock)
         try:
             execute(plan, request.backend, directory, jobs=request.jobs, observer=observer)
             add_replicates(study, plan, request, directory, observer)
         except Interrupted:
-            note_times(directory, time.monotonic() - started_s)
+            note_times(directory, time.monotonic() - started_s, cpus_before)
             raise
         finally:
             observer.ended()
-        note_times(directory, time.monotonic() - started_s)
+        note_times(directory, time.monotonic() - started_s, cpus_before)
         return evaluate(directory)
 
 
@@ -174,6 +175,7 @@ def describe(
             )
     now["virtual_s"] = earlier.get("virtual_s", 0.0)
     now["wall_s"] = earlier.get("wall_s", 0.0)
+    now |= {key: earlier[key] for key in ("other_work",) if key in earlier}
     now["looks"] = LOOKS if request.staging is not None else earlier.get("looks", 1)
     write_json(directory.provenance_file, now)
 
@@ -188,17 +190,21 @@ def measured_before(
     return [line for line in lines if line["run"] in kept and line["run"] not in names]
 
 
-def note_times(directory: RunDirectory, wall_s: float) -> None:
+def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) -> None:
     """Note what all executions into a directory took, and the time its runs cover.
 
     Args:
         directory: with its provenance written.
         wall_s: what this execution took.
+        cpus_before: the machine's CPU times when it began.
     """
     noted = _read(directory.provenance_file)
     statuses = [directory.status(run) for run in directory.kept_runs()]
     noted["virtual_s"] = sum(status.virtual_s for status in statuses if status is not None)
     noted["wall_s"] += wall_s
+    if noted.get("clock") == "real":
+        others = others_share(cpus_before, cpu_times())
+        noted["other_work"] = max(others, noted.get("other_work", 0.0))
     write_json(directory.provenance_file, noted)
 
 

@@ -62,11 +62,15 @@ class RunDirectory:
     @property
     def clock(self) -> Clock:
         """Whose time its numbers tell, as its provenance says."""
+        return "real" if self.provenance().get("clock") == "real" else "virtual"
+
+    def provenance(self) -> dict[str, Any]:
+        """Read what the numbers depend on; nothing where it cannot be read."""
         try:
-            provenance = json.loads(self.provenance_file.read_text())
+            content: dict[str, Any] = json.loads(self.provenance_file.read_text())
         except (OSError, ValueError):
-            return "virtual"
-        return "real" if provenance.get("clock") == "real" else "virtual"
+            return {}
+        return content
 
     def run_path(self, run: str) -> Path:
         """Where a finished run is."""

@@ -207,7 +207,9 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
     scale = 1.0 if found.scale == "ratio" else shown.scale
     digits = digits_to_tell(effect, found.neutral) if found.scale == "ratio" else 3
     bounds = ", ".join(number(bound * scale, digits) for bound in interval)
-    spread = ", nothing random" if found.exact else f" [{bounds}]"
+    spread = f" [{bounds}]"
+    if found.exact:
+        spread = ", identical" if effect == found.neutral else ", nothing random"
     unit = f" {shown.unit}" if shown.unit else ""
     against = f"{texts[0]} against {texts[1]}{unit}"
     return f"{against}, {found.scale} {number(effect * scale, digits)}{spread}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.claims.joining import ClaimVerdict
-from netwarp.wording import condition_text, number
+from netwarp.wording import condition_text, count, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,10 +44,15 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None) -> str
         ]
         text = "; ".join(_group(said, found) for said, found in groups if found)
     if needed is not None:
-        text += f"; about {number(needed, 2)} replicates would decide"
+        text += f"; about {count(_rounded(needed))} replicates would decide"
     elif verdict is ClaimVerdict.UNDECIDED and any(each.undecided for _, each, _ in listed):
         text += "; no number of replicates would decide it soon: it lies at a limit"
     return text
+
+
+def _rounded(needed: int) -> int:
+    """Keep two digits: it is an estimate from the spread seen so far."""
+    return int(float(f"{needed:.2g}"))
 
 
 def _group(said: Says, found: Sequence[tuple[Factors, Evidence]]) -> str:

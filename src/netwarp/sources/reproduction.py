@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
 from netwarp.estimate.comparison import ALPHA
+from netwarp.machine import load
 from netwarp.report import FIGURES_FOLDER
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ class Executed:
             why = self.refused or "it was not run"
             return [not_tested(claim, claim.not_testable or why) for claim in self.study.claims]
         return evaluate_claims(self.study.claims, self.finished.results)
+
+    @property
+    def warning(self) -> str | None:
+        """What makes its numbers doubtful: a machine that had other work, in real time."""
+        if self.finished is None:
+            return None
+        return load.warning(self.finished.directory.provenance().get("other_work"))
 
     def clock_s(self, name: str) -> float:
         """Give ``virtual_s`` or ``wall_s`` of all its runs; 0 when it was refused."""
@@ -137,6 +145,7 @@ class StudyOutcome:
             "runs": len(runs),
             "failed": sum(run.outcome == "failed" for run in runs),
             "refused": self.refused,
+            "warning": self.executed.warning,
             "figures": [str(path) for path in self.figures],
         }
 

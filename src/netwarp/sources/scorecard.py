@@ -60,6 +60,8 @@ def print_scorecard(done: Reproduction, console: Console) -> None:
                 console.print(Text(f"\n{study.study.title}", style="bold"), width=width)
             if authors and study.refused is not None:
                 console.print(Text(f"not run: {study.refused}", style="red"), width=width)
+            if rows and study.executed.warning is not None:
+                console.print(Text(study.executed.warning, style="red"), width=width)
             for row in rows:
                 _print_row(row, done, console, width)
     console.print(Text(f"\n{score_text(done)}", style="bold"), width=width)
