@@ -1,0 +1,57 @@
+"""docs/results.md: its Python runs, its table has every file, its commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import support
+from netwarp.cli import app
+from netwarp.output.summary import summarise
+from netwarp.pipeline import evaluate
+from netwarp.run_directory import RunDirectory
+
+GUIDE = (Path(__file__).parents[1] / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = support.write_run_directory(tmp_path_factory.mktemp("guide") / "out")
+    evaluate(RunDirectory(path))
+    return path
+
+
+def test_every_file_of_a_run_directory_is_in_the_table(directory: Path) -> None:
+    names = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
+    in_runs = {path.name for path in (directory / "runs").glob("*/*")}
+    assert {name for name in names - {"runs"} | in_runs if f"`{name}`" not in GUIDE} == set()
+
+
+def test_every_python_block_runs(directory: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE, flags=re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block.replace("DIR", str(directory)), {})  # noqa: S102 - our own documentation
+
+
+def test_every_command_and_option_exists() -> None:
+    group = typer.main.get_group(app)
+    commands = re.findall(r"^netwarp (\w+)(.*?)(?:#.*)?$", GUIDE, flags=re.MULTILINE)
+    assert len(commands) >= 9
+    for name, rest in commands:
+        known = {option for each in group.commands[name].params for option in each.opts}
+        assert set(re.findall(r"(?<!\S)--?[a-z]+", rest)) <= known
+
+
+def test_the_keys_of_the_summary_are_named(directory: Path) -> None:
+    summary = summarise(directory)
+    cell = next(cell for cell in summary["cells"] if "comparison" in cell)
+    keys = {*summary, *cell, *cell["estimates"]["completion_time_s"], *summary["claims"][0]}
+    assert {"metric", "against", "verdict", "adjusted_p"} <= set(cell["comparison"])
+    guide = GUIDE[GUIDE.index("### `summary.json`") : GUIDE.index("## Taking")]
+    assert {"study", "cells", "claims", "factors", "samples", "text"} <= keys
+    for key in ("study", "cells", "claims", "factors", "failed", "samples", "comparison", "text"):
+        assert f"`{key}`" in guide
