@@ -17,7 +17,7 @@ RUNS ?= 500
 MUTANTS ?= $(shell expr 3 '*' $(RUNS))
 fuzz: setup ## run RUNS random studies from SEED on, and three times as many broken ones
 	NETWARP_FUZZ_SEED=$(SEED) NETWARP_FUZZ_RUNS=$(RUNS) NETWARP_FUZZ_MUTANTS=$(MUTANTS) \
-		.venv/bin/python -m pytest -q tests/fuzz
+		.venv/bin/python -m pytest -q -n auto tests/fuzz
 
 bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
 	.venv/bin/python -m bench $(ARGS)

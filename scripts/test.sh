@@ -98,10 +98,11 @@ cargo_test_lane() {
     count "$status" "cargo test" "$passed" "$failed" "$ignored"
 }
 
+# pytest_lane NAME MARKERS [OPTIONS]
 pytest_lane() {
     local lane="pytest, $1 lane" markers=$2 xml="$WORK/$1.xml" status=0 passed failed skipped
     announce "$lane"
-    .venv/bin/python -m pytest -q -m "$markers" --junit-xml="$xml" || status=$?
+    .venv/bin/python -m pytest -q -m "$markers" --junit-xml="$xml" "${@:3}" || status=$?
     read -r passed failed skipped < <(junit_counts "$xml")
     count "$status" "$lane" "$passed" "$failed" "$skipped"
 }

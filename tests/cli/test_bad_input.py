@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from cli.conftest import Netwarp
 from netwarp.output.export import EXPORTS
+from support import write_run_directory
 
 STUDY = """# Is this a study?
 title = "small"
@@ -227,10 +227,9 @@ def test_a_file_is_no_run_directory(netwarp: Netwarp, tmp_path: Path, command: s
 
 def test_a_file_of_a_run_directory_stands_for_it(netwarp: Netwarp, tmp_path: Path) -> None:
     """What a shell completes to, and what a browser shows: the report."""
-    planned = {"run": "c000-r00", "cell": 0, "replicate": 0, "seed": 1, "factors": {}}
-    (tmp_path / "plan.jsonl").write_text(json.dumps({**planned, "job_sha256": ""}) + "\n")
-    (tmp_path / "report.html").touch()
-    folder, file = netwarp("show", tmp_path), netwarp("show", tmp_path / "report.html")
+    directory = write_run_directory(tmp_path / "out")
+    (directory / "report.html").touch()
+    folder, file = netwarp("show", directory), netwarp("show", directory / "report.html")
     assert folder.returncode == 0, folder.stderr
     assert (file.returncode, file.stdout) == (folder.returncode, folder.stdout)
 

@@ -26,7 +26,7 @@ def test_a_run_is_drawn_into_its_directory_and_the_place_is_said(
     assert answer.stdout == "out/figures/c003-r01.svg\n"
     svg = (directory / "figures" / "c003-r01.svg").read_text()
     assert svg.startswith(SVG_START)
-    for text in ("QUIC, loss 1 %", "Run c003-r01.", "Goodput, Mbit/s", "stalled"):
+    for text in ("QUIC, loss 1 %", "Run c003-r01.", "Goodput (Mbit/s)", "stalled"):
         assert f">{text}<" in svg
 
 
@@ -43,7 +43,7 @@ def test_a_run_is_drawn_as_vega_lite(netwarp: Netwarp, directory: Path, tmp_path
     ("arguments", "mentioned"),
     [
         (["out", "c003-r11"], ["out has no run c003-r11", 'did you mean "c003-r01"?']),
-        (["out", "c003-r01", "-o", "run.gif"], ["-o run.gif", ".svg, .png, .json"]),
+        (["out", "c003-r01", "-o", "run.gif"], ["-o run.gif", ".svg, .png, .pdf, .json"]),
         (["out/runs", "c003-r01"], ["out/runs is not a run directory", "netwarp run"]),
         (["gone", "c003-r01"], ["gone is not a run directory", "netwarp run"]),
     ],
