@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from pathlib import Path
@@ -127,7 +128,9 @@ def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
     for study in done.studies:
         assert study.figures
         for figure in study.figures:
-            assert f'src="{study.name}/figures/{figure.name}"' in page
+            picture = base64.b64encode(figure.read_bytes()).decode()
+            assert f'src="data:image/svg+xml;base64,{picture}"' in page
+    assert 'src="' not in page.replace('src="data:', "")
     assert page.count("QUIC is sooner") == 2
 
 

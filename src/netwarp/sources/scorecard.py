@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from netwarp.units import span_text
 from netwarp.wording import number
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from netwarp.sources.reproduction import Reproduction, ScoreRow
@@ -101,11 +104,12 @@ def clock_text(done: Reproduction) -> str:
 
 
 def render(done: Reproduction, report_file: str) -> str:
-    """Render the page: the scorecard, and every figure of the source."""
+    """Render the page: the scorecard, and every figure of the source, in one file."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters["data_link"] = _data_link
     words = {row.result.verdict.value for row in done.rows}
     return environment.get_template("scorecard.html").render(
         done=done,
@@ -119,6 +123,11 @@ def render(done: Reproduction, report_file: str) -> str:
         style=Markup(_resource("style.css")),  # noqa: S704 - ours, no user's text in it
         version=__version__,
     )
+
+
+def _data_link(picture: Path) -> str:
+    """Write a picture out as a link, so that the page is whole without the file."""
+    return "data:image/svg+xml;base64," + base64.b64encode(picture.read_bytes()).decode()
 
 
 def _print_row(row: ScoreRow, done: Reproduction, console: Console, width: int) -> None:
