@@ -12,11 +12,13 @@ import pytest
 
 import support
 from netwarp import vega
+from netwarp.estimate.comparison import Sample, compare
 from netwarp.output.summary import summarise
 from netwarp.report import write_figures, write_report
+from netwarp.report.answer import mark_class
 from netwarp.report.calibration import _loss_check, calibration
 from netwarp.report.trust import power_hint, settings_used
-from netwarp.results.comparisons import compare_contenders
+from netwarp.results.comparisons import ContenderResult, compare_contenders
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.results.rundata import load
 from netwarp.study import study_from_mapping
@@ -265,3 +267,17 @@ def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
     claim = summary["claims"][0]
     assert claim["verdict"] == "reproduced"
     assert {"id", "source", "text", "verdict", "values"} <= set(claim)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "classes"),
+    [(1.02, "worse slight"), (1.5, "worse"), (3.0, "worse strong"), (0.95, "better slight"),
+     (0.4, "better strong"), (1.0001, "even")],
+)  # fmt: skip
+def test_colour_follows_the_size_of_a_difference(ratio: float, classes: str) -> None:
+    made = support.results(failed_run=None)
+    compared = compare_contenders(made)
+    first = {0: Sample(1.0, 0), 1: Sample(1.0, 1)}
+    second = {0: Sample(ratio, 0), 1: Sample(ratio, 1)}
+    contender = ContenderResult(made.cells[0], "quic", compare(first, second))
+    assert mark_class(contender, compared) == classes

@@ -90,10 +90,22 @@ def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
     )
 
 
+SLIGHT, STRONG = 1.1, 2.0
+"""Ratios below which a difference is coloured faintly, and from which on it is coloured fully."""
+
+
 def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
-    """Give a verdict's class in the style sheet."""
-    better = favourable(contender.comparison, compared.metric) if contender.comparison else None
-    return {True: "better", False: "worse", None: "even"}[better]
+    """Give a verdict's classes in the style sheet: whether it is better, and how large it is."""
+    comparison = contender.comparison
+    better = favourable(comparison, compared.metric) if comparison else None
+    if comparison is None or better is None:
+        return "even"
+    side = "better" if better else "worse"
+    if comparison.scale == "difference" or not comparison.effect:
+        return side
+    ratio = max(comparison.effect, 1 / comparison.effect)
+    size = " slight" if ratio < SLIGHT else " strong" if ratio >= STRONG else ""
+    return side + size
 
 
 def _grid_cell(contender: ContenderResult, condition: str, compared: Comparisons) -> GridCell:
