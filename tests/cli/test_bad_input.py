@@ -250,3 +250,22 @@ def test_all_formats_are_named_in_the_help(netwarp: Netwarp) -> None:
     answer = netwarp("export", "--help")
     for name in EXPORTS:
         assert name in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--precision", "5%", "--decide"], ["--precision and --decide", "drop one"]),
+        (["--precision", "0%"], ["--precision 0%", "no number of replicates"]),
+        (["--precision", "much"], ["--precision much"]),
+        (["--relevant", "much"], ["relevant", "much"]),
+    ],
+)
+def test_how_replicates_are_added_is_checked_before_anything_runs(
+    netwarp: Netwarp, options: list[str], parts: list[str]
+) -> None:
+    answer = netwarp("compare", "--size", "1kB", *options)
+    assert answer.returncode == 2
+    assert not answer.stdout
+    for part in parts:
+        assert part in answer.stderr
