@@ -1,18 +1,23 @@
-"""What is added in one place reaches everything that shows it: a metric made up here, in a test."""
+"""What is added in one place reaches all that shows it: a metric and a transport, made up here."""
 
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fuzz.program import call
+from netwarp.errors import StudyError
 from netwarp.metrics import METRICS
 from netwarp.metrics.metric import LOWER, Metric
 from netwarp.metrics.run_records import RunRecords
+from netwarp.plan import plan_study
 from netwarp.run_directory import RunDirectory, write_json
+from netwarp.study import study_from_mapping
+from netwarp.transports import TRANSPORTS
 from netwarp.wire import Calibration
 from support import STUDY, write_run_directory
 
@@ -39,8 +44,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     beside = (NAME, *(completion.beside or ()))
     entries: dict[str, Any] = METRICS  # type: ignore[assignment]
     monkeypatch.setitem(entries, NAME, OVERHEAD)
-    changed = Metric(**{**vars(completion), "beside": beside})
-    monkeypatch.setitem(entries, "completion_time_s", changed)
+    monkeypatch.setitem(entries, "completion_time_s", replace(completion, beside=beside))
 
 
 @pytest.fixture
@@ -72,3 +76,26 @@ def test_a_metric_is_one_entry(run_directory: Path) -> None:
     assert NAME in head.split(",")
     generated = runpy.run_path(str(REPOSITORY / "scripts" / "generate_docs.py"))["documents"]()
     assert f"| `{NAME}` | ratio | lower | {OVERHEAD.description} |" in generated["run-format.md"]
+
+
+def test_traits_of_a_transport_are_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row brings a name to tables and reports, a colour to charts, and options to studies."""
+    study = {
+        "title": "A transport's own congestion control",
+        "transport": {"kind": "tcp", "congestion": "toy"},
+        "workload": {"size": "1kB"},
+    }
+    with pytest.raises(StudyError, match="toy"):
+        study_from_mapping(study)
+    controls = (*TRANSPORTS["tcp"].congestion_controls, "toy")
+    row = replace(TRANSPORTS["tcp"], name="ToyTP", colour="#123456", congestion_controls=controls)
+    entries: dict[str, Any] = TRANSPORTS  # type: ignore[assignment]
+    monkeypatch.setitem(entries, "tcp", row)
+    job = plan_study(study_from_mapping(study))[0].job
+    assert job.transport.congestion == "toy"
+    place = write_run_directory(tmp_path / "run")
+    assert "ToyTP" in call(["show", str(place)], tmp_path).stdout
+    call(["report", str(place)], tmp_path)
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "ToyTP" in page
+    assert "#123456" in page
