@@ -42,12 +42,12 @@ class PlannedRun:
         """Its name, such as ``c003-r01``."""
         return f"c{self.cell.index:03d}-r{self.replicate:02d}"
 
-    @cached_property
+    @property
     def job(self) -> Job:
-        """What the run does."""
+        """What the run does. Made anew each time: a hundred thousand jobs would be a gigabyte."""
         return job_from_json(self.job_json, self.run)
 
-    @cached_property
+    @property
     def job_json(self) -> str:
         """The job as its file has it."""
         return self.text.job_json(self.run, self.seeds)

@@ -25,8 +25,8 @@ _DETACH = wire.Detach(kind="detach")
 
 
 @dataclass(frozen=True)
-class _Intent:
-    """What a study wants at one time, and the key that says so."""
+class _KeyedEvent:
+    """Something that happens to a path, and the key of the study that says so."""
 
     at_ns: int
     path: int
@@ -67,24 +67,22 @@ def merged_events(
         KeyValueError: an outage in an outage, a restoration of what is whole, a handover to where
             the client is or before the one before is over; keys are relative to ``[path]``.
     """
-    moves = sorted(_handovers(entries, handovers), key=lambda move: move.at_ns)
-    intents = [
-        *_entries(entries),
-        *_outages(outages, paths),
-        *_moves(moves),
+    in_order = sorted(_handovers(entries, handovers), key=lambda each: each.at_ns)
+    keyed = [
+        *_of_entries(entries),
+        *_of_outages(outages, paths),
+        *_of_handovers(in_order),
     ]
-    intents.sort(key=lambda intent: intent.at_ns)
-    _refuse_what_changes_nothing(intents)
-    return tuple(
-        wire.Event(at_ns=intent.at_ns, path=intent.path, change=intent.change) for intent in intents
-    )
+    keyed.sort(key=lambda each: each.at_ns)
+    _refuse_what_changes_nothing(keyed)
+    return tuple(wire.Event(at_ns=each.at_ns, path=each.path, change=each.change) for each in keyed)
 
 
-def _entries(entries: Sequence[TimelineEntry]) -> Iterator[_Intent]:
+def _of_entries(entries: Sequence[TimelineEntry]) -> Iterator[_KeyedEvent]:
     for index, entry in enumerate(entries):
         if entry.change != "handover":
             path = (entry.path or 1) - 1
-            yield _Intent(entry.at_ns, path, _change(entry), f"timeline.{index}.change")
+            yield _KeyedEvent(entry.at_ns, path, _change(entry), f"timeline.{index}.change")
 
 
 def _change(entry: TimelineEntry) -> wire.Change:
@@ -102,14 +100,14 @@ def _change(entry: TimelineEntry) -> wire.Change:
     raise AssertionError(f"{entry.change} is no change of one path")
 
 
-def _outages(outages: OutagesSection | None, paths: int) -> Iterator[_Intent]:
+def _of_outages(outages: OutagesSection | None, paths: int) -> Iterator[_KeyedEvent]:
     if outages is None:
         return
     hit = range(paths) if outages.path is None else (outages.path - 1,)
     for start_ns in outages.starts_ns:
         for path in hit:
-            yield _Intent(start_ns, path, _OUTAGE, "outages.every")
-            yield _Intent(start_ns + outages.length_ns, path, _RESTORE, "outages.length")
+            yield _KeyedEvent(start_ns, path, _OUTAGE, "outages.every")
+            yield _KeyedEvent(start_ns + outages.length_ns, path, _RESTORE, "outages.length")
 
 
 def _handovers(
@@ -127,7 +125,7 @@ def _handovers(
             yield _Handover(start_ns, handovers.overlap_ns, handovers.gap_ns, None, key)
 
 
-def _moves(handovers: Sequence[_Handover]) -> Iterator[_Intent]:
+def _of_handovers(handovers: Sequence[_Handover]) -> Iterator[_KeyedEvent]:
     here = 0
     before: _Handover | None = None
     for handover in handovers:
@@ -149,35 +147,35 @@ def _moves(handovers: Sequence[_Handover]) -> Iterator[_Intent]:
             )
         attached_ns = handover.at_ns + handover.gap_ns
         detached_ns = handover.at_ns + handover.overlap_ns
-        leave = _Intent(detached_ns, here, _DETACH, handover.key)
-        arrive = _Intent(attached_ns, there, _ATTACH, handover.key)
+        leave = _KeyedEvent(detached_ns, here, _DETACH, handover.key)
+        arrive = _KeyedEvent(attached_ns, there, _ATTACH, handover.key)
         yield from (leave, arrive) if handover.gap_ns else (arrive, leave)
         here, before = there, handover
 
 
-def _refuse_what_changes_nothing(intents: Sequence[_Intent]) -> None:
+def _refuse_what_changes_nothing(keyed: Sequence[_KeyedEvent]) -> None:
     out: set[int] = set()
-    for intent in intents:
-        if isinstance(intent.change, wire.Outage | wire.Restore):
-            goes_out = isinstance(intent.change, wire.Outage)
-            if (intent.path in out) == goes_out:
-                raise _nothing_changes(intent, goes_out)
-            out ^= {intent.path}
+    for each in keyed:
+        if isinstance(each.change, wire.Outage | wire.Restore):
+            goes_out = isinstance(each.change, wire.Outage)
+            if (each.path in out) == goes_out:
+                raise _nothing_changes(each, goes_out)
+            out ^= {each.path}
 
 
-def _nothing_changes(intent: _Intent, goes_out: bool) -> KeyValueError:
+def _nothing_changes(each: _KeyedEvent, goes_out: bool) -> KeyValueError:
     state = "lost already" if goes_out else "whole already"
-    at = f"{format_duration(intent.at_ns)} into the run"
-    if intent.key.startswith("outages"):
+    at = f"{format_duration(each.at_ns)} into the run"
+    if each.key.startswith("outages"):
         return KeyValueError(
-            intent.key,
+            each.key,
             None,
-            f"path {intent.path + 1} is {state} {at}",
+            f"path {each.path + 1} is {state} {at}",
             "let each outage end before the next one, those of [[path.timeline]] included",
         )
     return KeyValueError(
-        intent.key,
-        intent.change.kind,
-        f"path {intent.path + 1} is {state} at that time",
+        each.key,
+        each.change.kind,
+        f"path {each.path + 1} is {state} at that time",
         "alternate outage and restore, an outage first",
     )
