@@ -20,7 +20,6 @@ from netwarp.wording import digits_to_tell, factor_name, level_text, number, qua
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.estimate.location import Location
     from netwarp.results import CellResult
 
 Answer = Literal["holds", "smaller", "reversed", "equivalent", "depends", "partly"]
@@ -167,11 +166,9 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 
 
 def _to_decide(comparison: Comparison, *limits: float) -> Undecided | None:
-    location: Location | None = comparison.location
-    if location is None or location.error == 0:
+    if comparison.location is None or not comparison.stdev:
         return None
-    stdev = comparison.spread or location.error * math.sqrt(comparison.n)
-    return Undecided(stdev, location.distance(*limits))
+    return Undecided(comparison.stdev, comparison.location.distance(*limits))
 
 
 def _untested(comparison: Comparison) -> Evidence:

@@ -60,9 +60,7 @@ def _undecided_contenders(study: Study, results: Results, staging: Staging) -> f
 
 
 def _needed(comparison: Comparison, alpha: float) -> int | None:
-    location = comparison.location
-    if location is None:
+    if comparison.location is None or comparison.stdev is None:
         return None
-    stdev = comparison.spread or location.error * comparison.n**0.5
-    distance = location.distance(-comparison.limit, comparison.limit)
-    return replicates_needed(stdev, distance, alpha)
+    distance = comparison.location.distance(-comparison.limit, comparison.limit)
+    return replicates_needed(comparison.stdev, distance, alpha)

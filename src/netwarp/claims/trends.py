@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from netwarp.claims.evidence import Answer, Evidence, Undecided, failed_runs
+from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.location import Location, location_of
-from netwarp.estimate.stats import mean_of
+from netwarp.estimate.stats import CONFIDENCE, mean_of
 from netwarp.wording import factor_name, level_text, number, quantity
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def leads_overall(
         for i, label in enumerate(labels)
     ]
     text = f"ratio {_lead_text(together, metric, 'ratio')} together: {', '.join(by_level)}"
-    low, high = together.interval(0.95)
+    low, high = together.interval(CONFIDENCE)
     values = {"ratio": math.exp(together.value), "ci95": (math.exp(low), math.exp(high))}
     undecided = None
     if together.error > 0:
@@ -111,7 +112,8 @@ def _growth_chances(
         "depends": max(behind, leads),
         "partly": max(leads, grows),
     }
-    if chances["depends"] >= 0.05:
+    # A lead that is shown to be none at some level has not only grown.
+    if chances["depends"] >= ALPHA:
         every_step = max(step.p_above(0.0) for step in steps)
         chances["holds"] = max(leads, grows, min(1.0, 2 * every_step))
     return chances
@@ -241,7 +243,7 @@ def _shown_lead(lead: Location, scale: LeadScale) -> float:
 
 
 def _lead_text(lead: Location, metric: str, scale: LeadScale) -> str:
-    low, high = lead.interval(0.95)
+    low, high = lead.interval(CONFIDENCE)
     if scale == "ratio":
         text = number(math.exp(lead.value))
         bounds = f"{number(math.exp(low))}, {number(math.exp(high))}"

@@ -96,6 +96,13 @@ class Comparison:
         return math.log1p(self.relevant) if self.scale == "ratio" else self.relevant
 
     @property
+    def stdev(self) -> float | None:
+        """Standard deviation that one more replicate adds, on the scale of `location`."""
+        if self.location is None:
+            return None
+        return self.spread or self.location.error * math.sqrt(self.n)
+
+    @property
     def wilcoxon_disagrees(self) -> bool:
         """Whether the rank test does not support a difference that the t-test found."""
         return self.verdict.decided and self.wilcoxon_p is not None and self.wilcoxon_p >= ALPHA
