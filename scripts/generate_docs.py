@@ -32,9 +32,9 @@ from netwarp.study.sections.timeline import (
     TraceSection,
 )
 from netwarp.study.sections.transport import TransportSection
-from netwarp.study.sections.workload import WorkloadSection
 from netwarp.units import format_duration, format_size
 from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
+from netwarp.workloads import WORKLOADS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 JSON_TYPES = {bool: "boolean", str: "string", float: "number", int: "integer"}
@@ -49,7 +49,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[path.redraw]`": RedrawSection,
     "`[path.trace]`": TraceSection,
     "`[transport]`": TransportSection,
-    "`[workload]`": WorkloadSection,
+    **{f'`[workload]`, `kind = "{each.name}"`': each.section for each in WORKLOADS.values()},
     "`[limits]`": LimitsSection,
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,

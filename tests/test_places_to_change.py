@@ -11,9 +11,9 @@ import pytest
 
 from fuzz.program import call
 from netwarp.errors import StudyError
+from netwarp.measure.metric import LOWER, Metric
+from netwarp.measure.run_records import RunRecords
 from netwarp.metrics import METRICS
-from netwarp.metrics.metric import LOWER, Metric
-from netwarp.metrics.run_records import RunRecords
 from netwarp.plan import plan_study
 from netwarp.run_directory import RunDirectory, write_json
 from netwarp.study import study_from_mapping

@@ -85,7 +85,7 @@ def test_bars_beyond_the_axis_are_said_and_marked_where_they_are() -> None:
     goodput = Line([(0.0, 90.0), (1.0, 130.0), (2.0, 180.0), (3.0, 0.0), (4.0, 0.0)])
     rate = Line([(0.0, 100.0), (4.0, 100.0)])
     shown = ShownRun("", "#123456", RunTimeline(4.0, rate_mbit_s=[rate], goodput_mbit_s=goodput))
-    spec = timeline_chart([shown], [], SCREEN, interactive=False)
+    spec = timeline_chart([shown], SCREEN, interactive=False)
     area, tips = (
         next(each for each in marks(spec) if each["mark"]["type"] == kind)
         for kind in ("area", "point")
@@ -94,7 +94,7 @@ def test_bars_beyond_the_axis_are_said_and_marked_where_they_are() -> None:
     assert tips["data"]["values"] == [{"t": 2.0, "mbit": 180.0}]
     assert "triangles at the top: bars beyond the axis" in json.dumps(spec)
     low = RunTimeline(4.0, rate_mbit_s=[rate], goodput_mbit_s=Line([(0.0, 20.0), (4.0, 0.0)]))
-    spec = timeline_chart([ShownRun("", "#123456", low)], [], SCREEN, interactive=False)
+    spec = timeline_chart([ShownRun("", "#123456", low)], SCREEN, interactive=False)
     assert not [each for each in marks(spec) if each["mark"]["type"] == "point"]
     assert "dotted" not in json.dumps(spec)  # the rate is beyond the axis as well
 

@@ -9,7 +9,6 @@ import pytest
 
 from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
-from netwarp.metrics.playback import buffer_levels
 from netwarp.wire import (
     Attach,
     Change,
@@ -31,6 +30,7 @@ from netwarp.wire import (
     job_from_json,
     read_records,
 )
+from netwarp.workloads.stream.playback import buffer_levels
 from sessions import (
     END,
     GOLDEN,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.metric import Metric, Unit
+from netwarp.measure.metric import Metric, Unit
+from netwarp.measure.run_records import RunRecords
 from netwarp.metrics.registry import MAIN_METRICS, METRICS
-from netwarp.metrics.run_records import RunRecords
 from netwarp.metrics.verdict import failure_from_records
+from netwarp.workloads import WORKLOADS, workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,8 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     failure = failure_from_records(job, records)
     if failure is not None:
         raise ValueError(f"{job.run} failed: {failure.stage}: {failure.message}")
-    run = RunRecords(job, records)
-    measured = ((name, metric.measure(run)) for name, metric in METRICS.items())
+    workload = workload_of(job)
+    run = RunRecords(job, records, workload)
+    others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
+    measured = ((each.name, each.measure(run)) for each in METRICS.values() if each not in others)
     return {name: float(value) for name, value in measured if value is not None}

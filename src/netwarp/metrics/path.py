@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.metric import SHORTER, Metric
-from netwarp.metrics.run_records import total
+from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.run_records import total
 from netwarp.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from netwarp.metrics.run_records import RunRecords
+    from netwarp.measure.run_records import RunRecords
     from netwarp.wire import Direction
 
 _DIRECTIONS: tuple[Direction, Direction] = ("down", "up")

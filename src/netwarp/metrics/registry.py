@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.roaming import ROAMING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
-from netwarp.metrics.stream import STREAM_METRICS
 from netwarp.metrics.times import TIME_METRICS
+from netwarp.workloads import WORKLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netwarp.metrics.metric import Metric
+    from netwarp.measure.metric import Metric
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
         *TIME_METRICS,
         *ROAMING_METRICS,
-        *STREAM_METRICS,
+        *(metric for workload in WORKLOADS.values() for metric in workload.metrics),
         *PATH_METRICS,
         *STACK_METRICS,
         *CPU_METRICS,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.metric import SHORTER, Metric
+from netwarp.measure.metric import SHORTER, Metric
 from netwarp.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from netwarp.metrics.run_records import RunRecords
+    from netwarp.measure.run_records import RunRecords
 
 _GAP = "Longest time without new content that a handover made"
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.metric import SHORTER, Metric
-from netwarp.metrics.run_records import total
-from netwarp.metrics.select import content_bytes
+from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.run_records import total
 from netwarp.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from netwarp.metrics.run_records import RunRecords
+    from netwarp.measure.run_records import RunRecords
     from netwarp.wire import Side
 
 _CPU = "in its own code and in the kernel's; real time only"
@@ -36,7 +35,7 @@ def _cpu_s(run: RunRecords, side: Side) -> float | None:
 
 def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
     cpu_ns = total(run.cpu_ns(side) for side in sides)
-    return None if cpu_ns is None else cpu_ns / content_bytes(run.job, run.records)
+    return None if cpu_ns is None else cpu_ns / run.whole_content_bytes
 
 
 STACK_METRICS = (

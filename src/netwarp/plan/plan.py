@@ -6,23 +6,23 @@ alike, and a study cut short has whole replicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from netwarp.fields import KeyValueError
 from netwarp.plan.job_text import JobText
 from netwarp.plan.seeds import replicate_seeds
-from netwarp.regular_files import UnreadableFileError, regular_file_size
+from netwarp.regular_files import regular_file_size
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell, select_cells
 from netwarp.study.overrides import COMMAND_LINE
 from netwarp.study.questions import resolve_levels
-from netwarp.study.refusal import KeyValueError, Refusals
-from netwarp.wire import Bulk, FileContent, Job, job_from_json
-
-FileSize = Callable[[str], int]
+from netwarp.study.refusal import Refusals
+from netwarp.wire import Job, job_from_json
+from netwarp.workloads import FileSize, workload_of
 
 
 @dataclass(frozen=True)
@@ -127,19 +127,6 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
 
 def _with_file_size(cell: Cell, size_of: FileSize) -> Job:
     """Give the cell's job with the size of the file it sends, if it sends one."""
-    workload = cell.template.workload
-    if not isinstance(workload, Bulk) or not isinstance(workload.content, FileContent):
-        return cell.template
-    key, name = "workload.file", workload.content.path
-    try:
-        size_bytes = size_of(name)
-    except UnreadableFileError as error:
-        raise KeyValueError(key, name, error.reason, "name a readable file") from None
-    if size_bytes == 0:
-        raise KeyValueError(key, name, "the file is empty", "name one with content")
-    if workload.chunks > size_bytes:
-        reason = f"a file of {size_bytes} bytes has no {workload.chunks} parts"
-        raise KeyValueError(key, name, reason, "choose fewer chunks or a larger file")
-    content = workload.content.model_copy(update={"size_bytes": size_bytes})
-    sized = workload.model_copy(update={"content": content})
-    return cell.template.model_copy(update={"workload": sized})
+    job = cell.template
+    workload = workload_of(job).with_file_size(job.workload, size_of)
+    return job if workload is job.workload else job.model_copy(update={"workload": workload})

@@ -115,7 +115,7 @@ def _reconnection(cell: Cell) -> str:
 
 def _connections(cell: Cell) -> str:
     spec = cell.spec
-    connections, chunks = spec.connections, spec.chunks
+    connections, chunks = spec.connections, spec.parts
     if connections < chunks:
         return f"1 with {chunks} streams"
     return str(connections)

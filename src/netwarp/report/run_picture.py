@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
+from netwarp.fields import did_you_mean
 from netwarp.figures import write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.results import RunResult
 from netwarp.results.rundata import KeptRuns
-from netwarp.study.sections.diagnose import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from pydantic import Field, ValidationError
 
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError, StudyError
+from netwarp.fields import Section, did_you_mean
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
-from netwarp.study.sections.diagnose import did_you_mean, key_value_error
-from netwarp.study.sections.fields import Section
+from netwarp.study.sections.diagnose import key_value_error
 
 SOURCE_FILE = "source.toml"
 # A wheel carries the studies inside the package, a clone beside it.

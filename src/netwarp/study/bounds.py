@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netwarp.study.refusal import KeyValueError
+from netwarp.fields import KeyValueError
 
 MOST_LEVELS = 32
 LARGEST_NUMBER = 2**64

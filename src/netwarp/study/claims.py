@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from netwarp.fields import KeyValueError, RatioField, Section, did_you_mean
 from netwarp.study.cells.factors import Factor
 from netwarp.study.questions import (
     Levels,
@@ -14,9 +15,6 @@ from netwarp.study.questions import (
     refuse_unknown_metric,
     resolve_levels,
 )
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.diagnose import did_you_mean
-from netwarp.study.sections.fields import RatioField, Section
 
 FORMS = ("less", "equal", "flat_over", "linear_over")
 OF_LESS = ("than", "by_at_least", "up_to", "grows_with", "shrinks_with", "lead", "overall")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.errors import StudyError
+from netwarp.fields import did_you_mean
 from netwarp.study.overrides import apply_overrides
-from netwarp.study.sections.diagnose import did_you_mean
 from netwarp.study.sections.properties import BY_KEY, Mtu, options
 from netwarp.study.study import Study, study_from_mapping
 

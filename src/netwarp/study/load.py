@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.errors import StudyError
+from netwarp.fields import KeyValueError
 from netwarp.regular_files import UnreadableFileError, read_regular_file
 from netwarp.study.bounds import refuse_unbounded, too_deep, too_large
 from netwarp.study.overrides import apply_overrides, apply_quick
-from netwarp.study.refusal import KeyValueError, Refusals
+from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 from netwarp.study.toml_lines import study_lines
 

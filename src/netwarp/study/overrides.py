@@ -7,8 +7,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from netwarp.fields import KeyValueError
 from netwarp.study.bounds import too_deep
-from netwarp.study.refusal import KeyValueError, Refusals
+from netwarp.study.refusal import Refusals
 
 COMMAND_LINE = "command line"
 """Where what is wrong with an option stands."""

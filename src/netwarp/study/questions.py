@@ -7,11 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from netwarp.fields import KeyValueError, Section, did_you_mean
 from netwarp.metrics import METRICS
 from netwarp.study.cells.factors import Factor, factor_key, flattened
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.diagnose import did_you_mean
-from netwarp.study.sections.fields import Section
 
 Levels = dict[str, Any]
 

@@ -9,26 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from netwarp.errors import StudyError
+from netwarp.fields import KeyValueError
 from netwarp.study.toml_lines import line_of
 
 Display = Callable[[str], str]
 """Gives the key under which the user wrote a dotted key: ``--loss`` for ``path.loss``."""
-
-
-class KeyValueError(ValueError):
-    """A value that cannot be, alone or beside others: names the key it stands at."""
-
-    def __init__(self, key: str | None, value: Any, reason: str, remedy: str | None = None) -> None:
-        self.key = key
-        """Dotted; within a section relative to it. None where no key is to blame."""
-        self.value = value
-        """What stands there; None where it is missing or not known here."""
-        self.reason = reason
-        self.remedy = remedy
-        super().__init__(reason)
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from netwarp.estimate.comparison import RELEVANT
+from netwarp.fields import KeyValueError, Kind, RatioField, Section
 from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
 from netwarp.study.cells.factors import Factor, factor_key, flattened
 from netwarp.study.claims import Claim, Control, checked_claims, checked_controls
 from netwarp.study.questions import Figure, checked_figure
-from netwarp.study.refusal import Display, KeyValueError, Refusals
+from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.diagnose import key_value_error
-from netwarp.study.sections.fields import Kind, RatioField, Section
 from netwarp.study.traces import with_traces
 
 Replicates = Annotated[

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.errors import StudyError
+from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.regular_files import UnreadableFileError, located, read_regular_file
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DIRECTIONS
 from netwarp.study.sections.mahimahi import TraceError, parse_trace
 from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.units import UnitError, parse_duration_ns

@@ -16,7 +16,7 @@ from netwarp.wire.base import FORMAT, U64, Direction, Wire, first_error
 from netwarp.wire.path import Path
 from netwarp.wire.timeline import Timeline
 from netwarp.wire.transport import Transport
-from netwarp.wire.workload import Bulk, Workload
+from netwarp.wire.workload import Workload
 
 
 class Job(Wire):
@@ -43,8 +43,8 @@ class Job(Wire):
 
     @property
     def direction(self) -> Direction:
-        """Which way the content goes: a medium to its player at the client."""
-        return self.workload.direction if isinstance(self.workload, Bulk) else "down"
+        """Which way the content goes."""
+        return self.workload.direction
 
 
 class Limits(Wire):

@@ -67,6 +67,11 @@ class Stream(Wire):
     verify: bool
     """Hash what arrives, and compare with the medium's bytes."""
 
+    @property
+    def direction(self) -> Direction:
+        """A medium goes to its player at the client."""
+        return "down"
+
 
 class Quality(Wire):
     """One quality of a medium."""

@@ -10,7 +10,6 @@ from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import run_timeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, series_styles
-from netwarp.wire import Stream
 from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def run_chart(run: RunResult, kept: Kept, theme: Theme = SCREEN) -> Chart | None
     if shown is None:
         return None
     title = sentence_case(cell_text(run.factors, ", "))
-    return _chart(run.run, title, f"Run {run.run}", [shown], _qualities(job), theme)
+    return _chart(run.run, title, f"Run {run.run}", [shown], theme)
 
 
 def timeline_figure(
@@ -73,7 +72,7 @@ def timeline_figure(
     which = ", ".join(run.run for run in runs)
     names = sentence_case(f"{shared}: runs {which}" if shared else f"runs {which}")
     title = figure.title or "What happened in a run"
-    return _chart(name, title, names, found, _qualities(job), theme)
+    return _chart(name, title, names, found, theme)
 
 
 def _replicate(cells: Sequence[CellResult], replicate: int) -> RunResult | None:
@@ -89,18 +88,11 @@ def _shown_run(run: RunResult, kept: Kept, name: str, colour: str) -> ShownRun |
     return None if timeline.is_empty else ShownRun(f"{name}{failed}", colour, timeline)
 
 
-def _qualities(job: Job | None) -> list[str]:
-    if job is None or not isinstance(job.workload, Stream):
-        return []
-    return [quality.name for quality in job.workload.qualities]
-
-
 def _chart(
     name: str,
     title: str,
     names: str,
     runs: Sequence[ShownRun],
-    qualities: Sequence[str],
     theme: Theme,
 ) -> Chart:
     key = _key([run.timeline for run in runs])
@@ -108,7 +100,7 @@ def _chart(
     alt = f"Panels over time: {title}. {names}. {key} {_description(runs)}".strip()
 
     def drawn(*, interactive: bool) -> Spec:
-        chart = timeline_chart(runs, qualities, theme, interactive=interactive)
+        chart = timeline_chart(runs, theme, interactive=interactive)
         return finished(chart, title, subtitle, alt, theme)
 
     return Chart(name, title, alt, drawn(interactive=True), drawn(interactive=False))
@@ -141,7 +133,8 @@ def _run_description(run: ShownRun) -> str:
     if timeline.reconnections:
         parts.append(_counted(len(timeline.reconnections), "new connection"))
     if timeline.playback:
-        stalls = [band for band in timeline.playback if band.label == "stalled"]
+        stopped = {label for label, tone in timeline.tones.items() if tone == "stopped"}
+        stalls = [band for band in timeline.playback if band.label in stopped]
         stalled_s = sum(band.end_s - band.start_s for band in stalls)
         parts.append(f"{_counted(len(stalls), 'stall')} ({number(stalled_s)} s together)")
     if timeline.seeks:

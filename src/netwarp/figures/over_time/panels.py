@@ -21,7 +21,6 @@ from netwarp.figures.over_time.plots import (
     tip,
     value_axis,
 )
-from netwarp.figures.over_time.run_timeline import WAITS
 from netwarp.figures.style import (
     FAINT,
     GREY,
@@ -36,26 +35,25 @@ from netwarp.figures.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from netwarp.figures.lines import Line
     from netwarp.figures.over_time.run_timeline import RunTimeline
     from netwarp.figures.style import Spec
+    from netwarp.workloads import Tone
 
 PATH_COLOURS = (GREY, PURPLE)
+WAIT_COLOURS: Mapping[Tone, str] = {"start": START_UP, "stopped": STALL, "moving": WAIT}
 LEAST_LABELLED_SHARE = 0.07  # of the width: a shorter stretch has no room for its path's name
 MOST_OF_RATE = 1.2
 """Goodput shown at most, of the largest rate: rounding to packets and steps of time is less."""
 
 
-def timeline_chart(
-    runs: Sequence[ShownRun], qualities: Sequence[str], theme: Theme, *, interactive: bool
-) -> Spec:
+def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool) -> Spec:
     """Draw runs over time.
 
     Args:
         runs: at least one of them with something recorded over time.
-        qualities: names of the media's qualities, lowest first; none where there is no player.
         theme: size and lettering.
         interactive: with values under the pointer and zooming, for a page; without, for a picture.
     """
@@ -64,7 +62,7 @@ def timeline_chart(
     made = [
         _path_panel(frame, runs),
         _goodput_panel(frame, runs),
-        _playback_panel(frame, runs, qualities),
+        _activity_panel(frame, runs),
         _buffer_panel(frame, runs),
     ]
     filled = [panel for panel in made if panel]
@@ -261,28 +259,29 @@ def _beyond(line: Line, top: float) -> list[dict[str, Any]]:
     return found
 
 
-def _playback_panel(frame: Frame, runs: Sequence[ShownRun], qualities: Sequence[str]) -> list[Row]:
-    """Draw what the player did, a row a run: qualities and waits as bands."""
+def _activity_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
+    """Draw what the workload did, a row a run: qualities and waits as bands."""
     used = {band.label for run in runs for band in run.timeline.playback}
-    colours = [*quality_colours(len(qualities)), START_UP, STALL, WAIT]
-    scale = {
-        label: colour
-        for label, colour in zip([*qualities, *WAITS.values()], colours, strict=True)
-        if label in used
+    tones = {label: tone for run in runs for label, tone in run.timeline.tones.items()}
+    grades = iter(quality_colours(sum(tone == "grade" for tone in tones.values())))
+    colours = {
+        label: next(grades) if tone == "grade" else WAIT_COLOURS[tone]
+        for label, tone in tones.items()
     }
+    scale = {label: colour for label, colour in colours.items() if label in used}
     playing = [run for run in runs if run.timeline.playback]
     return [
-        Row(run, None, frame.height(18), _playback_layers(frame, run, scale, legend=index == 0))
+        Row(run, None, frame.height(18), _activity_layers(frame, run, scale, legend=index == 0))
         for index, run in enumerate(playing)
     ]
 
 
-def _playback_layers(
+def _activity_layers(
     frame: Frame, run: ShownRun, colours: dict[str, str], *, legend: bool
 ) -> list[Spec]:
     size = frame.theme.font_size
     shown = {
-        "title": "The player", "titleOrient": "left", "titleFontSize": size,
+        "title": run.timeline.activity, "titleOrient": "left", "titleFontSize": size,
         "titleFontWeight": 600, "symbolType": "square", "symbolSize": 7.5 * size,
         "labelFontSize": 0.92 * size, "offset": 4,
     }  # fmt: skip

@@ -17,7 +17,6 @@ from netwarp.figures.over_time.paths import (
     rate_lines,
     rtt_ms,
 )
-from netwarp.metrics.playback import buffer_levels, pieces, spans
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import (
@@ -25,24 +24,19 @@ from netwarp.wire import (
     Connection,
     End,
     Goodput,
-    PlayEnd,
-    Player,
-    Segment,
-    Stream,
     TimelineEvent,
-    Transfer,
 )
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from netwarp.figures.lines import Point
     from netwarp.wire import Job, Record
+    from netwarp.workloads import Activity, Tone
 
 MOST_GOODPUT_STEPS = 300
 """Two pixels each: narrower ones show single bursts, and hide the rate behind them."""
-WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
-"""What a player does when it does not play, as the chart says it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +53,12 @@ class RunTimeline:
     """Step line."""
     buffer_s: Line | None = None
     """Play time buffered."""
+    activity: str = ""
+    """Whose doing the next is, such as `The player`."""
     playback: list[Band] = field(default_factory=list)
-    """The player, without a gap: a quality's name, or one of `WAITS`."""
+    """What the workload did, without a gap: a quality's name, or what it waits for."""
+    tones: Mapping[str, Tone] = field(default_factory=dict)
+    """How these are to be shown; qualities from the lowest."""
     outages: list[Band] = field(default_factory=list)
     """A path lost everything, or the client was on none."""
     handovers: list[Mark] = field(default_factory=list)
@@ -78,7 +76,7 @@ class RunTimeline:
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     """Arrange what a run wrote down by time; a failed run is shown as far as it went."""
-    end_ns = _end_ns(records)
+    end_ns = _end_ns(job, records)
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
     attached = [attached_stretches(job, events, path, end_ns) for path in _shown_paths(job)]
@@ -95,21 +93,14 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
         ],
         reconnections=_reconnections(records),
     )
-    if isinstance(job.workload, Stream):
-        return _with_player(found, job.workload, records)
-    return found
+    return _with_activity(found, workload_of(job).activity(job, records))
 
 
-def _end_ns(records: Sequence[Record]) -> int:
+def _end_ns(job: Job, records: Sequence[Record]) -> int:
     """Find where the chart ends: with the workload, or where a run that failed broke off."""
-    ends = [each.last_byte_ns for each in records if isinstance(each, Transfer)]
-    ends += [
-        each.at_ns
-        for each in records
-        if isinstance(each, Player) and isinstance(each.action, PlayEnd)
-    ]
-    broken_off = [each.virtual_ns for each in records if isinstance(each, End)]
-    return max(ends or broken_off, default=1)
+    end_ns = workload_of(job).chart_end_ns(records)
+    broken_off_ns = (each.virtual_ns for each in records if isinstance(each, End))
+    return max(broken_off_ns, default=1) if end_ns is None else end_ns
 
 
 def _shown_paths(job: Job) -> range:
@@ -147,35 +138,19 @@ def _reconnections(records: Iterable[Record]) -> list[Mark]:
     ]
 
 
-def _with_player(timeline: RunTimeline, workload: Stream, records: Sequence[Record]) -> RunTimeline:
-    clients = [each for each in records if isinstance(each, Connection) and each.side == "client"]
-    start_ns = min((each.start_ns for each in clients), default=0)
-    segments = [each for each in records if isinstance(each, Segment)]
-    session = spans(records, start_ns)
-    bands = [
-        Band(span.start_ns / NS_PER_S, span.end_ns / NS_PER_S, WAITS[span.state])
-        for span in session
-        if span.state != "playing"
+def _with_activity(timeline: RunTimeline, activity: Activity) -> RunTimeline:
+    phases = [
+        Band(phase.start_ns / NS_PER_S, phase.end_ns / NS_PER_S, phase.label)
+        for phase in activity.phases
     ]
-    bands += [
-        Band(
-            piece.start_ns / NS_PER_S,
-            piece.end_ns / NS_PER_S,
-            workload.qualities[piece.segment.quality].name,
-        )
-        for piece in pieces(session, segments, workload)
-    ]
-    levels = buffer_levels(records, workload)
-    points = [(at_ns / NS_PER_S, level_ns / NS_PER_S) for at_ns, level_ns in levels]
+    points = [(at_ns / NS_PER_S, level_ns / NS_PER_S) for at_ns, level_ns in activity.buffered_ns]
     return replace(
         timeline,
-        buffer_s=Line(thinned(points, MOST_POINTS)),
-        playback=_merged(sorted(bands, key=lambda band: band.start_s), timeline.end_s),
-        seeks=[
-            Mark(span.start_ns / NS_PER_S, f"to segment {span.segment}")
-            for span in session
-            if span.state == "seeking"
-        ],
+        buffer_s=Line(thinned(points, MOST_POINTS)) if points else None,
+        activity=activity.title,
+        playback=_merged(phases, timeline.end_s),
+        tones=activity.tones,
+        seeks=[Mark(at_ns / NS_PER_S, label) for at_ns, label in activity.jumps],
     )
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import ceil
 
 from netwarp import wire
+from netwarp.fields import KeyValueError
 from netwarp.study.cells.sizing import (
     frame_bytes,
     longest_delay_ns,
@@ -17,7 +18,6 @@ from netwarp.study.cells.sizing import (
     shaper_queue_bytes,
 )
 from netwarp.study.cells.spec import CellSpec
-from netwarp.study.refusal import KeyValueError
 from netwarp.units import NS_PER_S, format_duration
 
 NS_PER_MS = 1_000_000
@@ -51,7 +51,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
 
 def exchange_ns(spec: CellSpec, index: int) -> int:
     """Give the time of a request and its answer on a path whose queue is full, in whole ms."""
-    direction = spec.workload.direction
+    direction = spec.workload.content_direction
     delays_ns = sum(longest_delay_ns(spec, each, index) for each in ("down", "up"))
     rate_bit_s = spec.path.all_paths[index].impairments(direction).usual_rate_bit_s
     if rate_bit_s is None:

@@ -10,24 +10,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from netwarp.fields import KeyValueError, Section
 from netwarp.study.cells.factors import Factor, Level, factor_key, read_factors
 from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.template import job_template
 from netwarp.study.cells.transport import CellTransport
-from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.diagnose import key_value_error, with_value
-from netwarp.study.sections.fields import Section
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import TransportOptions, merge_transport
-from netwarp.study.sections.workload import OF_ONE_RULE, WorkloadSection
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Job
+from netwarp.workloads import WORKLOADS, section_model
 
 MOST_CELLS = 100_000
 _MODELS: Mapping[str, type[Section]] = {
     "path": PathSection,
     "transport": CellTransport,
-    "workload": WorkloadSection,
     "limits": LimitsSection,
 }
 
@@ -73,7 +71,7 @@ def build_design(raw: Mapping[str, Any]) -> Design:
             "drop levels, or make two studies of it",
         )
     cells = tuple(_Builder(raw, factors).cells())
-    _refuse_unused_rules(raw, cells)
+    _refuse_unused_keys(raw, cells)
     return Design(factors, cells)
 
 
@@ -113,7 +111,7 @@ class _Builder:
             yield Cell(index, labels, spec, template)
 
     def _build(self, chosen: Mapping[str, Level], capture: bool) -> tuple[CellSpec, Job]:
-        found = {name: self._section(name, chosen) for name in _MODELS}
+        found = {name: self._section(name, chosen) for name in (*_MODELS, "workload")}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
             spec = CellSpec(**sections)
@@ -129,13 +127,23 @@ class _Builder:
         known = (name, tuple(level.label for level in own.values()))
         if known not in self._sections:
             table = _table(self._raw, name, own)
-            model = _MODELS[name]
             try:
-                self._sections[known] = model.model_validate(table.content), table
-            except ValidationError as error:
-                described = key_value_error(error, model, table.content, name)
-                raise _where_written(described, [table]) from None
+                self._sections[known] = _validated(name, table.content), table
+            except KeyValueError as error:
+                raise _where_written(error, [table]) from None
         return self._sections[known]
+
+
+def _validated(name: str, content: Mapping[str, Any]) -> Section:
+    """Validate a section; a workload's model depends on its kind."""
+    try:
+        model = section_model(content) if name == "workload" else _MODELS[name]
+    except KeyValueError as error:
+        raise error.within(name) from None
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise key_value_error(error, model, content, name) from None
 
 
 def _where_written(error: KeyValueError, tables: Iterable[_Table]) -> KeyValueError:
@@ -184,8 +192,7 @@ def _merged(
     try:
         merged = merge_transport(section, level, by_option)
     except KeyValueError as error:
-        key = f"transport.{error.key}"
-        raise KeyValueError(key, error.value, error.reason, error.remedy) from None
+        raise error.within("transport") from None
     if "kind" not in merged.options:
         raise KeyValueError(
             "factors.transport",
@@ -224,16 +231,13 @@ def _refuse_unused_options(raw: Mapping[str, Any], factors: Sequence[Factor]) ->
                 ) from None
 
 
-def _refuse_unused_rules(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
-    used = {cell.spec.workload.rule for cell in cells}
-    factors, workload = raw.get("factors", {}), raw.get("workload", {})
-    for name, rule in OF_ONE_RULE.items():
-        key = f"workload.{name}"
-        value = factors.get(key, workload.get(name))
-        if value is not None and rule not in used:
-            raise KeyValueError(
-                factor_key(key) if key in factors else key,
-                value,
-                f"no rule of the study uses it ({', '.join(sorted(used))})",
-                f'drop it, or choose rule = "{rule}"',
-            )
+def _refuse_unused_keys(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+    sections = [cell.spec.workload for cell in cells]
+    factors = raw.get("factors", {})
+    varied = {key.removeprefix("workload."): levels for key, levels in factors.items()}
+    try:
+        WORKLOADS[sections[0].kind].refuse_unused(raw.get("workload", {}) | varied, sections)
+    except KeyValueError as error:
+        told = error.within("workload")
+        key = factor_key(f"{told.key}") if told.key in factors else told.key
+        raise KeyValueError(key, told.value, told.reason, told.remedy) from None

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.diagnose import did_you_mean, keys_of
-from netwarp.study.sections.fields import Section
+from netwarp.fields import KeyValueError, Section, did_you_mean
+from netwarp.study.sections.diagnose import keys_of
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import (
@@ -19,13 +18,12 @@ from netwarp.study.sections.timeline import (
     TraceSection,
 )
 from netwarp.study.sections.transport import TransportSection
-from netwarp.study.sections.workload import WorkloadSection
 from netwarp.transports import TRANSPORTS
+from netwarp.workloads import WORKLOADS
 
 _SECTIONS: Mapping[str, type[Section]] = {
     "path": PathSection,
     "transport": TransportSection,
-    "workload": WorkloadSection,
     "path.second": SinglePath,
     "path.second.redraw": RedrawSection,
     "path.redraw": RedrawSection,
@@ -125,7 +123,7 @@ def _refuse_what_cannot_vary(key: str) -> None:
             "an option of one transport cannot vary",
             'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]',
         )
-    known = list(_what_can_vary())
+    known = list(dict.fromkeys(_what_can_vary()))
     if key not in known:
         raise KeyValueError(
             factor_key(key),
@@ -136,7 +134,8 @@ def _refuse_what_cannot_vary(key: str) -> None:
 
 
 def _what_can_vary() -> Iterator[str]:
-    for table, model in _SECTIONS.items():
+    workloads = (("workload", workload.section) for workload in WORKLOADS.values())
+    for table, model in (*_SECTIONS.items(), *workloads):
         for option in keys_of(model):
             if option not in _FIXED and f"{table}.{option}" not in _SECTIONS:
                 yield f"{table}.{option}"

@@ -13,8 +13,8 @@ from math import ceil
 from typing import Literal
 
 from netwarp import wire
+from netwarp.fields import KeyValueError
 from netwarp.study.cells.spec import CellSpec
-from netwarp.study.refusal import KeyValueError
 from netwarp.study.sections.path import ImpairmentSpec, SinglePath
 from netwarp.study.sections.timeline import halves_ns
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES
@@ -186,7 +186,7 @@ def buffer_bytes(spec: CellSpec) -> int:
                 "transport.buffer", None, "less than a socket can do with", "choose 4KiB or more"
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
-    direction = spec.workload.direction
+    direction = spec.workload.content_direction
     if any(path.impairments(direction).usual_rate_bit_s is None for path in spec.path.all_paths):
         return UNLIMITED_BUFFER_BYTES
     needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(spec, direction))
@@ -226,7 +226,7 @@ def _peak_rate_bit_s(spec: CellSpec, direction: Direction, index: int) -> int:
 
 def frame_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
-    if direction != spec.workload.direction:
+    if direction != spec.workload.content_direction:
         return ACK_FRAME_BYTES
     packet_bytes = _path(spec, index).mtu_bytes
     if spec.transport.mss_bytes is not None:

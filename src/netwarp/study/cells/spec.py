@@ -9,22 +9,18 @@ from typing import Annotated
 from pydantic import Field
 
 from netwarp import wire
+from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.study.cells.transport import CellTransport
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import Kind, Section
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
-from netwarp.study.sections.workload import MOST_CHUNKS, WorkloadSection
 from netwarp.transports import with_two_paths_in_words
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
+from netwarp.workloads import WorkloadSection
 
 Seconds = Annotated[
     int, Field(ge=1, le=10**9, strict=True), Kind("a whole number of seconds, at least 1")
 ]
-
-
-LARGEST_NS = 2**63 - 1
 
 
 class LimitsSection(Section):
@@ -54,8 +50,7 @@ class CellSpec:
         self._refuse_paths_of_another_transport()
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
-        self._refuse_viewers_who_never_leave()
-        self._refuse_parts_without_content()
+        self.workload.refuse_misfit(self.limits.virtual_s * NS_PER_S, self.parts)
         self._refuse_resumption_of_nothing()
 
     @cached_property
@@ -85,14 +80,14 @@ class CellSpec:
         return self.transport.resolved_reconnect if self.has_handovers else "new"
 
     @property
-    def chunks(self) -> int:
-        """Parts the content is cut into."""
-        return self.workload.chunks or self.transport.streams or 1
+    def parts(self) -> int:
+        """Parts of the workload that travel at once."""
+        return self.workload.parts(self.transport.streams)
 
     @property
     def connections(self) -> int:
-        """Connections of each transfer."""
-        return 1 if self.transport.multiplexes or self.workload.kind == "stream" else self.chunks
+        """Connections that the parts need."""
+        return 1 if self.transport.multiplexes else self.parts
 
     def _refuse_packets_beyond_the_path(self) -> None:
         for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
@@ -137,7 +132,7 @@ class CellSpec:
         if (
             self.path.may_hand_over
             and transport.resolved_reconnect == "new"
-            and self.workload.direction == "up"
+            and self.workload.content_direction == "up"
         ):
             raise KeyValueError(
                 "workload.direction",
@@ -157,44 +152,8 @@ class CellSpec:
                     "choose an earlier time, or raise limits.virtual_s",
                 )
 
-    def _refuse_viewers_who_never_leave(self) -> None:
-        end_ns = self.limits.virtual_s * NS_PER_S
-        if self.workload.kind == "stream" and self.workload.watch_ns >= end_ns:
-            raise KeyValueError(
-                "workload.watch",
-                None,
-                f"the run is given up after {self.limits.virtual_s}s",
-                "watch less, or raise limits.virtual_s",
-            )
-        ahead_ns = self.workload.resolved_buffer_ns + self.workload.segment_ns
-        if self.workload.kind == "stream" and self.workload.watch_ns + ahead_ns > LARGEST_NS:
-            raise KeyValueError(
-                "workload.buffer",
-                None,
-                "the buffer and a segment are longer than any run",
-                "choose a smaller buffer, or shorter segments",
-            )
-
-    def _refuse_parts_without_content(self) -> None:
-        workload = self.workload
-        if workload.size_bytes is not None and self.chunks > workload.size_bytes:
-            raise KeyValueError(
-                "workload.chunks",
-                self.chunks,
-                f"a content of {workload.size_bytes} bytes has no {self.chunks} parts",
-                "choose fewer chunks or a larger size",
-            )
-        if workload.kind == "bulk" and self.chunks > MOST_CHUNKS:
-            raise KeyValueError(
-                "transport.streams",
-                None,
-                f"a content is cut into as many parts as there are streams, at most {MOST_CHUNKS}",
-                f"choose fewer streams, or set workload.chunks to {MOST_CHUNKS} or less",
-            )
-
     def _refuse_resumption_of_nothing(self) -> None:
-        workload = self.workload
-        once = workload.transfers == 1 and not self.path.may_hand_over
+        once = not self.workload.dials_again and not self.path.may_hand_over
         if self.transport.resume != "none" and once:
             raise KeyValueError(
                 "transport.resume",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from netwarp import wire
+from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study.cells.spec import CellSpec
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DIRECTIONS
-from netwarp.study.sections.workload import WorkloadSection
 from netwarp.units import NS_PER_S
 from netwarp.wire import FORMAT, Direction, Job
 
@@ -41,7 +39,7 @@ def job_template(spec: CellSpec, *, capture: bool) -> Job:
         seed=0,
         paths=paths,
         transport=transport,
-        workload=_workload(spec),
+        workload=spec.workload.job(spec.parts),
         timeline=_timeline(spec),
         capture=capture,
         limits=wire.Limits(virtual_ns=spec.limits.virtual_s * NS_PER_S),
@@ -111,43 +109,4 @@ def _timeline(spec: CellSpec) -> wire.Timeline:
             for direction in DIRECTIONS
             if (trace := path.impairments(direction).trace) is not None
         ),
-    )
-
-
-def _workload(spec: CellSpec) -> wire.Workload:
-    workload = spec.workload
-    if workload.kind == "stream":
-        return _stream(workload)
-    content: wire.Content
-    if workload.file is None:
-        content = wire.Seeded(kind="seeded", seed=0, size_bytes=workload.size_bytes or 0)
-    else:
-        content = wire.FileContent(kind="file", path=workload.file, size_bytes=0)
-    return wire.Bulk(
-        kind="bulk",
-        direction=workload.direction,
-        content=content,
-        verify=workload.verify,
-        chunks=spec.chunks,
-        dial=workload.dial,
-        transfers=workload.transfers,
-    )
-
-
-def _stream(workload: WorkloadSection) -> wire.Stream:
-    return wire.Stream(
-        kind="stream",
-        seed=0,
-        segments=workload.segments,
-        segment_ns=workload.segment_ns,
-        qualities=tuple(
-            wire.Quality(name=name, segment_bytes=size_bytes)
-            for name, size_bytes in workload.qualities.items()
-        ),
-        rule=workload.wire_rule,
-        watch_ns=workload.watch_ns,
-        start_buffer_ns=workload.resolved_start_buffer_ns,
-        buffer_ns=workload.resolved_buffer_ns,
-        seek_ratio=workload.seek_ratio,
-        verify=workload.verify,
     )

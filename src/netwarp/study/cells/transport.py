@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from netwarp.study.refusal import KeyValueError
+from netwarp.fields import KeyValueError
 from netwarp.study.sections.transport import (
     DEFAULT_INITIAL_WINDOW_PACKETS,
     TCP_2008,

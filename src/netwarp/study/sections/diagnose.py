@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import Kind
+from netwarp.fields import KeyValueError, Kind, did_you_mean
 from netwarp.units import UnitError
 
 
@@ -52,14 +50,6 @@ def with_value(error: KeyValueError, raw: Any) -> KeyValueError:
     key = next((key for key in candidates if look_up(raw, key) is not None), candidates[0])
     value = error.value if error.value is not None else look_up(raw, key)
     return KeyValueError(key, value, error.reason, error.remedy)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word, or list them all."""
-    known = list(known)
-    # Nearness takes time that grows with the square of the length.
-    close = get_close_matches(word[:100].lower(), known, n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known) or 'none'}"
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:

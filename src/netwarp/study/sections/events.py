@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netwarp import wire
-from netwarp.study.refusal import KeyValueError
+from netwarp.fields import KeyValueError
 from netwarp.study.sections.timeline import (
     HandoversSection,
     OutagesSection,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import create_model, model_validator
 
 from netwarp import wire
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DIRECTIONS, LARGEST_JITTER_NS, Section
+from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, KeyValueError, Section
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.study.sections.properties import (
     BY_KEY,

@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from netwarp import wire
-from netwarp.study.refusal import KeyValueError
+from netwarp.fields import KeyValueError
 from netwarp.study.sections.events import merged_events
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.properties import BY_KEY, OF_EACH_DIRECTION

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from netwarp import wire
-from netwarp.study.sections.fields import (
+from netwarp.fields import (
     DurationNs,
     Kind,
     LossField,

@@ -8,14 +8,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DurationNs, Kind, RateBitS, Section
+from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, RateBitS, Section
 from netwarp.study.sections.mahimahi import RateTrace
 from netwarp.units import UnitError
 from netwarp.wire import Direction
 
 PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
-PeriodNs = Annotated[DurationNs, Field(ge=1)]
 Times = Annotated[int, Field(ge=0, le=10_000, strict=True), Kind("a whole number from 0 to 10000")]
 StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
 FARTHEST_DEVIATIONS = 6

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DurationNs, Kind, Section, SizeBytes
+from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
 from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
 from netwarp.wire import Reconnect, Resume, TcpOptions, TransportKind
 

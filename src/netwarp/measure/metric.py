@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from netwarp.metrics.run_records import RunRecords
+from netwarp.measure.run_records import RunRecords
 
 Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index"]
 Better = Literal["lower", "higher", "neither"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from netwarp import wire
 from netwarp.units import (
@@ -35,6 +37,31 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, arbitrary_types_allowed=True
     )
+
+
+class KeyValueError(ValueError):
+    """A value that cannot be, alone or beside others: names the key it stands at."""
+
+    def __init__(self, key: str | None, value: Any, reason: str, remedy: str | None = None) -> None:
+        self.key = key
+        """Dotted; within a section relative to it. None where no key is to blame."""
+        self.value = value
+        """What stands there; None where it is missing or not known here."""
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(reason)
+
+    def within(self, section: str) -> KeyValueError:
+        """Say the same from one level further out."""
+        return KeyValueError(f"{section}.{self.key}", self.value, self.reason, self.remedy)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known word, or list them all."""
+    known = list(known)
+    # Nearness takes time that grows with the square of the length.
+    close = get_close_matches(word[:100].lower(), known, n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known) or 'none'}"
 
 
 _GEMODEL_REMEDY = (
@@ -109,6 +136,7 @@ def parse_reorder(value: object) -> wire.Reorder:
 DurationNs = Annotated[
     int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
 ]
+PeriodNs = Annotated[DurationNs, Field(ge=1)]
 # netem holds the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
 SizeBytes = Annotated[

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from netwarp.metrics import select
-from netwarp.metrics.playback import Piece, Span, pieces, spans
-from netwarp.wire import Bulk, Calibration, Handover, Player, Probe, Segment, Stream, Usage
+from netwarp.measure import select
+from netwarp.wire import Calibration, Handover, Probe, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from netwarp.metrics.select import T
-    from netwarp.wire import Direction, Job, Record, Side, Stats, Transfer
+    from netwarp.measure.select import T
+    from netwarp.wire import Direction, Job, Record, Segment, Side, Stats, Transfer
+
+
+class ContentReader(Protocol):
+    """How a workload's records tell of its content."""
+
+    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
+        """Give the records that times are taken from."""
+
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
+        """Give what the receiver got, each whole."""
+
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Say when all that was asked had happened; closing connections is not counted."""
 
 
 @dataclass(frozen=True)
@@ -23,27 +35,36 @@ class RunRecords:
 
     job: Job
     records: Sequence[Record]
+    reader: ContentReader
+    _made: dict[Callable[[RunRecords], Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def of_kind(self, kind: type[T]) -> list[T]:
         """Give the records of one kind, in their order."""
         return select.of_kind(self.records, kind)
 
+    def once(self, make: Callable[[RunRecords], T]) -> T:
+        """Make something of the run that several metrics need, when the first one asks for it."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
+
     @cached_property
     def measured(self) -> Sequence[Record]:
-        """The records that times are taken from: the last transfer's; of a player, all."""
-        if isinstance(self.job.workload, Bulk):
-            return select.of_last_transfer(self.job, self.records)
-        return self.records
+        """The records that times are taken from, such as the last transfer's."""
+        return self.reader.measured(self.job, self.records)
 
     @cached_property
     def span_ns(self) -> tuple[int, int]:
-        """First connect and last byte of what is measured; of a player, the session."""
-        return select.span_ns(self.job, self.measured)
+        """First connect and end of what is measured."""
+        return self._span_ns(self.measured)
 
     @cached_property
     def whole_span_ns(self) -> tuple[int, int]:
-        """First connect and last byte of the whole run, all its transfers."""
-        return select.span_ns(self.job, self.records)
+        """First connect and end of the whole run, all its transfers."""
+        return self._span_ns(self.records)
 
     @cached_property
     def ready_ns(self) -> int:
@@ -57,45 +78,24 @@ class RunRecords:
 
     @cached_property
     def content_bits(self) -> int:
-        """Content received in what is measured: whole transfers, or whole segments."""
-        return 8 * select.content_bytes(self.job, self.measured)
+        """Content received in what is measured."""
+        return 8 * self._content_bytes(self.measured)
+
+    @cached_property
+    def whole_content_bytes(self) -> int:
+        """Content received in the whole run."""
+        return self._content_bytes(self.records)
 
     @cached_property
     def first_byte_ns(self) -> int:
         """When the receiver had the first content byte."""
-        received: list[Transfer | Segment] = [*self.received, *self.segments]
-        return min(each.first_byte_ns for each in received)
+        return min(each.first_byte_ns for each in self.reader.arrivals(self.job, self.measured))
 
     @cached_property
     def sender_stats(self) -> list[Stats]:
         """What the sender's stack counted on each connection of what is measured."""
-        last = select.of_last_transfer(self.job, self.records)
-        return [each.stats for each in select.connections(last, select.sender(self.job))]
-
-    @cached_property
-    def player(self) -> Stream | None:
-        """The workload, where it is a player."""
-        return self.job.workload if isinstance(self.job.workload, Stream) else None
-
-    @cached_property
-    def segments(self) -> list[Segment]:
-        """What a player loaded, in order."""
-        return self.of_kind(Segment)
-
-    @cached_property
-    def player_actions(self) -> list[Player]:
-        """What a player and its viewer did, in order."""
-        return self.of_kind(Player)
-
-    @cached_property
-    def session(self) -> list[Span]:
-        """A player's states over time; empty where there is no player."""
-        return [] if self.player is None else spans(self.records, self.span_ns[0])
-
-    @cached_property
-    def played(self) -> list[Piece]:
-        """What a player showed, piece by piece."""
-        return [] if self.player is None else list(pieces(self.session, self.segments, self.player))
+        sides = select.connections(self.measured, select.sender(self.job))
+        return [each.stats for each in sides]
 
     def calibration(self, direction: Direction) -> list[Calibration]:
         """Give what was counted on all links of one direction."""
@@ -122,6 +122,12 @@ class RunRecords:
         """Smallest round-trip times of the idle paths."""
         rtts = (each.min_rtt_ns for each in self.of_kind(Probe))
         return [rtt for rtt in rtts if rtt is not None]
+
+    def _span_ns(self, records: Sequence[Record]) -> tuple[int, int]:
+        return select.start_ns(records), self.reader.end_ns(self.job, records)
+
+    def _content_bytes(self, records: Sequence[Record]) -> int:
+        return sum(each.bytes for each in self.reader.arrivals(self.job, records))
 
 
 def total(values: Iterable[int | None]) -> int | None:

@@ -1,4 +1,4 @@
-"""The ``[workload]`` section: what travels."""
+"""``[workload]`` with ``kind = "stream"``: a medium that a player fetches and a viewer watches."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.study.refusal import KeyValueError
-from netwarp.study.sections.fields import DurationNs, Kind, RatioField, Section, SizeBytes
-from netwarp.study.sections.timeline import PeriodNs
-from netwarp.units import format_duration
+from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, RatioField, SizeBytes
+from netwarp.units import NS_PER_S, format_duration
 from netwarp.wire import Direction
+from netwarp.workloads.base import WorkloadSection
 
-Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
-MOST_CHUNKS = 100
-"""What the endpoint sends at once: few beside the streams that a QUIC stack lets a peer open."""
-ChunkCount = Annotated[
-    int, Field(ge=1, le=MOST_CHUNKS, strict=True), Kind(f"a whole number from 1 to {MOST_CHUNKS}")
+WindowLength = Annotated[
+    int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
 ]
 SegmentCount = Annotated[
     int, Field(ge=1, le=10**6, strict=True), Kind("a whole number from 1 to 1000000")
@@ -30,20 +26,6 @@ Qualities = Annotated[
 Bounds = Annotated[tuple[DurationNs, ...], Kind('a list of durations such as `["100ms", "200ms"]`')]
 RuleName = Literal["delay", "throughput", "bola"]
 
-_OF_BULK = ("size_bytes", "file", "direction", "chunks", "dial", "transfers")
-_OF_STREAM = (
-    "watch_ns",
-    "segment_ns",
-    "segments",
-    "qualities",
-    "rule",
-    "delay_bounds_ns",
-    "safety_ratio",
-    "window",
-    "start_buffer_ns",
-    "buffer_ns",
-    "seek_ratio",
-)
 OF_ONE_RULE: Mapping[str, RuleName] = {
     "delay_bounds": "delay",
     "safety": "throughput",
@@ -51,59 +33,43 @@ OF_ONE_RULE: Mapping[str, RuleName] = {
 }
 """Keys that only one rule uses; a study that varies the rule may give those of all."""
 DEFAULT_BUFFER_SEGMENTS = 10
+LONGEST_NS = 2**63 - 1
 
 
-class WorkloadSection(Section):
-    """What travels."""
+class StreamSection(WorkloadSection):
+    """A medium in segments, each in several qualities, that a player at the client asks for one by
+    one, and a viewer watches.
+    """
 
-    kind: Literal["bulk", "stream"] = "bulk"
-    """`bulk`: one file, as fast as it goes. `stream`: a medium in segments, each in several
-    qualities, that a player at the client asks for one by one, and watches."""
-    size_bytes: SizeBytes | None = Field(default=None, alias="size")
-    """Bulk: how many bytes to send, made from the seed. Either this or `file`."""
-    file: str | None = None
-    """Bulk: a file to send; a relative path starts at the study file."""
-    direction: Direction = "down"
-    """Bulk: `down` sends from server to client, `up` from client to server."""
-    verify: bool = True
-    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
-    chunks: ChunkCount | None = None
-    """Bulk: parts the content is cut into, sent at once: part i over connection i, or over stream i
-    of one connection (`quic`; `sctp` with several streams, counted round). Default: 1, and for
-    `sctp` as many as its streams."""
-    dial: Literal["sequential", "parallel"] = "sequential"
-    """Bulk: how the connections are opened: each when the one before is connected, or all at
-    once."""
-    transfers: Count = 1
-    """Bulk: how often the content is sent in a run, on new connections each time. Metrics are those
-    of the last transfer, which may resume what the first one left."""
+    kind: Literal["stream"]
+    """A player with a buffer, at the client."""
     watch_ns: PeriodNs = Field(default=60_000_000_000, alias="watch")
-    """Stream: play time until the viewer has seen enough."""
+    """Play time until the viewer has seen enough."""
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")
-    """Stream: play time of a segment."""
+    """Play time of a segment."""
     segments: SegmentCount = 600
-    """Stream: length of the medium in segments; after the last one comes the first."""
+    """Length of the medium in segments; after the last one comes the first."""
     qualities: Qualities = Field(default={"hd": 4_000_000, "fhd": 4_500_000, "qhd": 5_000_000})
-    """Stream: size of a segment in each quality, lowest first."""
+    """Size of a segment in each quality, lowest first."""
     rule: RuleName = "delay"
-    """Stream: how the player chooses the next segment's quality; the lowest after connecting and
+    """How the player chooses the next segment's quality; the lowest after connecting and
     after a seek. `delay`: by the time from the last request to the first byte of its answer.
     `throughput`: the highest below a share of the harmonic mean of the last segments' throughput
     (FESTIVE, CoNEXT 2012). `bola`: by the level of the buffer (BOLA-BASIC, INFOCOM 2016)."""
     delay_bounds_ns: Bounds = Field(default=(100_000_000, 200_000_000), alias="delay_bounds")
-    """Stream, rule `delay`: ascending, one fewer than there are qualities. The highest quality
+    """Rule `delay`: ascending, one fewer than there are qualities. The highest quality
     below the first bound, the next one below the second, and so on."""
     safety_ratio: RatioField = Field(default=0.85, alias="safety")
-    """Stream, rule `throughput`: share of the mean that a quality's bit rate may take."""
-    window: Count = 20
-    """Stream, rule `throughput`: segments in the mean."""
+    """Rule `throughput`: share of the mean that a quality's bit rate may take."""
+    window: WindowLength = 20
+    """Rule `throughput`: segments in the mean."""
     start_buffer_ns: PeriodNs | None = Field(default=None, alias="start_buffer")
-    """Stream: play time that must be at hand before playing starts, or goes on after a stall or a
+    """Play time that must be at hand before playing starts, or goes on after a stall or a
     seek. Default: one segment."""
     buffer_ns: PeriodNs | None = Field(default=None, alias="buffer")
-    """Stream: play time the player holds ahead at most. Default: ten segments."""
+    """Play time the player holds ahead at most. Default: ten segments."""
     seek_ratio: RatioField = Field(default=0.0, alias="seek")
-    """Stream: probability that the viewer moves to another segment, at each full second of play
+    """Probability that the viewer moves to another segment, at each full second of play
     time."""
 
     @property
@@ -130,24 +96,49 @@ class WorkloadSection(Section):
             case "bola":
                 return wire.BolaRule(kind="bola")
 
-    @model_validator(mode="after")
-    def _refuse_keys_of_another_kind(self) -> Self:
-        for kind, names in (("bulk", _OF_BULK), ("stream", _OF_STREAM)):
-            for name in names if self.kind != kind else ():
-                if name in self.model_fields_set:
-                    raise KeyValueError(
-                        _key(name), None, f"a {kind} has it, not a {self.kind}", "drop it"
-                    )
-        return self
+    @property
+    def content_direction(self) -> Direction:
+        """A medium goes to its player at the client."""
+        return "down"
 
-    @model_validator(mode="after")
-    def _one_content(self) -> Self:
-        if self.kind == "bulk" and (self.size_bytes is None) == (self.file is None):
-            found = "both are given" if self.file is not None else "neither is given"
+    def job(self, parts: int) -> wire.Stream:
+        """Give what the endpoint is told."""
+        del parts
+        return wire.Stream(
+            kind="stream",
+            seed=0,
+            segments=self.segments,
+            segment_ns=self.segment_ns,
+            qualities=tuple(
+                wire.Quality(name=name, segment_bytes=size_bytes)
+                for name, size_bytes in self.qualities.items()
+            ),
+            rule=self.wire_rule,
+            watch_ns=self.watch_ns,
+            start_buffer_ns=self.resolved_start_buffer_ns,
+            buffer_ns=self.resolved_buffer_ns,
+            seek_ratio=self.seek_ratio,
+            verify=self.verify,
+        )
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        """Refuse viewers who would not have seen enough when the run is given up."""
+        del parts
+        if self.watch_ns >= limit_ns:
+            limit_s = limit_ns // NS_PER_S
             raise KeyValueError(
-                "size", None, f"of size and file, {found}", 'give one, such as size = "10MB"'
+                "workload.watch",
+                None,
+                f"the run is given up after {limit_s}s",
+                "watch less, or raise limits.virtual_s",
             )
-        return self
+        if self.watch_ns + self.resolved_buffer_ns + self.segment_ns > LONGEST_NS:
+            raise KeyValueError(
+                "workload.buffer",
+                None,
+                "the buffer and a segment are longer than any run",
+                "choose a smaller buffer, or shorter segments",
+            )
 
     @model_validator(mode="after")
     def _qualities_ascend(self) -> Self:
@@ -165,8 +156,6 @@ class WorkloadSection(Section):
 
     @model_validator(mode="after")
     def _rule_fits_the_qualities(self) -> Self:
-        if self.kind != "stream":
-            return self
         if self.rule == "throughput" and self.safety_ratio == 0:
             raise KeyValueError("safety", None, "no throughput suffices", 'such as "85%"')
         if self.rule == "bola" and len(self.qualities) == 1:
@@ -188,8 +177,6 @@ class WorkloadSection(Section):
 
     @model_validator(mode="after")
     def _player_can_play(self) -> Self:
-        if self.kind != "stream":
-            return self
         if self.resolved_buffer_ns < self.segment_ns:
             raise KeyValueError(
                 "buffer",
@@ -206,7 +193,3 @@ class WorkloadSection(Section):
                 "choose a shorter start_buffer or a larger buffer",
             )
         return self
-
-
-def _key(name: str) -> str:
-    return WorkloadSection.model_fields[name].alias or name

@@ -3,99 +3,117 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from netwarp.metrics.metric import FASTER, SHORTER, Metric
+from netwarp.measure.metric import FASTER, SHORTER, Metric
 from netwarp.units import NS_PER_S
-from netwarp.wire import Switch
+from netwarp.wire import Player, Segment, Stream, Switch
+from netwarp.workloads.stream.playback import Piece, Span, pieces, spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.metrics.playback import Span
-    from netwarp.metrics.run_records import RunRecords
+    from netwarp.measure.run_records import RunRecords
 
 _LOAD = "From a segment's request to its last byte, waiting and transfer"
 _SHARE = "Share of the play time in the"
 
 
-def _loading_delay_s(run: RunRecords) -> float | None:
-    delays_s = _delays_s(run)
-    return math.fsum(delays_s) / len(delays_s) if delays_s else None
+@dataclass(frozen=True)
+class _Session:
+    """What a player did, made once for all its metrics."""
+
+    stream: Stream
+    spans: Sequence[Span]
+    played: Sequence[Piece]
+    switches: int
+    loading_s: Sequence[float]
+    """Loading delays, ascending."""
+
+    def of_state(self, state: str) -> list[Span]:
+        """Give the spans of one state, in order."""
+        return [span for span in self.spans if span.state == state]
+
+    @property
+    def quality_shares(self) -> list[float]:
+        """Qualities weighed by how long they were played; nothing where nothing was."""
+        lengths_ns = [0] * len(self.stream.qualities)
+        for piece in self.played:
+            lengths_ns[piece.segment.quality] += piece.end_ns - piece.start_ns
+        return [length_ns / sum(lengths_ns) for length_ns in lengths_ns] if self.played else []
 
 
-def _loading_delay_quantile_s(run: RunRecords, share: float) -> float | None:
-    delays_s = _delays_s(run)
-    return _quantile(delays_s, share) if delays_s else None
+def _session_of(run: RunRecords) -> _Session:
+    stream = run.job.workload
+    if not isinstance(stream, Stream):
+        raise TypeError(f"{run.job.run} has no player")
+    segments = run.of_kind(Segment)
+    session = spans(run.records, run.span_ns[0])
+    return _Session(
+        stream,
+        session,
+        list(pieces(session, segments, stream)),
+        sum(isinstance(each.action, Switch) for each in run.of_kind(Player)),
+        sorted((each.last_byte_ns - each.requested_ns) / NS_PER_S for each in segments),
+    )
+
+
+def _loading_delay_s(run: RunRecords) -> float:
+    loading_s = run.once(_session_of).loading_s
+    return math.fsum(loading_s) / len(loading_s)
+
+
+def _loading_delay_quantile_s(run: RunRecords, share: float) -> float:
+    return _quantile(run.once(_session_of).loading_s, share)
 
 
 def _startup_delay_s(run: RunRecords) -> float | None:
-    if not run.session or run.session[0].cut_short:
-        return None
-    return run.session[0].length_ns / NS_PER_S
+    session = run.once(_session_of).spans
+    return session[0].length_ns / NS_PER_S if session and not session[0].cut_short else None
 
 
-def _stalls(run: RunRecords) -> float | None:
-    return _of_player(run, len(_in_state(run, "stalled")))
+def _stalls(run: RunRecords) -> float:
+    return len(run.once(_session_of).of_state("stalled"))
 
 
-def _stall_s(run: RunRecords) -> float | None:
-    return _of_player(run, sum(span.length_ns for span in _in_state(run, "stalled")) / NS_PER_S)
+def _stall_s(run: RunRecords) -> float:
+    return sum(span.length_ns for span in run.once(_session_of).of_state("stalled")) / NS_PER_S
 
 
-def _seeks(run: RunRecords) -> float | None:
-    return _of_player(run, len(_in_state(run, "seeking")))
+def _seeks(run: RunRecords) -> float:
+    return len(run.once(_session_of).of_state("seeking"))
 
 
 def _seek_to_play_s(run: RunRecords) -> float | None:
-    waits_ns = [span.length_ns for span in _in_state(run, "seeking") if not span.cut_short]
+    seeks = run.once(_session_of).of_state("seeking")
+    waits_ns = [span.length_ns for span in seeks if not span.cut_short]
     return sum(waits_ns) / len(waits_ns) / NS_PER_S if waits_ns else None
 
 
-def _switches(run: RunRecords) -> float | None:
-    return _of_player(run, sum(isinstance(each.action, Switch) for each in run.player_actions))
+def _switches(run: RunRecords) -> float:
+    return run.once(_session_of).switches
 
 
 def _quality_share(run: RunRecords, quality: int) -> float | None:
-    shares = _quality_shares(run)
+    shares = run.once(_session_of).quality_shares
     return shares[quality] if shares else None
 
 
 def _quality_mean(run: RunRecords) -> float | None:
-    shares = _quality_shares(run)
+    shares = run.once(_session_of).quality_shares
     return sum(index * share for index, share in enumerate(shares)) if shares else None
 
 
 def _media_rate_bit_s(run: RunRecords) -> float | None:
-    shares = _quality_shares(run)
-    if not shares or run.player is None:
+    session = run.once(_session_of)
+    if not session.played:
         return None
-    sizes_bits = (8 * quality.segment_bytes for quality in run.player.qualities)
+    sizes_bits = (8 * quality.segment_bytes for quality in session.stream.qualities)
+    shares = session.quality_shares
     mean_bits = sum(share * bits for share, bits in zip(shares, sizes_bits, strict=True))
-    return mean_bits * NS_PER_S / run.player.segment_ns
-
-
-def _delays_s(run: RunRecords) -> list[float]:
-    return sorted((each.last_byte_ns - each.requested_ns) / NS_PER_S for each in run.segments)
-
-
-def _in_state(run: RunRecords, state: str) -> list[Span]:
-    return [span for span in run.session if span.state == state]
-
-
-def _of_player(run: RunRecords, value: float) -> float | None:
-    return None if run.player is None else value
-
-
-def _quality_shares(run: RunRecords) -> list[float]:
-    """Weigh qualities by how long they were played; nothing where nothing was."""
-    if run.player is None or not run.played:
-        return []
-    lengths_ns = [0] * len(run.player.qualities)
-    for piece in run.played:
-        lengths_ns[piece.segment.quality] += piece.end_ns - piece.start_ns
-    return [length_ns / sum(lengths_ns) for length_ns in lengths_ns]
+    return mean_bits * NS_PER_S / session.stream.segment_ns
 
 
 def _quantile(ascending: Sequence[float], share: float) -> float:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from netwarp.wire import Bulk, Connection, Job, PlayEnd, Player, Record, Segment, Side, Transfer
+from netwarp.wire import Connection, Job, Record, Side, Transfer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 T = TypeVar("T")
 
@@ -17,13 +17,12 @@ def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:
     return [record for record in records if isinstance(record, kind)]
 
 
-def of_last_transfer(job: Job, records: Iterable[Record]) -> list[Record]:
-    """Give connections and transfers of the run's last transfer; a stream is one."""
-    last = job.workload.transfers - 1 if isinstance(job.workload, Bulk) else 0
+def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
+    """Give connections and transfers of one of the run's transfers."""
     return [
         record
         for record in records
-        if isinstance(record, Connection | Transfer) and record.transfer == last
+        if isinstance(record, Connection | Transfer) and record.transfer == transfer
     ]
 
 
@@ -47,23 +46,9 @@ def sender(job: Job) -> Side:
     return "server" if job.direction == "down" else "client"
 
 
-def content_bytes(job: Job, records: Iterable[Record]) -> int:
-    """Count what the receiver has got, in whole transfers or segments."""
-    if isinstance(job.workload, Bulk):
-        return sum(transfer.bytes for transfer in received(job, records))
-    return sum(segment.bytes for segment in of_kind(records, Segment))
-
-
-def span_ns(job: Job, records: Sequence[Record]) -> tuple[int, int]:
-    """From the client's first connect to the receiver's last byte, or until the viewer has enough.
-
-    Closing the connections is not counted.
-    """
-    start_ns = min(connection.start_ns for connection in connections(records, "client"))
-    if isinstance(job.workload, Bulk):
-        return start_ns, max(transfer.last_byte_ns for transfer in received(job, records))
-    actions = of_kind(records, Player)
-    return start_ns, max(each.at_ns for each in actions if isinstance(each.action, PlayEnd))
+def start_ns(records: Iterable[Record]) -> int:
+    """When the client first called connect."""
+    return min(connection.start_ns for connection in connections(records, "client"))
 
 
 def ready_ns(records: Iterable[Record]) -> int:

@@ -1,0 +1,1 @@
+"""What metrics are made of: a run's records as metrics read them, and what a metric is."""

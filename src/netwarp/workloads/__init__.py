@@ -1,0 +1,58 @@
+"""What travels. A workload is a folder: its keys, its jobs, its metrics, what its records say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, did_you_mean
+from netwarp.workloads.base import Activity, FileSize, Phase, Tone, Workload, WorkloadSection
+from netwarp.workloads.bulk import BulkWorkload
+from netwarp.workloads.stream import StreamWorkload
+
+__all__ = [
+    "WORKLOADS",
+    "Activity",
+    "FileSize",
+    "Phase",
+    "Tone",
+    "Workload",
+    "WorkloadSection",
+    "section_model",
+    "workload_of",
+]
+
+WORKLOADS: Mapping[str, Workload[Any]] = {
+    each.name: each for each in (BulkWorkload(), StreamWorkload())
+}
+"""All workloads by the value of `workload.kind`, the default first."""
+
+
+def workload_of(job: wire.Job) -> Workload[Any]:
+    """Give the workload of a job."""
+    return WORKLOADS[job.workload.kind]
+
+
+def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:
+    """Choose the model of a ``[workload]`` table by its kind.
+
+    Raises:
+        KeyValueError: no such kind, or a key that only another one has.
+    """
+    kind = table.get("kind", next(iter(WORKLOADS)))
+    chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
+    if chosen is None:
+        raise KeyValueError("kind", kind, "unknown", did_you_mean(str(kind), WORKLOADS))
+    known = _keys(chosen)
+    for key in table:
+        owners = [other.name for other in WORKLOADS.values() if key in _keys(other)]
+        if key not in known and owners:
+            reason = f"a {owners[0]} has it, not a {chosen.name}"
+            raise KeyValueError(key, table[key], reason, "drop it")
+    return chosen.section
+
+
+def _keys(workload: Workload[Any]) -> set[str]:
+    fields = workload.section.model_fields
+    return {field.alias or name for name, field in fields.items()}

@@ -1,0 +1,167 @@
+"""What a workload is for the rest of netwarp: its keys, its jobs, and how its records are read.
+
+A workload is a folder here with one subclass of `Workload`, and a model in
+`netwarp.wire.workload`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Literal, TypeVar, get_args
+
+from netwarp import wire
+from netwarp.fields import Section
+from netwarp.measure.metric import Metric
+from netwarp.wire import Direction, Job, Record, Segment, Transfer
+
+FileSize = Callable[[str], int]
+"""Looks up the size of a file in bytes."""
+W = TypeVar("W", bound=wire.Workload)
+
+
+class WorkloadSection(Section):
+    """What travels: the keys that all workloads have."""
+
+    kind: str
+    verify: bool = True
+    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
+
+    @property
+    @abstractmethod
+    def content_direction(self) -> Direction:
+        """Which way most bytes go: that direction's queue and buffers are sized for them."""
+
+    @property
+    def dials_again(self) -> bool:
+        """Whether connections follow others of the run although the client stays where it is."""
+        return False
+
+    def parts(self, streams: int | None) -> int:
+        """Give the number of parts that travel at once.
+
+        Args:
+            streams: those of the transport's own connections, where the study gives them.
+        """
+        del streams
+        return 1
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        """Refuse what cannot be done within a run.
+
+        Args:
+            limit_ns: the run has failed when its own clock says more than this.
+            parts: see `parts`.
+
+        Raises:
+            KeyValueError: with a key from the top of the study.
+        """
+
+    @abstractmethod
+    def job(self, parts: int) -> wire.Workload:
+        """Give what the endpoint is told, with seeds of 0."""
+
+
+Tone = Literal["grade", "start", "stopped", "moving"]
+"""What a phase is to who waits: content of some grade, or a wait: for the first of it, because
+nothing is left, or after having moved."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What a workload was at for a while."""
+
+    start_ns: int
+    end_ns: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a workload did over time, for charts. Times are in nanoseconds of the run's clock."""
+
+    title: str = ""
+    """Whose activity it is, such as `The player`."""
+    phases: Sequence[Phase] = ()
+    """In order of time, none over another."""
+    tones: Mapping[str, Tone] = field(default_factory=dict)
+    """How the labels of phases are to be shown; grades from the worst to the best."""
+    buffered_ns: Sequence[tuple[int, int]] = ()
+    """Corners of a line: time, and the play time at hand."""
+    jumps: Sequence[tuple[int, str]] = ()
+    """Moments at which the viewer moved, with where to."""
+
+
+class Workload(ABC, Generic[W]):
+    """A kind of workload."""
+
+    section: ClassVar[type[WorkloadSection]]
+    """Its keys; `kind` is a literal with its name."""
+    wire_type: type[W]
+    """What its jobs say of it."""
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+    """Those that only it has."""
+
+    @property
+    def name(self) -> str:
+        """The value of `kind`."""
+        (name,) = get_args(self.section.model_fields["kind"].annotation)
+        return str(name)
+
+    def of(self, job: Job) -> W:
+        """Give what a job says of it.
+
+        Raises:
+            TypeError: the job is of another workload.
+        """
+        if not isinstance(job.workload, self.wire_type):
+            raise TypeError(f"{job.run} is not of the workload {self.name}")
+        return job.workload
+
+    def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
+        """Refuse keys that no cell of a study makes use of.
+
+        Args:
+            given: levels and values by key.
+            sections: those of all cells.
+
+        Raises:
+            KeyValueError: with a key relative to the section.
+        """
+        del given, sections
+
+    def with_file_size(self, workload: W, size_of: FileSize) -> W:
+        """Fill in the size of a file that is sent, if there is one.
+
+        Raises:
+            KeyValueError: the file is not one that can be sent; with a key from the top.
+        """
+        del size_of
+        return workload
+
+    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
+        """Give the records that times are taken from."""
+        del job
+        return records
+
+    @abstractmethod
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
+        """Give what the receiver got, each whole."""
+
+    @abstractmethod
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Say when all that was asked had happened; closing connections is not counted."""
+
+    @abstractmethod
+    def difference(self, job: Job, records: Sequence[Record]) -> str | None:
+        """Say how the records contradict that all that was asked happened; None if they do not."""
+
+    @abstractmethod
+    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
+        """Say when the last end was done, as far as a run came; None where none was."""
+
+    def activity(self, job: Job, records: Sequence[Record]) -> Activity:
+        """Arrange what it did by time, as far as a run came."""
+        del job, records
+        return Activity()

@@ -1,0 +1,58 @@
+"""`bulk`: one file, as fast as it goes, once or several times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netwarp import wire
+from netwarp.fields import KeyValueError
+from netwarp.measure.select import of_kind, of_transfer, received
+from netwarp.regular_files import UnreadableFileError
+from netwarp.wire import FileContent, Job, Record, Transfer
+from netwarp.workloads.base import FileSize, Workload
+from netwarp.workloads.bulk import verdict
+from netwarp.workloads.bulk.section import BulkSection
+
+
+class BulkWorkload(Workload[wire.Bulk]):
+    """Times are those of the run's last transfer."""
+
+    section = BulkSection
+    wire_type = wire.Bulk
+
+    def with_file_size(self, workload: wire.Bulk, size_of: FileSize) -> wire.Bulk:
+        """Fill in the size of the file, if one is sent."""
+        if not isinstance(workload.content, FileContent):
+            return workload
+        key, name = "workload.file", workload.content.path
+        try:
+            size_bytes = size_of(name)
+        except UnreadableFileError as error:
+            raise KeyValueError(key, name, error.reason, "name a readable file") from None
+        if size_bytes == 0:
+            raise KeyValueError(key, name, "the file is empty", "name one with content")
+        if workload.chunks > size_bytes:
+            reason = f"a file of {size_bytes} bytes has no {workload.chunks} parts"
+            raise KeyValueError(key, name, reason, "choose fewer chunks or a larger file")
+        content = workload.content.model_copy(update={"size_bytes": size_bytes})
+        return workload.model_copy(update={"content": content})
+
+    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
+        """Give connections and transfers of the run's last transfer."""
+        return of_transfer(records, self.of(job).transfers - 1)
+
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer]:
+        """Give the transfers as the receiver saw them."""
+        return received(job, records)
+
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Say when the receiver had the last byte."""
+        return max(transfer.last_byte_ns for transfer in received(job, records))
+
+    def difference(self, job: Job, records: Sequence[Record]) -> str | None:
+        """Say how the ends differ, from each other or from what was asked."""
+        return verdict.difference(job, self.of(job), records)
+
+    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
+        """Say when the last end had the last byte, or the confirmation of it."""
+        return max((each.last_byte_ns for each in of_kind(records, Transfer)), default=None)

@@ -1,0 +1,99 @@
+"""``[workload]`` with ``kind = "bulk"``: one file, as fast as it goes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, Kind, SizeBytes
+from netwarp.wire import Direction
+from netwarp.workloads.base import WorkloadSection
+
+Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
+MOST_PARTS = 100
+"""What the endpoint sends at once: few beside the streams that a QUIC stack lets a peer open."""
+PartCount = Annotated[
+    int, Field(ge=1, le=MOST_PARTS, strict=True), Kind(f"a whole number from 1 to {MOST_PARTS}")
+]
+
+
+class BulkSection(WorkloadSection):
+    """One file, as fast as it goes."""
+
+    kind: Literal["bulk"] = "bulk"
+    """A file, or bytes made from the seed."""
+    size_bytes: SizeBytes | None = Field(default=None, alias="size")
+    """How many bytes to send, made from the seed. Either this or `file`."""
+    file: str | None = None
+    """A file to send; a relative path starts at the study file."""
+    direction: Direction = "down"
+    """`down` sends from server to client, `up` from client to server."""
+    chunks: PartCount | None = None
+    """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
+    one connection (`quic`; `sctp` with several streams, counted round). Default: 1, and for `sctp`
+    as many as its streams."""
+    dial: wire.Dial = "sequential"
+    """How the connections are opened: each when the one before is connected, or all at once."""
+    transfers: Count = 1
+    """How often the content is sent in a run, on new connections each time. Metrics are those of
+    the last transfer, which may resume what the first one left."""
+
+    @property
+    def content_direction(self) -> Direction:
+        """Which way the file goes."""
+        return self.direction
+
+    @property
+    def dials_again(self) -> bool:
+        """Whether later transfers dial again."""
+        return self.transfers > 1
+
+    def parts(self, streams: int | None) -> int:
+        """Give the number of chunks: the study's, or one for each stream of the transport."""
+        return self.chunks or streams or 1
+
+    def job(self, parts: int) -> wire.Bulk:
+        """Give what the endpoint is told; a file has no size yet."""
+        content: wire.Content
+        if self.file is None:
+            content = wire.Seeded(kind="seeded", seed=0, size_bytes=self.size_bytes or 0)
+        else:
+            content = wire.FileContent(kind="file", path=self.file, size_bytes=0)
+        return wire.Bulk(
+            kind="bulk",
+            direction=self.direction,
+            content=content,
+            verify=self.verify,
+            chunks=parts,
+            dial=self.dial,
+            transfers=self.transfers,
+        )
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        """Refuse more chunks than there are bytes, or than can travel at once."""
+        del limit_ns
+        if self.size_bytes is not None and parts > self.size_bytes:
+            raise KeyValueError(
+                "workload.chunks",
+                parts,
+                f"a content of {self.size_bytes} bytes has no {parts} parts",
+                "choose fewer chunks or a larger size",
+            )
+        if parts > MOST_PARTS:
+            raise KeyValueError(
+                "transport.streams",
+                None,
+                f"a content is cut into as many parts as there are streams, at most {MOST_PARTS}",
+                f"choose fewer streams, or set workload.chunks to {MOST_PARTS} or less",
+            )
+
+    @model_validator(mode="after")
+    def _one_content(self) -> Self:
+        if (self.size_bytes is None) == (self.file is None):
+            found = "both are given" if self.file is not None else "neither is given"
+            raise KeyValueError(
+                "size", None, f"of size and file, {found}", 'give one, such as size = "10MB"'
+            )
+        return self

@@ -1,0 +1,45 @@
+"""Whether both ends of a file moved all bytes, and the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netwarp.measure.select import of_kind, receiver
+from netwarp.wire import Bulk, Job, Record, Transfer
+
+
+def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
+    """Say how the ends differ, from each other or from what was asked; None if in nothing."""
+    wanted_bytes = bulk.content.size_bytes * bulk.transfers
+    moved = of_kind(records, Transfer)
+    moved.sort(key=lambda transfer: (transfer.transfer, transfer.chunk))
+    for side in ("client", "server"):
+        # A sender's record is of its last piece: what given up connections carried is before it.
+        moved_bytes = sum(
+            each.bytes + (0 if side == receiver(job) else each.resumed_at_bytes)
+            for each in moved
+            if each.side == side
+        )
+        if moved_bytes != wanted_bytes:
+            return f"the {side} recorded {moved_bytes} of {wanted_bytes} bytes"
+    if bulk.verify and not _same_hashes(job, moved):
+        return "what was received is not what was sent (SHA-256)"
+    return None
+
+
+def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
+    """Whether both ends hashed the same bytes.
+
+    A sender that was asked for the rest of a chunk has no hash of all of it: there the endpoint
+    held the receiver's against the original.
+    """
+    at_receiver = {(each.transfer, each.chunk): each.sha256 for each in moved
+                   if each.side == receiver(job)}  # fmt: skip
+    if None in at_receiver.values():
+        return False
+    in_pieces = job.timeline.has_handovers and job.transport.reconnect == "new"
+    return all(
+        each.sha256 == at_receiver.get((each.transfer, each.chunk))
+        or (each.sha256 is None and in_pieces)
+        for each in moved
+    )

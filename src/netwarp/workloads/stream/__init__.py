@@ -1,0 +1,88 @@
+"""`stream`: a medium in segments, fetched by a player with a buffer, watched by a viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, Section
+from netwarp.measure.select import connections, of_kind
+from netwarp.wire import Job, PlayEnd, Player, Record, Segment
+from netwarp.workloads.base import Activity, Phase, Tone, Workload
+from netwarp.workloads.stream import verdict
+from netwarp.workloads.stream.metrics import STREAM_METRICS
+from netwarp.workloads.stream.playback import buffer_levels, pieces, spans
+from netwarp.workloads.stream.section import OF_ONE_RULE, StreamSection
+
+WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
+"""What a player does when it does not play, as charts say it."""
+TONES: Mapping[str, Tone] = {"start-up": "start", "stalled": "stopped", "seek": "moving"}
+
+
+class StreamWorkload(Workload[wire.Stream]):
+    """Times are those of the whole session."""
+
+    section = StreamSection
+    wire_type = wire.Stream
+    metrics = STREAM_METRICS
+
+    def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
+        """Refuse keys of rules that no cell has."""
+        used = {each.rule for each in sections if isinstance(each, StreamSection)}
+        for key, rule in OF_ONE_RULE.items():
+            if given.get(key) is not None and rule not in used:
+                raise KeyValueError(
+                    key,
+                    given[key],
+                    f"no rule of the study uses it ({', '.join(sorted(used))})",
+                    f'drop it, or choose rule = "{rule}"',
+                )
+
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
+        """Give the segments that the player got."""
+        del job
+        return of_kind(records, Segment)
+
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Say when the viewer had seen enough."""
+        del job
+        return max(_ends_ns(records))
+
+    def difference(self, job: Job, records: Sequence[Record]) -> str | None:
+        """Say what the player recorded that cannot be."""
+        return verdict.difference(self.of(job), records)
+
+    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
+        """Say when the viewer had seen enough."""
+        return max(_ends_ns(records), default=None)
+
+    def activity(self, job: Job, records: Sequence[Record]) -> Activity:
+        """Arrange by time what the player showed, when it waited, and what it held ahead."""
+        stream = self.of(job)
+        starts_ns = (each.start_ns for each in connections(records, "client"))
+        session = spans(records, min(starts_ns, default=0))
+        phases = [
+            Phase(span.start_ns, span.end_ns, WAITS[span.state])
+            for span in session
+            if span.state != "playing"
+        ]
+        phases += [
+            Phase(piece.start_ns, piece.end_ns, stream.qualities[piece.segment.quality].name)
+            for piece in pieces(session, of_kind(records, Segment), stream)
+        ]
+        grades: dict[str, Tone] = {quality.name: "grade" for quality in stream.qualities}
+        return Activity(
+            title="The player",
+            tones={**grades, **TONES},
+            phases=sorted(phases, key=lambda phase: phase.start_ns),
+            buffered_ns=buffer_levels(records, stream),
+            jumps=[
+                (span.start_ns, f"to segment {span.segment}")
+                for span in session
+                if span.state == "seeking"
+            ],
+        )
+
+
+def _ends_ns(records: Sequence[Record]) -> list[int]:
+    return [each.at_ns for each in of_kind(records, Player) if isinstance(each.action, PlayEnd)]

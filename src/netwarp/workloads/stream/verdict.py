@@ -1,0 +1,36 @@
+"""Whether a player got segments of its medium, and its viewer watched to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netwarp.measure.select import of_kind
+from netwarp.wire import PlayEnd, Player, Record, Segment, Stream
+
+
+def difference(stream: Stream, records: Sequence[Record]) -> str | None:
+    """Say what a player recorded that cannot be; None if nothing."""
+    segments = of_kind(records, Segment)
+    if not segments:
+        return "the player got no segment"
+    for each in segments:
+        if difference := _segment_difference(stream, each):
+            return f"segment {each.segment} (request {each.request}) {difference}"
+    actions = [player.action for player in of_kind(records, Player)]
+    ends = sum(isinstance(action, PlayEnd) for action in actions)
+    if ends != 1 or not isinstance(actions[-1], PlayEnd):
+        return "the player did not say, as its last word, that the viewer had seen enough"
+    return None
+
+
+def _segment_difference(stream: Stream, segment: Segment) -> str | None:
+    if segment.segment >= stream.segments:
+        return f"is not in the medium of {stream.segments}"
+    if segment.quality >= len(stream.qualities):
+        return f"has quality {segment.quality} of {len(stream.qualities)}"
+    wanted_bytes = stream.qualities[segment.quality].segment_bytes
+    if segment.bytes != wanted_bytes:
+        return f"has {segment.bytes} of {wanted_bytes} bytes"
+    if stream.verify and segment.sha256 is None:
+        return "was not hashed, and was to be"
+    return None

@@ -1,0 +1,101 @@
+"""Workloads are modules: what differs between them is said in their folders and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import netwarp
+from netwarp import wire
+from netwarp.fields import KeyValueError
+from netwarp.metrics import METRICS
+from netwarp.wire import Workload as WireWorkload
+from netwarp.workloads import WORKLOADS, section_model, workload_of
+from support import job_of
+
+PACKAGE = Path(netwarp.__file__).parent
+HOME = {"workloads", "wire"}
+"""Where workloads may be told apart."""
+
+
+def test_every_workload_of_the_wire_format_is_registered() -> None:
+    union, *_ = get_args(WireWorkload)
+    assert {each.wire_type for each in WORKLOADS.values()} == set(get_args(union))
+    assert list(WORKLOADS) == [each.name for each in WORKLOADS.values()]
+
+
+@pytest.mark.parametrize("keys", [{"size": "1MB"}, {"kind": "stream"}])
+def test_a_job_has_the_workload_of_its_section(keys: dict[str, str]) -> None:
+    job = job_of("tcp", workload=keys)
+    workload = workload_of(job)
+    assert workload.name == keys.get("kind", "bulk")
+    assert workload.of(job) is job.workload
+    (other,) = (each for each in WORKLOADS.values() if each is not workload)
+    with pytest.raises(TypeError, match=f"{job.run} is not of the workload {other.name}"):
+        other.of(job)
+
+
+def test_the_metrics_of_a_workload_are_among_all() -> None:
+    assert WORKLOADS["stream"].metrics
+    for workload in WORKLOADS.values():
+        assert all(METRICS[each.name] is each for each in workload.metrics)
+
+
+def test_a_section_is_chosen_by_its_kind() -> None:
+    assert section_model({}) is WORKLOADS["bulk"].section
+    assert section_model({"kind": "stream", "watch": "3s"}) is WORKLOADS["stream"].section
+    with pytest.raises(KeyValueError, match="a stream has it, not a bulk"):
+        section_model({"watch": "3s"})
+    with pytest.raises(KeyValueError, match="unknown"):
+        section_model({"kind": ["stream"]})
+
+
+def test_nobody_else_tells_workloads_apart() -> None:
+    others = (
+        path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in HOME
+    )
+    found = [place for path in others for place in _ladders(path)]
+    assert not found, "ask the workload (netwarp.workloads) instead: " + ", ".join(found)
+
+
+def test_a_ladder_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "ladder.py"
+    path.write_text(
+        'if isinstance(job.workload, Bulk | str): pass\nif section.kind == "stream": pass\n'
+        'match workload:\n    case Stream(): pass\nif job.transport.kind == "tcp": pass\n'
+    )
+    assert [place.partition(":")[2] for place in _ladders(path)] == ["1", "2", "4"]
+
+
+def _ladders(path: Path) -> Iterator[str]:
+    """Find where a module asks which workload something is."""
+    models = {each.wire_type.__name__ for each in WORKLOADS.values()}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, asked]):
+                tells_apart = bool(models & _names(asked))
+            case ast.MatchClass(cls=asked):
+                tells_apart = bool(models & _names(asked))
+            case ast.Compare(left=ast.Attribute(attr="kind"), comparators=[ast.Constant(value=v)]):
+                tells_apart = v in WORKLOADS
+            case _:
+                tells_apart = False
+        if tells_apart and isinstance(node, ast.Call | ast.MatchClass | ast.Compare):
+            line = node.lineno if not isinstance(node, ast.MatchClass) else node.cls.lineno
+            yield f"{path.name}:{line}"
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Name the types that an expression mentions."""
+    found = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return found | {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+
+
+def test_a_stream_goes_to_its_player() -> None:
+    job = job_of("tcp", workload={"kind": "stream"})
+    assert isinstance(job.workload, wire.Stream)
+    assert job.direction == "down"
