@@ -125,13 +125,18 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
     mean = estimate.mean * shown.scale
     half = (estimate.half_width or 0.0) * shown.scale
     if half == 0 or estimate.ci95 is None:
-        return number(mean, 4)
+        return count_text(mean, shown) or number(mean, 4)
     if half > WIDE * abs(mean):
         low, high = (bound * shown.scale for bound in estimate.ci95)
         return f"{number(mean)} [{number(low, 2)}, {number(high, 2)}]"
     decimals = min(9, max(0, 1 - math.floor(math.log10(half))))
     # A half-width as large as the mean says so with the mean's digits, not with more.
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
+
+
+def count_text(value: float, shown: Quantity) -> str:
+    """Write a number of things that is whole without decimals; empty where it is no such."""
+    return count(int(value)) if not shown.unit and value == int(value) else ""
 
 
 def median_text(estimate: Estimate, shown: Quantity) -> str:

@@ -14,6 +14,7 @@ from netwarp.results.comparisons import Comparisons, ContenderResult, compare_co
 from netwarp.wording import (
     Quantity,
     condition_text,
+    count_text,
     favourable,
     level_text,
     mean_text,
@@ -179,7 +180,8 @@ def _line(
             texts.append(Text(text(estimate, unit)))
         else:
             value = estimate.mean if clock == "virtual" else estimate.median
-            texts.append(Text(number(value * unit.scale)))
+            text_of_value = count_text(value, unit) or number(value * unit.scale)
+            texts.append(Text(text_of_value))
     verdict = _verdict(contender, compared)
     if cell.failed:
         verdict.append(f" · {len(cell.failed)} of {len(cell.runs)} failed", style="red")

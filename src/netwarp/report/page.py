@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from importlib.resources import files
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -68,11 +69,13 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
 
 def _condition_strip(fixed: Mapping[str, str]) -> list[tuple[str, str]]:
     """Write the fixed conditions as people read them."""
-    return [
-        (factor_title(key), transport_text(value) if key == "transport.kind" else
-         level_text(key, value))
-        for key, value in fixed.items()
-    ]  # fmt: skip
+    return [(factor_title(key), _condition_text(key, value)) for key, value in fixed.items()]
+
+
+def _condition_text(key: str, value: str) -> str:
+    if key == "transport.kind":
+        return transport_text(value)
+    return PurePath(value).name if key == "workload.file" else level_text(key, value)
 
 
 def _facts(data: RunData) -> list[tuple[str, str]]:
