@@ -11,11 +11,12 @@ use nix::time::{ClockId, clock_getres};
 use nix::unistd::sync;
 
 use crate::check;
-use crate::job::{Bulk, Content, Job, Workload};
+use crate::job::Job;
 use crate::journal::Journal;
 use crate::netns::write_sysctl;
 use crate::orchestrate::{self, Stage};
 use crate::record::{ClockKind, Failure};
+use crate::workload;
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
@@ -97,16 +98,12 @@ fn raise_limits(job: &Job) -> Result<()> {
     let triple = format!("{pages} {pages} {pages}");
     write("net/ipv4/tcp_mem", &triple)?;
     write("net/ipv4/udp_mem", &triple)?;
-    if job.transport.kind == crate::job::TransportKind::Sctp {
-        write("net/sctp/sctp_mem", &triple)?;
-    }
-    Ok(())
+    job.transport.kind.memory_sysctl().map_or(Ok(()), |key| write(key, &triple))
 }
 
 /// The guest's own `/tmp` hides the host's: a file to be sent from there is put back in its place.
 fn reveal_content(job: &Job) -> Result<()> {
-    let Workload::Bulk(Bulk { content: Content::File { path, .. }, .. }) = &job.workload else { return Ok(()) };
-    let path = Path::new(path);
+    let Some(path) = workload::of(&job.workload).file() else { return Ok(()) };
     let Ok(relative) = path.strip_prefix(TMP) else { return Ok(()) };
     let attempt = || format!("bring the host's {} into the guest", path.display());
     fs::create_dir(HOST_TMP).with_context(attempt)?;

@@ -36,7 +36,6 @@ mod topology;
 mod transport;
 mod usage;
 mod userns;
-mod verify;
 mod waker;
 mod workload;
 

@@ -13,9 +13,8 @@ use nix::sys::time::TimeSpec;
 use crate::calibration::{self, Capacities};
 use crate::capture::Capture;
 use crate::clock;
-use crate::content::hash_parts;
 use crate::control::{Message, Order};
-use crate::job::{Bulk, Change, FORMAT, Job, Workload};
+use crate::job::{Change, FORMAT, Job};
 use crate::journal::Journal;
 use crate::network::Network;
 use crate::probe;
@@ -23,9 +22,7 @@ use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::role_process::{Event, RoleProcess, name};
 use crate::timeline::Timeline;
 use crate::topology::{self, Namespace, Step};
-use crate::verify::{self, Expected};
-use crate::workload::layout::Layout;
-use crate::workload::stream::verify as stream_verify;
+use crate::workload::{self, Workload};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -40,6 +37,7 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         clock::await_tick();
     }
     let epoch_ns = journal.start_clock();
+    let workload = workload::of(&job.workload);
     let mut relay = Relay {
         server,
         client,
@@ -49,6 +47,7 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         capacities: Capacities::new(job),
+        workload,
         progress: Progress::default(),
         client_began: false,
         moved_to: None,
@@ -70,29 +69,10 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         journal.write(&record).stage("teardown")?;
     }
     let excess = capacities.excess(&calibration);
-    match excess.map_or_else(|| difference(job, &delivered), |excess| Ok(Some(excess))).stage("verify")? {
+    match excess.map_or_else(|| workload.difference(job, &delivered), |excess| Ok(Some(excess))).stage("verify")? {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
     }
-}
-
-/// How what delivered differs from what was to travel; none if in nothing.
-fn difference(job: &Job, delivered: &[Record]) -> Result<Option<String>> {
-    match &job.workload {
-        Workload::Bulk(bulk) => Ok(verify::difference(delivered, &expected(job, bulk)?)),
-        Workload::Stream(stream) => stream_verify::difference(delivered, stream),
-    }
-}
-
-/// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
-/// not notice that the parts are not the whole.
-fn expected(job: &Job, bulk: &Bulk) -> Result<Expected> {
-    let parts = Layout::of(bulk, &job.transport).parts();
-    let resumes = job.resumes();
-    let sha256 =
-        (bulk.verify && (bulk.chunks > 1 || resumes)).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
-    let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
-    Ok(Expected { transfers: bulk.transfers, chunks_bytes, sha256, resumes })
 }
 
 /// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.
@@ -138,6 +118,7 @@ struct Relay<'a> {
     limit_ns: u64,
     clock_name: &'static str,
     capacities: Capacities,
+    workload: &'a dyn Workload,
     progress: Progress,
     client_began: bool,
     /// The path the client attached to last, until it has been told.
@@ -215,7 +196,7 @@ impl Relay<'_> {
             }
             Event::Said(Message::Write { line }) => {
                 self.journal.write(&line).stage("teardown")?;
-                if matches!(line, Record::Transfer(_) | Record::Segment(_)) {
+                if self.workload.is_delivery(&line) {
                     self.delivered.push(line);
                 }
                 Ok(())

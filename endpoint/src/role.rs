@@ -7,7 +7,6 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, FromRawFd as _};
 use std::path::Path;
-use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -80,7 +79,7 @@ async fn serve_one(
         Ok(_) = finished.wait_for(|finished| *finished) => return Ok(Vec::new()),
     };
     match connection {
-        Ok(connection) => Ok(workload::serve(&run, connection, finished).await?),
+        Ok(connection) => Ok(workload::of(&run.job.workload).serve(&run, connection, finished).await?),
         Err(error) => Ok(run.ignore_if_abandoned(error, None).map(|()| Vec::new())?),
     }
 }
@@ -91,7 +90,7 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (told, moves) = watch::channel(Moves::default());
-    let mut driven = pin!(workload::drive(&run, &dialer, moves));
+    let mut driven = workload::of(&run.job.workload).drive(&run, &dialer, moves);
     let records = loop {
         tokio::select! {
             biased;

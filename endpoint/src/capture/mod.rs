@@ -19,9 +19,10 @@ use anyhow::{Context, Result, ensure};
 
 use self::pcapng::{Packet, Way};
 use self::ring::{Heard, Ring};
-use crate::job::{Direction, Job, Workload};
+use crate::job::{Direction, Job};
 use crate::network::Network;
 use crate::topology::{Namespace, bottleneck};
+use crate::workload;
 
 /// Name of the file in the run directory.
 pub const FILE_NAME: &str = "capture.pcapng";
@@ -98,21 +99,10 @@ impl Drop for Capture {
     }
 }
 
-/// Of a stream, as many segments of the highest quality as are watched: seeks fetch more, handovers some twice.
-fn content_bytes(workload: &Workload) -> u64 {
-    match workload {
-        Workload::Bulk(bulk) => bulk.content.size_bytes().saturating_mul(u64::from(bulk.transfers)),
-        Workload::Stream(stream) => {
-            let largest_bytes = stream.qualities.iter().map(|quality| quality.segment_bytes).max().unwrap_or(0);
-            largest_bytes.saturating_mul(stream.watch_ns.div_ceil(stream.segment_ns.max(1)))
-        }
-    }
-}
-
 /// Memory for each router's packets: those of the content, all passing twice, each answered by another, and half as
 /// much again for what is sent twice.
 fn memory_bytes(job: &Job) -> Result<u64> {
-    let content_bytes = content_bytes(&job.workload);
+    let content_bytes = workload::of(&job.workload).content_bytes();
     ensure!(
         content_bytes <= MEMORY_MAX_BYTES / 2,
         "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \
@@ -176,6 +166,7 @@ fn points(path: u8, several: bool) -> [Point; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::Workload;
 
     #[test]
     fn every_point_of_a_path_has_a_name_of_its_own() {

@@ -18,7 +18,7 @@
 use std::net::Ipv4Addr;
 
 use super::{Route, Step, bottleneck, cables, client_address, client_device, network, numbered};
-use crate::job::{Direction, Job, TransportKind};
+use crate::job::{Direction, Job};
 use crate::netlink::mptcp::Endpoint;
 use crate::topology::Namespace;
 
@@ -72,7 +72,7 @@ pub fn attach(path: u8, job: &Job) -> Vec<Step> {
         Step::Route(Route { table: FIRST_TABLE + path, ..route }),
         Step::Route(route),
     ];
-    if job.transport.kind == TransportKind::Mptcp {
+    if job.transport.kind.has_subflows() {
         steps.push(Step::AddEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
@@ -81,7 +81,7 @@ pub fn attach(path: u8, job: &Job) -> Vec<Step> {
 /// The client loses its address on a path, and with it the routes that go by it.
 pub fn detach(path: u8, job: &Job) -> Vec<Step> {
     let mut steps = vec![Step::RemoveAddress(client_device(path), client_address(path))];
-    if job.transport.kind == TransportKind::Mptcp {
+    if job.transport.kind.has_subflows() {
         steps.push(Step::RemoveEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
@@ -96,6 +96,7 @@ fn endpoint(path: u8) -> Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::TransportKind;
     use crate::topology::server_device;
 
     fn golden_job() -> Job {

@@ -24,7 +24,7 @@ pub use self::step::{Route, Step};
 use self::sysctls::{
     address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
-use crate::job::{Direction, Impairments, Job, Path, TransportKind};
+use crate::job::{Direction, Impairments, Job, Path};
 use crate::netlink::qdisc::{Place, Shaper};
 
 /// What a frame has before the packet.
@@ -103,7 +103,7 @@ pub fn steps(job: &Job) -> Vec<Step> {
         steps.extend(tcp_sysctls(&job.transport));
         steps.extend(fast_open(&job.transport));
         steps.extend(address_reconfiguration(&job.transport));
-        if job.transport.kind == TransportKind::Mptcp {
+        if job.transport.kind.has_subflows() {
             steps.extend(mptcp_of_host(host, job));
         }
     }
@@ -245,7 +245,7 @@ fn numbered(paths: &[Path]) -> impl Iterator<Item = (u8, &Path)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Loss, Reorder};
+    use crate::job::{Loss, Reorder, TransportKind};
     use std::collections::BTreeSet;
 
     fn golden_job() -> Job {

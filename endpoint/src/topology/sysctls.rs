@@ -1,7 +1,7 @@
 //! What the kernels of hosts and routers are told: sysctls, each of a network namespace. Pure.
 
 use super::Step;
-use crate::job::{Job, Reconnect, Recovery, Resume, Transport, TransportKind};
+use crate::job::{Job, Reconnect, Recovery, Resume, Transport};
 
 /// For hosts and routers.
 pub fn shared_sysctls() -> [Step; 3] {
@@ -36,7 +36,7 @@ pub fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
 /// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
 /// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
 pub fn joining_subflows(job: &Job) -> Option<Step> {
-    let late = job.transport.kind == TransportKind::Mptcp && job.timeline.has_handovers();
+    let late = job.transport.kind.has_subflows() && job.timeline.has_handovers();
     let buffer_bytes = job.transport.buffer_bytes;
     let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
     late.then(|| sysctl("net/ipv4/tcp_rmem", &value))
@@ -45,7 +45,7 @@ pub fn joining_subflows(job: &Job) -> Option<Step> {
 /// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
 /// unless told otherwise, and without it nothing is authenticated here.
 pub fn address_reconfiguration(transport: &Transport) -> Vec<Step> {
-    if transport.kind != TransportKind::Sctp || transport.reconnect != Reconnect::Migrate {
+    if !transport.kind.reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
         return Vec::new();
     }
     ["net/sctp/addip_enable", "net/sctp/addip_noauth_enable"].map(|key| sysctl(key, "1")).to_vec()
@@ -53,14 +53,14 @@ pub fn address_reconfiguration(transport: &Transport) -> Vec<Step> {
 
 /// For hosts: Fast Open for clients (1) and servers (2).
 pub fn fast_open(transport: &Transport) -> Option<Step> {
-    let wanted = transport.kind == TransportKind::Tcp && transport.resume == Resume::ZeroRtt;
+    let wanted = transport.kind.has_fast_open() && transport.resume == Resume::ZeroRtt;
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
 /// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
 /// and a connection takes them when it is set up; the transport reads back what it got.
 pub fn tcp_sysctls(transport: &Transport) -> Vec<Step> {
-    if !matches!(transport.kind, TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp) {
+    if !transport.kind.uses_tcp() {
         return Vec::new();
     }
     let tcp = &transport.tcp;
@@ -96,7 +96,7 @@ pub fn sysctl(key: &'static str, value: &str) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::TcpOptions;
+    use crate::job::{TcpOptions, TransportKind};
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).expect("the golden job is a job")

@@ -30,11 +30,6 @@ impl Error {
         Self::Closed(anyhow!(message.into()))
     }
 
-    /// Whether the other end is gone, in order or not.
-    pub fn is_closed(&self) -> bool {
-        matches!(self, Self::Closed(_) | Self::Reset(_))
-    }
-
     /// What the same loss is for another who waits on the connection.
     pub fn shared(&self) -> Self {
         let message = anyhow!("{:#}", self.cause());
@@ -247,7 +242,7 @@ mod tests {
         assert!(matches!(of_kernel(libc::ESHUTDOWN), Error::Closed(_)));
         assert!(matches!(of_kernel(libc::ETIMEDOUT), Error::TimedOut(_)));
         assert!(matches!(of_kernel(libc::ENETUNREACH), Error::Unreachable(_)));
-        assert!(of(Error::closed("the peer closed")).is_closed());
+        assert!(matches!(of(Error::closed("the peer closed")), Error::Closed(_)));
         assert!(matches!(of(ReadError::ConnectionLost(ConnectionError::Reset)), Error::Reset(_)));
         assert!(matches!(of(WriteError::ConnectionLost(ConnectionError::TimedOut)), Error::TimedOut(_)));
         assert!(matches!(of(of_kernel(libc::EPIPE).shared()), Error::Closed(_)));

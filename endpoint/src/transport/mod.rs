@@ -6,6 +6,7 @@
 pub mod error;
 mod identity;
 mod kernel;
+mod kind;
 mod mptcp;
 mod quic;
 mod sctp;
@@ -24,7 +25,7 @@ pub use self::error::Error;
 use self::error::{Context as _, Result};
 use crate::clock::Moment;
 use crate::content::Reader;
-use crate::job::{Job, Resume, Transport, TransportKind};
+use crate::job::{Job, Resume, TransportKind};
 use crate::record::{Settings, Stats};
 use crate::sink::SharedSink;
 
@@ -146,15 +147,6 @@ pub struct Sent {
     pub first_byte: Moment,
     /// Hex SHA-256, if asked for.
     pub sha256: Option<String>,
-}
-
-/// The most streams one connection can have at once. Of transports with one, a workload opens several connections.
-pub fn streams_at_most(transport: &Transport) -> u32 {
-    match transport.kind {
-        TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp => 1,
-        TransportKind::Sctp => transport.sctp.streams.into(),
-        TransportKind::Quic => u32::MAX,
-    }
 }
 
 /// The client's end of the job's transport.

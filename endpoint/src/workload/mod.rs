@@ -2,22 +2,23 @@
 
 mod attempts;
 mod bulk;
-pub mod layout;
-pub mod stream;
+mod stream;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
 use crate::arrival_log::SharedFlow;
-use crate::job::{Change, Event, Job, Workload};
+use crate::job::{self, Change, Event, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::WatchedArrivals;
 use crate::transport::error::{Error, Result};
-use crate::transport::{Connection, Dialer, Report};
+use crate::transport::{Connection, Dialer, Pending, Report};
 
 /// What both sides know of the run.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Run {
 
     /// Where sinks note what comes, in a run whose records tell of it.
     pub fn watched_arrivals(&self) -> Option<WatchedArrivals> {
-        let is_played = matches!(self.job.workload, Workload::Stream(_));
+        let is_played = of(&self.job.workload).is_played();
         let is_told = is_played || !self.job.timeline.is_empty();
         let for_gaps = is_played || self.job.timeline.interrupts();
         is_told.then(|| WatchedArrivals { flow: self.flow.clone(), epoch_ns: self.epoch_ns, for_gaps })
@@ -98,30 +99,62 @@ pub async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Futu
     }
 }
 
-/// The client's part. Gives its records.
-///
-/// # Errors
-/// Whatever kept the workload from being done in full.
-pub async fn drive(run: &Arc<Run>, dialer: &Arc<dyn Dialer>, moves: watch::Receiver<Moves>) -> Result<Vec<Record>> {
-    match &run.job.workload {
-        Workload::Bulk(asked) => bulk::drive(run, asked, dialer, moves).await,
-        Workload::Stream(asked) => stream::drive(run, asked, dialer, moves).await,
+/// A client at work, on one thread. Gives its records.
+pub type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> + 'a>>;
+
+/// What the endpoint asks of a workload. Each is a module, and has a line in [`of`].
+pub trait Workload: Send + Sync {
+    /// The client's part. Gives its records.
+    ///
+    /// # Errors
+    /// Whatever kept the workload from being done in full.
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        moves: watch::Receiver<Moves>,
+    ) -> Driving<'a>;
+
+    /// The server's part on one connection. Gives its records when the client has closed the connection, or
+    /// when `finish` says that no client needs anything any more.
+    ///
+    /// # Errors
+    /// Whatever kept the workload from being done in full. That a client which moves gives the connection up is none.
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>>;
+
+    /// Whether a record says that content was delivered: those are for [`Self::difference`].
+    fn is_delivery(&self, record: &Record) -> bool;
+
+    /// How what was delivered differs from what was to travel; none if in nothing.
+    ///
+    /// # Errors
+    /// A content that cannot be read again.
+    fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>>;
+
+    /// Content that travels, about: a capture needs memory for it.
+    fn content_bytes(&self) -> u64;
+
+    /// The file of the host that is sent, if one is.
+    fn file(&self) -> Option<&Path> {
+        None
+    }
+
+    /// Whether somebody waits for content all the time: then the records say when it came, timeline or not.
+    fn is_played(&self) -> bool {
+        false
     }
 }
 
-/// The server's part on one connection. Gives its records when the client has closed the connection, or
-/// when `finish` says that no client needs anything any more.
-///
-/// # Errors
-/// Whatever kept the workload from being done in full.
-pub async fn serve(
-    run: &Arc<Run>,
-    connection: Box<dyn Connection>,
-    finish: watch::Receiver<bool>,
-) -> Result<Vec<Record>> {
-    match &run.job.workload {
-        Workload::Bulk(asked) => bulk::serve(run, asked, connection, finish).await,
-        Workload::Stream(asked) => stream::serve(run, asked, connection, finish).await,
+/// The workload of a job.
+pub fn of(workload: &job::Workload) -> &dyn Workload {
+    match workload {
+        job::Workload::Bulk(bulk) => bulk,
+        job::Workload::Stream(stream) => stream,
     }
 }
 

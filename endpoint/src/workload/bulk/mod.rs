@@ -9,35 +9,77 @@
 //! over the connections and puts off the end of the transfer by as much.
 //!
 //! The receiver needs no memory to merge the chunks: each has its place in the content, stated in the request, and
-//! [`crate::verify`] holds each chunk's hash against the original's.
+//! [`verify`] holds each chunk's hash against the original's.
 //!
 //! When the client moves, connections that do not migrate are given up. The client dials anew and asks for what is left of
 //! every chunk whose end it cannot be sure the server knows of: content that came down goes on at the byte reached, and
 //! content that goes up begins again.
 
 mod client;
+mod layout;
 mod request;
 mod server;
+mod verify;
 
+use std::path::Path;
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub use self::client::drive;
+use self::layout::Layout;
 use self::request::Request;
-pub use self::server::serve;
-use super::Run;
-use super::layout::Layout;
+use self::verify::Expected;
+use super::{Driving, Moves, Run, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
-use crate::job;
+use crate::job::{self, Content, Job};
 use crate::record::{Record, Side, TransferRecord};
 use crate::sink::{Received, SharedSink};
 use crate::transport::error::{Context as _, Result, ensure};
-use crate::transport::{Sent, Stream};
+use crate::transport::{Connection, Dialer, Pending, Sent, Stream};
 
 /// ASCII's ACK.
 const CONFIRMATION: u8 = 0x06;
+
+impl Workload for job::Bulk {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        moves: watch::Receiver<Moves>,
+    ) -> Driving<'a> {
+        Box::pin(client::drive(run, self, dialer, moves))
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(server::serve(run, self, connection, finish))
+    }
+
+    fn is_delivery(&self, record: &Record) -> bool {
+        matches!(record, Record::Transfer(_))
+    }
+
+    fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        Ok(verify::difference(deliveries, &Expected::of(self, job)?))
+    }
+
+    fn content_bytes(&self) -> u64 {
+        self.content.size_bytes().saturating_mul(u64::from(self.transfers))
+    }
+
+    fn file(&self) -> Option<&Path> {
+        match &self.content {
+            Content::File { path, .. } => Some(path.as_ref()),
+            Content::Seeded { .. } => None,
+        }
+    }
+}
 
 /// What all tasks gave; the first error ends the wait.
 async fn gather<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {

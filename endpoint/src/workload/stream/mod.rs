@@ -11,7 +11,7 @@ mod player;
 mod request;
 mod rule;
 mod server;
-pub mod verify;
+mod verify;
 
 use std::sync::Arc;
 
@@ -20,35 +20,58 @@ use tokio::sync::watch;
 use self::client::Client;
 use self::media::Media;
 use self::server::MediaServer;
-use super::{Moves, Run, connection_record, finished};
-use crate::job;
+use super::{Driving, Moves, Run, Workload, connection_record, finished};
+use crate::job::{self, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::error::{Result, bail};
-use crate::transport::{self, Connection, Dialer};
+use crate::transport::{Connection, Dialer, Pending};
 
 /// ASCII's ACK: the answer to a farewell.
 const FAREWELL: u8 = 0x06;
 
-/// The client's part.
-///
-/// # Errors
-/// Whatever kept the viewer from seeing enough.
-pub async fn drive(
-    run: &Arc<Run>,
-    asked: &job::Stream,
-    dialer: &Arc<dyn Dialer>,
-    moves: watch::Receiver<Moves>,
-) -> Result<Vec<Record>> {
-    let mut client = Client::new(run, asked, dialer, moves)?;
-    client.watch().await?;
-    client.close().await
+impl Workload for job::Stream {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        moves: watch::Receiver<Moves>,
+    ) -> Driving<'a> {
+        Box::pin(async {
+            let mut client = Client::new(run, self, dialer, moves)?;
+            client.watch().await?;
+            client.close().await
+        })
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(serve(run, self, connection, finish))
+    }
+
+    fn is_delivery(&self, record: &Record) -> bool {
+        matches!(record, Record::Segment(_))
+    }
+
+    fn difference(&self, _job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        verify::difference(deliveries, self)
+    }
+
+    /// As many segments of the highest quality as are watched: seeks fetch more, handovers some twice.
+    fn content_bytes(&self) -> u64 {
+        let largest_bytes = self.qualities.iter().map(|quality| quality.segment_bytes).max().unwrap_or(0);
+        largest_bytes.saturating_mul(self.watch_ns.div_ceil(self.segment_ns.max(1)))
+    }
+
+    fn is_played(&self) -> bool {
+        true
+    }
 }
 
-/// The server's part on one connection.
-///
-/// # Errors
-/// Whatever kept it from answering. That a client which moves gives the connection up is none.
-pub async fn serve(
+async fn serve(
     run: &Arc<Run>,
     asked: &job::Stream,
     mut connection: Box<dyn Connection>,
@@ -92,5 +115,5 @@ async fn end(
 
 /// How many streams a connection has from the start; none if any number can be opened.
 fn fixed_streams(transport: &job::Transport) -> Option<u32> {
-    Some(transport::streams_at_most(transport)).filter(|streams| *streams < u32::MAX)
+    Some(transport.kind.most_streams(transport)).filter(|streams| *streams < u32::MAX)
 }

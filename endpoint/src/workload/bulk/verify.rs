@@ -1,12 +1,16 @@
-//! Whether what one end received is what the other sent, and both are what was to be sent. Pure.
-//!
-//! A content that was cut is proven whole by its chunks: they tile it ([`crate::workload::layout`]), each has the same
+//! Whether what one end received is what the other sent, and both are what was to be sent.//!
+//! A content that was cut is proven whole by its chunks: they tile it ([`super::layout`]), each has the same
 //! bytes at both ends, and those are the original's at its place, read anew and front to back. So the chunks put
 //! together in order are the original.
 //!
 //! A content that went on over another connection was put together by the client, whose hash of each chunk is the
 //! original's; what the server sent at last must begin where the client's count said.
 
+use anyhow::Result;
+
+use super::layout::Layout;
+use crate::content::hash_parts;
+use crate::job::{Bulk, Job};
 use crate::record::{Record, Side, TransferRecord};
 
 /// What was to be transferred.
@@ -21,6 +25,22 @@ pub struct Expected {
     /// Connections may have been given up and the content gone on over others: then the server has sent the last piece of
     /// a chunk, and the client alone has hashed the whole.
     pub resumes: bool,
+}
+
+impl Expected {
+    /// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
+    /// not notice that the parts are not the whole.
+    ///
+    /// # Errors
+    /// As [`hash_parts`].
+    pub fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
+        let parts = Layout::of(bulk, &job.transport).parts();
+        let resumes = job.resumes();
+        let sha256 =
+            (bulk.verify && (bulk.chunks > 1 || resumes)).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
+        let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
+        Ok(Self { transfers: bulk.transfers, chunks_bytes, sha256, resumes })
+    }
 }
 
 /// How the transfers differ, between both ends or from what was asked; none if in nothing.

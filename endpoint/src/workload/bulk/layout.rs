@@ -7,7 +7,6 @@
 
 use crate::content::Part;
 use crate::job::{Bulk, Transport};
-use crate::transport;
 
 /// The lanes of every transfer of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +23,7 @@ impl Layout {
     /// Those of a bulk workload over a transport.
     pub fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
-        let (connections, streams) = match transport::streams_at_most(transport) {
+        let (connections, streams) = match transport.kind.most_streams(transport) {
             1 => (chunks, 1),
             streams => (1, streams.min(chunks)),
         };
@@ -69,7 +68,7 @@ mod tests {
     use crate::job::{Job, TransportKind, Workload};
 
     fn layout(kind: TransportKind, sctp_streams: u16, chunks: u32) -> Layout {
-        let mut job: Job = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
+        let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
         (job.transport.kind, job.transport.sctp.streams) = (kind, sctp_streams);
         let Workload::Bulk(bulk) = &mut job.workload else { panic!("the golden job is bulk") };
         bulk.content = crate::job::Content::Seeded { seed: 1, size_bytes: 1000 };
