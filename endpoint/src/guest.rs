@@ -10,12 +10,12 @@ use nix::sys::reboot::{RebootMode, reboot};
 use nix::time::{ClockId, clock_getres};
 use nix::unistd::sync;
 
-use crate::check;
+use crate::host::Namespaces;
 use crate::job::Job;
-use crate::journal::Journal;
 use crate::netns::write_sysctl;
-use crate::orchestrate::{self, Stage};
+use crate::orchestrate;
 use crate::record::{ClockKind, Failure};
+use crate::record_writer::RecordWriter;
 use crate::workload;
 
 const TMP: &str = "/tmp";
@@ -27,7 +27,7 @@ pub fn run(run_directory: &Path) -> ! {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("netwarp-endpoint: {panic}");
         let failure = Failure { stage: "teardown".to_owned(), message: format!("the orchestrator broke: {panic}") };
-        report(Journal::open(Path::new(RUN_DIRECTORY)).and_then(|journal| journal.end(Some(failure))));
+        report(RecordWriter::open(Path::new(RUN_DIRECTORY)).and_then(|records| records.end(Some(failure))));
         power_off();
     }));
     report(live(run_directory));
@@ -37,17 +37,13 @@ pub fn run(run_directory: &Path) -> ! {
 fn live(run_directory: &Path) -> Result<()> {
     mount_all(run_directory)?;
     await_fine_timers()?;
-    let mut journal = Journal::open(Path::new(RUN_DIRECTORY))?;
-    let outcome = run_job(&mut journal);
-    journal.end(outcome.err())
+    let mut host = Namespaces::new(ClockKind::Virtual, prepare);
+    orchestrate::run_directory(Path::new(RUN_DIRECTORY), &mut host).map(drop)
 }
 
-fn run_job(journal: &mut Journal) -> Result<(), Failure> {
-    let job_file = Path::new(RUN_DIRECTORY).join("job.json");
-    let job = check::load(&job_file).stage("setup")?;
-    raise_limits(&job).stage("setup")?;
-    reveal_content(&job).stage("setup")?;
-    orchestrate::run(&job, &job_file, ClockKind::Virtual, journal)
+fn prepare(job: &Job) -> Result<()> {
+    raise_limits(job)?;
+    reveal_content(job)
 }
 
 /// The root is the host's, read-only. The run directory is the only place of the host that is written to.

@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::check;
-use crate::journal::Journal;
-use crate::orchestrate::{self, Stage};
+use crate::host::Namespaces;
+use crate::orchestrate;
 use crate::record::{ClockKind, Failure};
 use crate::userns;
 
@@ -24,17 +23,8 @@ fn live(run_directory: &Path) -> Result<Option<Failure>> {
     // Roles are given the job by this name.
     let run_directory = std::path::absolute(run_directory)
         .with_context(|| format!("find the run directory {}", run_directory.display()))?;
-    let mut journal = Journal::open(&run_directory)?;
-    let failure = run_job(&run_directory, &mut journal).err();
-    journal.end(failure.clone())?;
-    Ok(failure)
-}
-
-fn run_job(run_directory: &Path, journal: &mut Journal) -> Result<(), Failure> {
-    let job_file = run_directory.join("job.json");
-    let job = check::load(&job_file).stage("setup")?;
-    userns::enter_private_netns().stage("setup")?;
-    orchestrate::run(&job, &job_file, ClockKind::Real, journal)
+    let mut host = Namespaces::new(ClockKind::Real, |_| userns::enter_private_netns().map(drop));
+    orchestrate::run_directory(&run_directory, &mut host)
 }
 
 fn complain(message: &str) -> ExitCode {

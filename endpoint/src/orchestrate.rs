@@ -5,43 +5,62 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use crate::calibration::{self, Capacities};
 use crate::capture::Capture;
+use crate::check;
 use crate::clock;
 use crate::control::{Message, Order};
-use crate::job::{Change, FORMAT, Job};
-use crate::journal::Journal;
-use crate::network::Network;
+use crate::host::{Event, Host, Role};
+use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
 use crate::probe;
 use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
-use crate::role_process::{Event, RoleProcess, name};
+use crate::record_writer::RecordWriter;
+use crate::role_process::name;
 use crate::timeline::Timeline;
-use crate::topology::{self, Namespace, Step};
 use crate::workload::{self, Workload};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Carries out `job`, which both roles read from `job_file`. Everything but the last record goes to `journal`.
-pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) -> Result<(), Failure> {
-    journal.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
-    let mut network = Network::build(&steps(job, clock)).stage("setup")?;
-    let server = spawn(Side::Server, &network, job_file, clock).stage("setup")?;
-    let client = spawn(Side::Client, &network, job_file, clock).stage("setup")?;
-    let capture = start_capture(&network, job, job_file).stage("setup")?;
+/// Carries out `directory/job.json`, to the last record in `directory/records.jsonl`. Gives how the run failed, if it did.
+///
+/// # Errors
+/// Records that cannot be written.
+pub fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
+    let mut records = RecordWriter::open(directory)?;
+    let failure = run_job(&directory.join("job.json"), host, &mut records).err();
+    records.end(failure.clone())?;
+    Ok(failure)
+}
+
+fn run_job(job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
+    let job = check::load(job_file).stage("setup")?;
+    host.prepare(&job).stage("setup")?;
+    run(&job, job_file, host, records)
+}
+
+/// Carries out `job`, which both roles read from `job_file`. Everything but the last record goes to `records`.
+fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
+    let clock = host.clock();
+    records.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
+    host.build(job).stage("setup")?;
+    require_network(job, host).stage("setup")?;
+    let server = host.spawn(Side::Server, job_file).stage("setup")?;
+    let client = host.spawn(Side::Client, job_file).stage("setup")?;
+    let capture = start_capture(host, job, job_file).stage("setup")?;
     if clock == ClockKind::Virtual {
         clock::await_tick();
     }
-    let epoch_ns = journal.start_clock();
+    let epoch_ns = records.start_clock();
     let workload = workload::of(&job.workload);
     let mut relay = Relay {
         server,
         client,
-        network: &mut network,
+        host,
         timeline: Timeline::start(job, epoch_ns).stage("setup")?,
         epoch_ns,
         limit_ns: job.limits.virtual_ns,
@@ -53,33 +72,40 @@ pub fn run(job: &Job, job_file: &Path, clock: ClockKind, journal: &mut Journal) 
         moved_to: None,
         finished: Vec::new(),
         delivered: Vec::new(),
-        journal,
+        records,
     };
     relay.run()?;
-    let (delivered, capacities) = (relay.delivered, relay.capacities);
-    let paths: Vec<_> = relay.timeline.paths().cloned().collect();
-    let calibration = calibration::measure(&mut network, job, epoch_ns).stage("teardown")?;
-    for record in &calibration {
-        journal.write(&Record::Calibration(record.clone())).stage("teardown")?;
+    let Relay { delivered, capacities, timeline, host, records, server, client, .. } = relay;
+    let mut excess = None;
+    if let Some(network) = host.network() {
+        let calibration = calibration::measure(network, job, epoch_ns).stage("teardown")?;
+        for record in &calibration {
+            records.write(&Record::Calibration(record.clone())).stage("teardown")?;
+        }
+        if let Some(capture) = capture {
+            capture.finish().stage("teardown")?;
+        }
+        let paths: Vec<_> = timeline.paths().cloned().collect();
+        for record in probe::probe(network, job, &paths, clock).stage("teardown")? {
+            records.write(&record).stage("teardown")?;
+        }
+        excess = capacities.excess(&calibration);
     }
-    if let Some(capture) = capture {
-        capture.finish().stage("teardown")?;
-    }
-    for record in probe::probe(&mut network, job, &paths, clock).stage("teardown")? {
-        journal.write(&record).stage("teardown")?;
-    }
-    let excess = capacities.excess(&calibration);
+    drop((server, client));
     match excess.map_or_else(|| workload.difference(job, &delivered), |excess| Ok(Some(excess))).stage("verify")? {
         Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
         None => Ok(()),
     }
 }
 
-/// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.
-fn steps(job: &Job, clock: ClockKind) -> Vec<Step> {
-    let steps = topology::steps(job);
-    // A timeline changes the netem that is there.
-    if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }
+/// What happens to a path, and a capture of it, need a path that is the run's own.
+fn require_network(job: &Job, host: &mut dyn Host) -> Result<()> {
+    let needs_it = job.capture || !job.timeline.is_empty();
+    ensure!(
+        !needs_it || host.network().is_some(),
+        "the path between these roles is not this run's to change: leave out the timeline and the capture"
+    );
+    Ok(())
 }
 
 fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
@@ -93,26 +119,17 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
     }))
 }
 
-fn start_capture(network: &Network, job: &Job, job_file: &Path) -> Result<Option<Capture>> {
+fn start_capture(host: &mut dyn Host, job: &Job, job_file: &Path) -> Result<Option<Capture>> {
+    let Some(network) = host.network().filter(|_| job.capture) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    job.capture.then(|| Capture::start(network, job, directory)).transpose().context("capture packets")
-}
-
-fn spawn(side: Side, network: &Network, job_file: &Path, clock: ClockKind) -> Result<RoleProcess> {
-    let namespace = match side {
-        Side::Client => Namespace::Client,
-        Side::Server => Namespace::Server,
-    };
-    network.within(namespace, || {
-        RoleProcess::spawn(side, job_file, topology::server_address(0), clock == ClockKind::Virtual)
-    })
+    Capture::start(network, job, directory).map(Some).context("capture packets")
 }
 
 /// The conversation with both roles.
 struct Relay<'a> {
-    server: RoleProcess,
-    client: RoleProcess,
-    network: &'a mut Network,
+    server: Box<dyn Role>,
+    client: Box<dyn Role>,
+    host: &'a mut dyn Host,
     timeline: Timeline<'a>,
     epoch_ns: u64,
     limit_ns: u64,
@@ -127,7 +144,7 @@ struct Relay<'a> {
     finished: Vec<Side>,
     /// What is to be verified.
     delivered: Vec<Record>,
-    journal: &'a mut Journal,
+    records: &'a mut RecordWriter,
 }
 
 impl Relay<'_> {
@@ -136,19 +153,19 @@ impl Relay<'_> {
         let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate: None };
         self.server.order(&begin).stage("setup")?;
         while self.server.is_running() || self.client.is_running() {
-            let elapsed_ns = self.journal.elapsed_ns();
+            let elapsed_ns = self.records.elapsed_ns();
             if elapsed_ns >= self.limit_ns {
                 let limit_s = Duration::from_nanos(self.limit_ns).as_secs_f64();
                 let message = format!("the transfer was not over after {limit_s} {} seconds", self.clock_name);
                 return Err(Failure { stage: "limit".to_owned(), message });
             }
             self.progress.report(elapsed_ns);
-            if let Some(event) = self.timeline.advance(elapsed_ns, self.network).stage("teardown")? {
+            if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
-                let at_ns = self.journal.elapsed_ns();
+                let at_ns = self.records.elapsed_ns();
                 self.capacities.apply(&event, elapsed_ns, at_ns);
                 let record = Record::Event(EventRecord { at_ns, event });
-                self.journal.write(&record).stage("teardown")?;
+                self.records.write(&record).stage("teardown")?;
                 match change {
                     Change::Attach {} => {
                         self.moved_to = Some(path);
@@ -171,19 +188,24 @@ impl Relay<'_> {
         Ok(())
     }
 
+    /// Applies the timeline's next event, if it is due.
+    fn advance(&mut self, elapsed_ns: u64) -> Result<Option<TimelineEvent>> {
+        self.host.network().map_or(Ok(None), |network| self.timeline.advance(elapsed_ns, network))
+    }
+
     /// The roles that have something to say, within `at_most` and before the timeline's next event.
     fn wait(&self, at_most: Duration) -> Result<Vec<Side>> {
-        let running: Vec<&RoleProcess> =
-            [&self.server, &self.client].into_iter().filter(|role| role.is_running()).collect();
+        let roles = [(Side::Server, &self.server), (Side::Client, &self.client)];
+        let running: Vec<_> = roles.into_iter().filter(|(_, role)| role.is_running()).collect();
         let mut polled: Vec<PollFd<'_>> =
-            running.iter().map(|role| PollFd::new(role.as_fd(), PollFlags::POLLIN)).collect();
+            running.iter().map(|(_, role)| PollFd::new(role.as_fd(), PollFlags::POLLIN)).collect();
         polled.push(PollFd::new(self.timeline.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut polled, Some(TimeSpec::from(at_most)), None) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno).context("wait for the roles (ppoll)"),
         }
         let ready = running.iter().zip(&polled).filter(|(_, poll)| poll.any() == Some(true));
-        Ok(ready.map(|(role, _)| role.side).collect())
+        Ok(ready.map(|((side, _), _)| *side).collect())
     }
 
     fn handle(&mut self, side: Side, event: Event) -> Result<(), Failure> {
@@ -195,7 +217,7 @@ impl Relay<'_> {
                 self.notify_client_moved().stage("client")
             }
             Event::Said(Message::Write { line }) => {
-                self.journal.write(&line).stage("teardown")?;
+                self.records.write(&line).stage("teardown")?;
                 if self.workload.is_delivery(&line) {
                     self.delivered.push(line);
                 }
@@ -228,10 +250,10 @@ impl Relay<'_> {
         if is_there { self.client.order(&Order::Left { path }) } else { Ok(()) }
     }
 
-    fn role(&mut self, side: Side) -> &mut RoleProcess {
+    fn role(&mut self, side: Side) -> &mut dyn Role {
         match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
+            Side::Client => &mut *self.client,
+            Side::Server => &mut *self.server,
         }
     }
 }
@@ -271,18 +293,4 @@ impl<T> Stage<T> for Result<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_comes_each_second_then_each_tenth() {
-        let mut progress = Progress::default();
-        assert_eq!(progress.next_ns(), NANOSECONDS_PER_SECOND);
-        progress.report(59_500_000_000);
-        assert_eq!(progress.next_ns(), 60_000_000_000);
-        progress.report(60_000_000_000);
-        assert_eq!(progress.next_ns(), 70_000_000_000);
-        progress.report(83_000_000_000);
-        assert_eq!(progress.next_ns(), 90_000_000_000);
-    }
-}
+mod tests;

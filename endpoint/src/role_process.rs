@@ -14,26 +14,17 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
-use crate::control::{MESSAGE_FD, Message, Order};
+use crate::control::{MESSAGE_FD, Order};
+use crate::host::{Event, Role};
 use crate::record::Side;
 
 /// Most that is read from a role at once.
 const READ_BYTES: usize = 16 * 1024;
 
-/// What a role did.
-#[derive(Debug)]
-pub enum Event {
-    /// It said something.
-    Said(Message),
-    /// It is gone: none if by itself and successfully, else how.
-    Gone(Option<String>),
-}
-
 /// A running role. Dropped, it is killed.
 #[derive(Debug)]
 pub struct RoleProcess {
-    /// Which role.
-    pub side: Side,
+    side: Side,
     process: Option<Pid>,
     orders: File,
     messages: File,
@@ -70,13 +61,20 @@ impl RoleProcess {
         })
     }
 
-    /// Whether there is anything more to come from it.
-    pub fn is_running(&self) -> bool {
+    /// Waits for the process and says how it ended, unless successfully.
+    fn reap(&mut self) -> Result<Option<String>> {
+        let Some(process) = self.process.take() else { bail!("the {} was waited for twice", name(self.side)) };
+        let status = waitpid(process, None).with_context(|| format!("wait for the {}", name(self.side)))?;
+        Ok(ending(status, self.unread.is_empty()))
+    }
+}
+
+impl Role for RoleProcess {
+    fn is_running(&self) -> bool {
         self.process.is_some()
     }
 
-    /// Gives an order. A role that is gone cannot take it; its end is told by [`Self::receive`].
-    pub fn order(&mut self, order: &Order) -> Result<()> {
+    fn order(&mut self, order: &Order) -> Result<()> {
         let mut line = serde_json::to_vec(order).context("encode an order")?;
         line.push(b'\n');
         match self.orders.write_all(&line) {
@@ -85,8 +83,7 @@ impl RoleProcess {
         }
     }
 
-    /// Takes what is there, waiting if there is nothing.
-    pub fn receive(&mut self) -> Result<Vec<Event>> {
+    fn receive(&mut self) -> Result<Vec<Event>> {
         let mut bytes = [0; READ_BYTES];
         let count = self.messages.read(&mut bytes).with_context(|| format!("read from the {}", name(self.side)))?;
         self.unread.extend_from_slice(&bytes[..count]);
@@ -102,13 +99,6 @@ impl RoleProcess {
             events.push(Event::Said(message));
         }
         Ok(events)
-    }
-
-    /// Waits for the process and says how it ended, unless successfully.
-    fn reap(&mut self) -> Result<Option<String>> {
-        let Some(process) = self.process.take() else { bail!("the {} was waited for twice", name(self.side)) };
-        let status = waitpid(process, None).with_context(|| format!("wait for the {}", name(self.side)))?;
-        Ok(ending(status, self.unread.is_empty()))
     }
 }
 

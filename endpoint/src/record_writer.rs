@@ -14,12 +14,12 @@ pub const FILE_NAME: &str = "records.jsonl";
 
 /// The records of one run, being written.
 #[derive(Debug)]
-pub struct Journal {
+pub struct RecordWriter {
     file: File,
     epoch_ns: Option<u64>,
 }
 
-impl Journal {
+impl RecordWriter {
     /// Opens the records of a run directory for appending.
     pub fn open(run_directory: &Path) -> Result<Self> {
         let path = run_directory.join(FILE_NAME);

@@ -1,0 +1,121 @@
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::rc::Rc;
+
+use super::*;
+use crate::network::Network;
+
+#[test]
+fn progress_comes_each_second_then_each_tenth() {
+    let mut progress = Progress::default();
+    assert_eq!(progress.next_ns(), NANOSECONDS_PER_SECOND);
+    progress.report(59_500_000_000);
+    assert_eq!(progress.next_ns(), 60_000_000_000);
+    progress.report(60_000_000_000);
+    assert_eq!(progress.next_ns(), 70_000_000_000);
+    progress.report(83_000_000_000);
+    assert_eq!(progress.next_ns(), 90_000_000_000);
+}
+
+/// A host without a path of its own, whose roles are in this process and end after what they have to say.
+struct Scripted {
+    server: Vec<Event>,
+    client: Vec<Event>,
+    orders: Rc<RefCell<Vec<(Side, Order)>>>,
+}
+
+struct ScriptedRole {
+    side: Side,
+    script: VecDeque<Event>,
+    orders: Rc<RefCell<Vec<(Side, Order)>>>,
+    /// Always readable: its other end is closed.
+    readable: OwnedFd,
+}
+
+impl Host for Scripted {
+    fn clock(&self) -> ClockKind {
+        ClockKind::Real
+    }
+
+    fn prepare(&mut self, _job: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn build(&mut self, _job: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn network(&mut self) -> Option<&mut Network> {
+        None
+    }
+
+    fn spawn(&mut self, side: Side, _job_file: &Path) -> Result<Box<dyn Role>> {
+        let script = match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        let (script, orders) = (std::mem::take(script).into(), self.orders.clone());
+        Ok(Box::new(ScriptedRole { side, script, orders, readable: nix::unistd::pipe()?.0 }))
+    }
+}
+
+impl AsFd for ScriptedRole {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.readable.as_fd()
+    }
+}
+
+impl Role for ScriptedRole {
+    fn is_running(&self) -> bool {
+        !self.script.is_empty()
+    }
+
+    fn order(&mut self, order: &Order) -> Result<()> {
+        self.orders.borrow_mut().push((self.side, order.clone()));
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Vec<Event>> {
+        Ok(self.script.pop_front().into_iter().collect())
+    }
+}
+
+/// What roles on such a host are ordered, and how the run of the golden job, a bit changed, fails.
+fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side, Order)>, Failure) {
+    let text = include_str!("../../../tests/golden/job-bulk-quic.json");
+    let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
+    job.timeline = crate::job::Timeline { events: Vec::new(), redraws: Vec::new(), traces: Vec::new() };
+    change(&mut job);
+    let directory = std::env::temp_dir().join(format!("netwarp-orchestrate-{}-{}", std::process::id(), job.run));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut records = RecordWriter::open(&directory).unwrap();
+    let server = vec![Event::Said(Message::Ready { certificate: None }), Event::Said(Message::Done), Event::Gone(None)];
+    let orders = Rc::default();
+    let mut host = Scripted { server, client, orders: Rc::clone(&orders) };
+    let failure = run(&job, &directory.join("job.json"), &mut host, &mut records).expect_err("nothing travelled");
+    std::fs::remove_dir_all(&directory).unwrap();
+    (orders.take(), failure)
+}
+
+#[test]
+fn roles_may_be_anywhere_and_are_told_when_to_begin_and_to_finish() {
+    let (orders, failure) = run_scripted(vec![Event::Said(Message::Done), Event::Gone(None)], |_| {});
+    let told: Vec<_> = orders.iter().map(|(side, order)| (*side, std::mem::discriminant(order))).collect();
+    let begin = std::mem::discriminant(&Order::Begin { epoch_ns: 0, certificate: None });
+    let finish = std::mem::discriminant(&Order::Finish);
+    assert_eq!(told, [(Side::Server, begin), (Side::Client, begin), (Side::Server, finish)]);
+    assert_eq!(failure.stage, "verify");
+}
+
+#[test]
+fn a_role_that_goes_without_a_word_fails_the_run() {
+    let (_, failure) = run_scripted(vec![Event::Gone(Some("was killed by SIGKILL".to_owned()))], |_| {});
+    assert_eq!((failure.stage.as_str(), failure.message.as_str()), ("client", "the client was killed by SIGKILL"));
+}
+
+#[test]
+fn a_path_that_is_there_already_cannot_be_captured() {
+    let (orders, failure) = run_scripted(Vec::new(), |job| (job.capture, job.run) = (true, "captured".to_owned()));
+    assert!(orders.is_empty() && failure.message.contains("not this run's to change"), "{failure:?}");
+}
