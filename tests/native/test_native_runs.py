@@ -51,7 +51,7 @@ def nobodys(tmp_path: Path) -> Iterator[Path]:
             [*AS_NOBODY, place / "endpoint", "capabilities", "--json"],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        lack = json.loads(answer.stdout)["lacks"]["path"]
+        lack = json.loads(answer.stdout)["missing"]["path"]
         if lack is not None:
             pytest.skip(f"this host allows nobody no namespaces: {lack}")
         yield place
