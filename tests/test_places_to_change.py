@@ -79,7 +79,7 @@ def test_a_metric_is_one_entry(run_directory: Path) -> None:
 
 
 def test_traits_of_a_transport_are_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its row brings a name to tables and reports, a colour to charts, and options to studies."""
+    """Its row brings its name to tables and reports, and what its stack has to studies."""
     study = {
         "title": "A transport's own congestion control",
         "transport": {"kind": "tcp", "congestion": "toy"},
@@ -88,7 +88,7 @@ def test_traits_of_a_transport_are_one_row(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(StudyError, match="toy"):
         study_from_mapping(study)
     controls = (*TRANSPORTS["tcp"].congestion_controls, "toy")
-    row = replace(TRANSPORTS["tcp"], name="ToyTP", colour="#123456", congestion_controls=controls)
+    row = replace(TRANSPORTS["tcp"], name="ToyTP", congestion_controls=controls)
     entries: dict[str, Any] = TRANSPORTS  # type: ignore[assignment]
     monkeypatch.setitem(entries, "tcp", row)
     job = plan_study(study_from_mapping(study))[0].job
@@ -98,4 +98,3 @@ def test_traits_of_a_transport_are_one_row(tmp_path: Path, monkeypatch: pytest.M
     call(["report", str(place)], tmp_path)
     page = (place / "report.html").read_text(encoding="utf-8")
     assert "ToyTP" in page
-    assert "#123456" in page

@@ -241,8 +241,8 @@ def level_text(factor: str, label: str) -> str:
 def transport_text(label: str) -> str:
     """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"."""
     kind, dash, rest = label.partition("-")
-    name = _TRANSPORT_NAMES.get(kind, kind)
-    return name + dash + rest
+    names = (traits.name for known, traits in TRANSPORTS.items() if known == kind)
+    return next(names, kind) + dash + rest
 
 
 def condition_text(factors: Mapping[str, str]) -> str:
@@ -268,9 +268,6 @@ def factor_name(factor: str) -> str:
         return FACTOR_NAMES[factor]
     name = factor.rsplit(".", 1)[-1].replace("_", " ")
     return name.upper() if name in ("rtt", "mtu", "mss") else name
-
-
-_TRANSPORT_NAMES: Mapping[str, str] = {kind: each.name for kind, each in TRANSPORTS.items()}
 
 
 def _factor(effect: float, verdict: Verdict) -> float:
