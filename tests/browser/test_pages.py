@@ -12,11 +12,14 @@ import pytest
 
 import recorded
 import support
-from netwarp.pipeline import evaluate
+from netwarp.pipeline import StudyRun, evaluate
 from netwarp.report import write_report
 from netwarp.results import Results
 from netwarp.results.parquet import RESULTS_FILE, write_results
 from netwarp.run_directory import RunDirectory
+from netwarp.sources import load_source
+from netwarp.sources.reproduce import reproduce_document
+from netwarp.study import Study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -156,6 +159,39 @@ def test_one_run_of_several_is_chosen(visit: Visit, timeline_report: Path) -> No
         "(c => c.dataset.drawn === c.dataset.spec)(document.getElementById('over-time-chart'))"
     )
     assert chart.get_attribute("aria-label") != first
+
+
+def test_a_scorecard_is_whole_and_quiet(visit: Visit, tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "source.toml").write_text(
+        f"authors = {json.dumps(HOSTILE)}\npublished = '2000'\ntitle = {json.dumps(HOSTILE)}\n"
+        "method = 'A testbed.'\ndiffers = 'Only in its tests.'\nstudies = ['one']\n"
+    )
+    study = {key: value for key, value in support.STUDY.items() if key != "figure"}
+    (folder / "one.toml").write_text(_toml(study))
+
+    def run_study(study: Study, directory: Path) -> StudyRun:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return evaluate(RunDirectory(support.write_run_directory(directory)))
+
+    reproduce_document(load_source(folder), run_study, out=tmp_path / "out")
+    for width in (1200, 400):
+        page = visit(tmp_path / "out" / "scorecard.html", width=width)
+        assert page.locator("h1").inner_text() == HOSTILE
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        drawn = "[...document.images].every((image) => image.naturalWidth > 0)"
+        assert page.evaluate(drawn)
+
+
+def _toml(study: dict[str, Any]) -> str:
+    """Write a study of plain values, tables of them, and lists of such tables."""
+    plain = {k: v for k, v in study.items() if not isinstance(v, dict) and k != "claim"}
+    lines = [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in plain.items()]
+    for name in ("path", "workload", "factors"):
+        lines.append(f"[{name}]")
+        lines += [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in study[name].items()]
+    return "\n".join(lines) + "\n"
 
 
 def test_hostile_words_stay_text(visit: Visit, tmp_path: Path) -> None:
