@@ -7,7 +7,7 @@ from typing import Any
 
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
-from netwarp.run_directory import RunDirectory, Status, write_json
+from netwarp.run_directory import JOB_FILE, RunDirectory, Status, write_json
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job, Record, job_to_json, record_to_json
 from sessions import STREAM_JOB, golden_records
@@ -46,7 +46,8 @@ def write_directory(path: Path) -> Path:
     provenance = {"virtual_s": 1.0, "wall_s": 1.0, "equal_treatment": equal_treatment(study)}
     write_json(directory.provenance_file, provenance)
     for planned in plan:
-        partial = directory.begin(planned.run, job_to_json(Kept().job(planned.run)))
+        partial = directory.begin(planned.run)
+        (partial / JOB_FILE).write_text(job_to_json(Kept().job(planned.run)))
         lines = "".join(record_to_json(each) + "\n" for each in golden_records())
         (partial / "records.jsonl").write_text(lines)
         directory.finish(planned.run, Status("ok", None, 0.5, 0.4, 90 << 20, 6.0))

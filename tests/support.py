@@ -16,8 +16,8 @@ import numpy as np
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
 from netwarp.results import Results, RunResult
-from netwarp.results.parquet import RESULTS_FILE, write_results
-from netwarp.run_directory import RunDirectory, Status, write_json
+from netwarp.results.parquet import write_results
+from netwarp.run_directory import JOB_FILE, RunDirectory, Status, write_json
 from netwarp.study import study_from_mapping
 from netwarp.wire import (
     Bulk,
@@ -158,7 +158,8 @@ def write_run_directory(path: Path) -> Path:
         directory.provenance_file, _provenance() | {"equal_treatment": equal_treatment(study)}
     )
     for planned in plan:
-        partial = directory.begin(planned.run, planned.job_json)
+        partial = directory.begin(planned.run)
+        (partial / JOB_FILE).write_text(planned.job_json)
         failed = planned.run == FAILED_RUN
         records = records_of(planned.job, planned.cell.levels, planned.replicate, failed=failed)
         (partial / "records.jsonl").write_text("".join(record_to_json(r) + "\n" for r in records))
@@ -167,7 +168,7 @@ def write_run_directory(path: Path) -> Path:
             "failed" if failed else "ok", FAILURE if failed else None, 0.5, 0.4, 90 << 20, 30.0
         )
         directory.finish(planned.run, status)
-    write_results(results(), path / RESULTS_FILE)
+    write_results(results(), directory.results_file)
     return path
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -14,48 +14,52 @@ from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.claims.open_questions import cells_to_repeat
-from netwarp.errors import BackendError, RunDirectoryError
+from netwarp.errors import BackendError, RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.staging import LOOKS, Staging
-from netwarp.execution import Interrupted, Observer, execute
+from netwarp.evaluation import RunData, load
+from netwarp.execution import Interrupted, Observer, Outcome, Unobserved, execute, kept_outcomes
 from netwarp.execution.provenance import provenance
 from netwarp.machine.load import CpuTimes, cpu_times, others_share
 from netwarp.machine.speed import stored_speed
-from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.results import Results, from_plan
-from netwarp.results.rundata import criteria_of
-from netwarp.run_directory import RECORDS_FILE, RunDirectory, write_json
+from netwarp.run_directory import (
+    JOB_FILE,
+    RunDirectory,
+    read_text,
+    remove,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from netwarp.study import Study
-from netwarp.wire import job_from_json, read_records
+from netwarp.version import __version__
+from netwarp.wire import job_from_json, job_sha256
 
-SUMMARY_FILE = "summary.json"
 DEFAULT_PARENT = Path("netwarp-out")
 
 
-@dataclass(frozen=True)
-class Request:
-    """How a study is to be carried out."""
+def run(
+    study: Study,
+    backend: Backend,
+    *,
+    out: Path | None = None,
+    jobs: int = 1,
+    filters: Sequence[str] = (),
+    staging: Staging | None = None,
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+) -> RunData:
+    """Plan a study, run what has not run yet, and read what came of it.
 
-    backend: Backend
-    out: Path | None
-    jobs: int
-    filters: Sequence[str]
-    command_line: Sequence[str]
-    staging: Staging | None = None
-    """How replicates are added until something is decided; None: as many as the study says."""
-
-
-@dataclass(frozen=True)
-class StudyRun:
-    """What came of a study."""
-
-    directory: RunDirectory
-    results: Results
-    summary: dict[str, Any]
-
-
-def run_study(study: Study, request: Request, observer: Observer) -> StudyRun:
-    """Plan a study, run what has not run yet, and evaluate it.
+    Args:
+        study: with all overrides applied.
+        backend: where to run it.
+        out: the run directory; None for one named after what is run.
+        jobs: runs at a time, see :func:`jobs_for`.
+        filters: ``FACTOR=LEVEL`` each: only these cells.
+        staging: how replicates are added until something is decided; None: as many as it says.
+        command_line: what the report gives as the command that made it.
+        observer: told of every run.
 
     Raises:
         StudyError: before anything runs.
@@ -63,121 +67,188 @@ def run_study(study: Study, request: Request, observer: Observer) -> StudyRun:
         RunDirectoryError: before anything runs, or when the disk gives out.
         Interrupted: on Ctrl-C; what had finished is kept.
     """
-    plan = plan_study(study, filters=request.filters)
-    directory = RunDirectory(request.out or default_directory(study, plan, request.backend.name))
+    observer = observer or Unobserved()
+    plan = plan_study(study, filters=filters)
+    directory = RunDirectory(out or default_directory(study, plan, backend))
     with directory.locked():
         refuse_another_study(plan, directory)
-        describe(study, plan, request, directory)
+        kept = kept_outcomes(plan, directory)
+        # Stages may measure more, whatever is kept.
+        is_measuring = len(kept) < len(plan) or staging is not None
+        if is_measuring or not is_described(study, plan, directory):
+            now = provenance(study, backend, command_line, jobs)
+            if staging is not None:
+                now["looks"] = LOOKS
+            describe(study, plan, now, backend, directory, is_measuring=is_measuring)
         started_s, cpus_before = time.monotonic(), cpu_times()
-        observer.planned(len(plan), request.backend.clock)
+        executed = _Executed(study, backend, directory, jobs, filters, observer)
+        observer.planned(len(plan), backend.clock)
         try:
-            execute(plan, request.backend, directory, jobs=request.jobs, observer=observer)
-            add_replicates(study, plan, request, directory, observer)
+            executed.execute(plan, kept)
+            if staging is not None:
+                executed.add_replicates(plan, staging)
         except Interrupted:
             note_times(directory, time.monotonic() - started_s, cpus_before)
             raise
         finally:
             observer.ended()
-        note_times(directory, time.monotonic() - started_s, cpus_before)
-        return evaluate(directory)
+        if is_measuring:
+            note_times(directory, time.monotonic() - started_s, cpus_before)
+        return load(directory.path, executed.outcomes, study)
 
 
-def add_replicates(
-    study: Study,
-    plan: Sequence[PlannedRun],
-    request: Request,
-    directory: RunDirectory,
-    observer: Observer,
-) -> None:
-    """Run more replicates of the cells that need them, stage by stage, where that was asked for."""
-    if request.staging is None:
-        return
-    done = list(plan)
-    for before, size in pairwise(request.staging.sizes(study.replicates)):
-        wanted = cells_to_repeat(study, collect(directory), request.staging)
-        if not wanted:
-            return
-        more = [
-            run
-            for run in plan_study(replace(study, replicates=size), filters=request.filters)
-            if run.cell.index in wanted and run.replicate >= before
-        ]
-        done += more
-        planned = [run.to_json() for run in done]
-        directory.write_plan([*planned, *measured_before(directory, planned)])
-        observer.added(len(more))
-        execute(more, request.backend, directory, jobs=request.jobs, observer=observer)
+def write_outputs(data: RunData, *, anew: bool = False) -> None:
+    """Write results, summary and report into a run directory, unless they are there already.
 
-
-def evaluate(directory: RunDirectory) -> StudyRun:
-    """Make results, figures, summary and report from what a run directory holds."""
-    from netwarp.output.summary import summarise
-    from netwarp.report import write_report
-    from netwarp.results.parquet import RESULTS_FILE, write_results
-
-    results = collect(directory)
-    write_results(results, directory.path / RESULTS_FILE)
-    summary = summarise(directory.path)
-    write_json(directory.path / SUMMARY_FILE, summary)
-    write_report(directory.path)
-    return StudyRun(directory, results, summary)
-
-
-def collect(directory: RunDirectory) -> Results:
-    """Read all finished runs: records → metrics, joined with the plan.
+    Args:
+        data: what the directory holds.
+        anew: whether to write them in any case.
 
     Raises:
-        RunDirectoryError: no study was planned here.
+        RunDirectoryError: no run has finished yet.
+        ResultError: a file cannot be written.
+        StudyError: the study kept there is not one of this version.
     """
-    lines = directory.plan_lines()
-    if not lines:
+    from netwarp.output.summary import summary
+    from netwarp.report import write_report
+    from netwarp.results.parquet import write_results
+
+    directory = RunDirectory(data.directory)
+    if directory.is_drawn_by(__version__) and not anew:
+        return
+    if not data.results.runs:
         raise RunDirectoryError(
-            f"{directory.path} is not a run directory (no plan.jsonl):"
-            " name one that `netwarp run` made"
+            f"no run has finished yet in {directory.path}: the command that made it goes on"
         )
-    outcomes = {}
-    metrics = {}
-    for line in lines:
-        status = directory.status(line["run"])
-        if status is None:
-            continue
-        outcomes[line["run"]] = (status.outcome, status.reason)
-        if status.outcome == "ok":
-            metrics[line["run"]] = _metrics(directory.run_path(line["run"]))
-    return from_plan(lines, outcomes, metrics, criteria_of(directory))
+    try:
+        remove(directory.drawn_file)
+        write_results(data.results, directory.results_file)
+        write_json(directory.summary_file, summary(data))
+        write_report(data)
+        write_text(directory.drawn_file, __version__)
+    except OSError as error:
+        raise ResultError(
+            f"cannot write {error.filename2 or error.filename} ({error.strerror}): make room for it"
+            " or move away what is in its place, then `netwarp report` draws it"
+        ) from None
 
 
-def _metrics(path: Path) -> dict[str, float]:
-    job = job_from_json((path / "job.json").read_text(), str(path / "job.json"))
-    return metrics_from_records(job, read_records(path / RECORDS_FILE))
+class _Executed:
+    """What of a study is executed so far, stage by stage where replicates are added."""
+
+    def __init__(
+        self,
+        study: Study,
+        backend: Backend,
+        directory: RunDirectory,
+        jobs: int,
+        filters: Sequence[str],
+        observer: Observer,
+    ) -> None:
+        self.study = study
+        self.backend = backend
+        self.directory = directory
+        self.jobs = jobs
+        self.filters = filters
+        self.observer = observer
+        self.outcomes: dict[str, Outcome] = {}
+
+    def execute(self, plan: Sequence[PlannedRun], kept: Mapping[str, Outcome]) -> None:
+        """Carry out the runs of a plan that are not kept."""
+        self.outcomes |= execute(
+            plan, kept, self.backend, self.directory, jobs=self.jobs, observer=self.observer
+        )
+
+    def add_replicates(self, plan: Sequence[PlannedRun], staging: Staging) -> None:
+        """Run more replicates of the cells that need them, until none does."""
+        done = list(plan)
+        for before, size in pairwise(staging.sizes(self.study.replicates)):
+            results = load(self.directory.path, self.outcomes, self.study).results
+            wanted = cells_to_repeat(self.study, results, staging)
+            if not wanted:
+                return
+            more = [
+                run
+                for run in plan_study(replace(self.study, replicates=size), filters=self.filters)
+                if run.cell.index in wanted and run.replicate >= before
+            ]
+            done += more
+            planned = [run.to_json() for run in done]
+            self.directory.write_plan([*planned, *measured_before(self.directory, planned)])
+            self.observer.added(len(more))
+            self.execute(more, kept_outcomes(more, self.directory))
+
+
+def is_described(study: Study, plan: Sequence[PlannedRun], directory: RunDirectory) -> bool:
+    """Whether a directory says already that exactly this is run in it."""
+    return (
+        directory.study() == json.loads(json.dumps(study.raw))
+        and directory.plan_lines()[: len(plan)] == [planned.to_json() for planned in plan]
+        and bool(directory.provenance())
+        and _study_text(study) in (None, _text_or_none(directory.study_toml))
+    )
 
 
 def describe(
-    study: Study, plan: Sequence[PlannedRun], request: Request, directory: RunDirectory
+    study: Study,
+    plan: Sequence[PlannedRun],
+    now: dict[str, Any],
+    backend: Backend,
+    directory: RunDirectory,
+    *,
+    is_measuring: bool,
 ) -> None:
-    """Write down what is going to be run, before it is."""
-    source = Path(study.file)
-    if source.is_file():
-        directory.study_toml.write_bytes(source.read_bytes())
+    """Write down what is going to be run, before it is.
+
+    Args:
+        study: with all overrides applied.
+        plan: its runs.
+        now: the provenance of this execution.
+        backend: where it is run.
+        directory: locked.
+        is_measuring: whether any run is to be carried out.
+
+    Raises:
+        RunDirectoryError: runs are kept there that other programs measured.
+    """
+    remove(directory.drawn_file)
+    earlier = directory.provenance()
+    if is_measuring and directory.kept_runs():
+        # Resumed: what is measured already keeps the programs that measured it, so they must agree.
+        _refuse_other_programs(earlier, now, directory)
+    text = _study_text(study)
+    if text is not None:
+        write_bytes(directory.study_toml, text.encode())
     write_json(directory.study_json, study.raw)
     planned = [run.to_json() for run in plan]
     directory.write_plan([*planned, *measured_before(directory, planned)])
-    earlier = _read(directory.provenance_file)
-    now = provenance(study, request.backend, request.command_line, request.jobs)
-    if request.backend.name == "virtual":
+    if backend.cpu_is_free:
         now["speed"] = stored_speed(now["endpoint"]["sha256"], now["host"]["cpu"])
-    # Resumed: what is measured already keeps the programs that measured it, so they must agree.
+    if not is_measuring:
+        now |= {part: earlier[part] for part in ("kernel", "endpoint") if part in earlier}
+    now |= {key: earlier[key] for key in ("other_work",) if key in earlier}
+    now["virtual_s"] = earlier.get("virtual_s", 0.0)
+    now["wall_s"] = earlier.get("wall_s", 0.0)
+    now.setdefault("looks", earlier.get("looks", 1))
+    write_json(directory.provenance_file, now)
+
+
+def _refuse_other_programs(
+    earlier: Mapping[str, Any], now: Mapping[str, Any], directory: RunDirectory
+) -> None:
+    file = directory.provenance_file
+    if not earlier:
+        why = directory.damage.get(file, "it is missing")
+        raise RunDirectoryError(
+            f"{file} cannot be read ({why}), so nobody knows which programs measured the runs"
+            f" that {directory.path} holds: start afresh with --out DIR, or remove it"
+        )
     for part in ("kernel", "endpoint"):
-        if earlier and earlier.get(part) != now.get(part) and any(directory.runs.iterdir()):
+        if earlier.get(part) != now.get(part):
             raise RunDirectoryError(
                 f"{directory.path} was begun with another {part} than today's, and one result must"
                 " come from one: start afresh with --out DIR, or remove it"
             )
-    now["virtual_s"] = earlier.get("virtual_s", 0.0)
-    now["wall_s"] = earlier.get("wall_s", 0.0)
-    now |= {key: earlier[key] for key in ("other_work",) if key in earlier}
-    now["looks"] = LOOKS if request.staging is not None else earlier.get("looks", 1)
-    write_json(directory.provenance_file, now)
 
 
 def measured_before(
@@ -198,7 +269,7 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
         wall_s: what this execution took.
         cpus_before: the machine's CPU times when it began.
     """
-    noted = _read(directory.provenance_file)
+    noted = directory.provenance()
     statuses = [directory.status(run) for run in directory.kept_runs()]
     noted["virtual_s"] = sum(status.virtual_s for status in statuses if status is not None)
     noted["wall_s"] += wall_s
@@ -218,9 +289,10 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
     """
     before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
     planned = {run.run: run.job_sha256 for run in plan}
-    differs = {
-        run for run in directory.kept_runs() if run in planned and before.get(run) != planned[run]
-    }
+    kept = directory.kept_runs() & planned.keys()
+    did = {run: before.get(run) or _kept_job_sha256(directory, run) for run in kept}
+    # A run whose job nobody can read any more is done again.
+    differs = {run for run, sha256 in did.items() if sha256 not in (None, planned[run])}
     if differs:
         raise RunDirectoryError(
             f"{directory.path} holds runs of another study ({min(differs)} for one):"
@@ -228,14 +300,13 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
         )
 
 
-def default_directory(study: Study, plan: Sequence[PlannedRun], backend: str = "virtual") -> Path:
+def default_directory(study: Study, plan: Sequence[PlannedRun], backend: Backend) -> Path:
     """Name a directory after what is run where, so that the same command finds its own again."""
     # More replicates of the same study go to the same place.
     raw = {key: value for key, value in study.raw.items() if key != "replicates"}
     what = json.dumps([raw, sorted({run.cell.index for run in plan})], sort_keys=True)
-    stem = Path(study.file).stem
-    place = "-native" if backend == "native" else ""
-    return DEFAULT_PARENT / f"{stem}-{sha256(what.encode()).hexdigest()[:8]}{place}"
+    digest = sha256(what.encode()).hexdigest()[:8]
+    return DEFAULT_PARENT / f"{Path(study.file).stem}-{digest}{backend.suffix}"
 
 
 def jobs_for(backend: Backend, asked: int | None) -> int:
@@ -244,7 +315,7 @@ def jobs_for(backend: Backend, asked: int | None) -> int:
     Raises:
         BackendError: several at a time where they would disturb each other.
     """
-    if not backend.one_at_a_time:
+    if backend.parallel:
         return asked or len(os.sched_getaffinity(0))
     if asked is not None and asked > 1:
         raise BackendError(
@@ -254,9 +325,20 @@ def jobs_for(backend: Backend, asked: int | None) -> int:
     return 1
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
     try:
-        content: dict[str, Any] = json.loads(path.read_text())
-    except FileNotFoundError:
-        return {}
-    return content
+        return job_sha256(job_from_json(read_text(directory.run_path(run) / JOB_FILE)))
+    except (OSError, ValueError, RecordError):
+        return None
+
+
+def _study_text(study: Study) -> str | None:
+    """Give the study's own text; None for one that came from no file."""
+    return _text_or_none(Path(study.file).absolute()) if Path(study.file).is_file() else None
+
+
+def _text_or_none(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None

@@ -1,16 +1,22 @@
 """The run directory: where everything about one execution of a study is kept.
 
 Its layout is the only contract between running, reporting and the user interface;
-`docs/run-format.md` has it in words.
+`docs/run-format.md` has it in words. Every file of it is named, read and written here: written as a
+whole and never through a symbolic link, so that a directory of somebody else's cannot make netwarp
+write anywhere else; read with what is damaged noted and left out.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,8 +31,13 @@ STATUS_FILE = "status.json"
 # A run under way lives under a hidden name; a directory with its proper name is finished.
 PARTIAL_SUFFIX = ".partial"
 
-Outcome = Literal["ok", "failed"]
+OutcomeName = Literal["ok", "failed"]
 Clock = Literal["virtual", "real"]
+
+_RUN_NAME = re.compile(r"c\d+-r\d+")
+_PLAN_TYPES = {
+    "run": str, "cell": int, "replicate": int, "seed": int, "factors": dict, "job_sha256": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Status:
     This is what differs from one execution to the next; what must not differ is in the records.
     """
 
-    outcome: Outcome
+    outcome: OutcomeName
     reason: str | None
     wall_s: float
     cpu_s: float
@@ -48,29 +59,29 @@ class Status:
         return asdict(self)
 
 
+def clock_of(provenance: Mapping[str, Any]) -> Clock:
+    """Say whose time the numbers tell that this provenance is of."""
+    return "real" if provenance.get("clock") == "real" else "virtual"
+
+
 class RunDirectory:
-    """Paths in a run directory, and the atomic writes that keep it whole."""
+    """Paths in a run directory, and the reads and writes that keep it whole."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.runs = path / "runs"
+        self.figures = path / "figures"
         self.plan_file = path / "plan.jsonl"
         self.study_toml = path / "study.toml"
         self.study_json = path / "study.json"
         self.provenance_file = path / "provenance.json"
-
-    @property
-    def clock(self) -> Clock:
-        """Whose time its numbers tell, as its provenance says."""
-        return "real" if self.provenance().get("clock") == "real" else "virtual"
-
-    def provenance(self) -> dict[str, Any]:
-        """Read what the numbers depend on; nothing where it cannot be read."""
-        try:
-            content: dict[str, Any] = json.loads(self.provenance_file.read_text())
-        except (OSError, ValueError):
-            return {}
-        return content
+        self.results_file = path / "results.parquet"
+        self.summary_file = path / "summary.json"
+        self.report_file = path / "report.html"
+        self.drawn_file = path / ".drawn"
+        """By which netwarp results, summary and report were made; not there while they are not."""
+        self.damage: dict[Path, str] = {}
+        """What was found damaged and left out so far: why, by file."""
 
     def run_path(self, run: str) -> Path:
         """Where a finished run is."""
@@ -84,64 +95,191 @@ class RunDirectory:
             RunDirectoryError: it cannot be made, or another netwarp is writing to it.
         """
         try:
-            self.runs.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w")
+            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.runs)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            lock = os.open(self.path / ".lock", flags, 0o644)
         except OSError as error:
             raise RunDirectoryError(
-                f"cannot write to {self.path} ({error.strerror}): choose another with --out DIR"
+                f"cannot write to {self.path} ({_why(error)}): choose another with --out DIR"
             ) from None
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunDirectoryError(
-                    f"another netwarp is running into {self.path}: wait for it, or use --out DIR"
-                ) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
+        except BlockingIOError:
+            raise RunDirectoryError(
+                f"another netwarp is running into {self.path}: wait for it, or use --out DIR"
+            ) from None
+        finally:
+            os.close(lock)
 
     def kept_runs(self) -> set[str]:
         """Names of the runs that have ended, well or not."""
-        return {path.name for path in self.runs.iterdir() if not path.name.startswith(".")}
+        try:
+            with os.scandir(self.runs) as entries:
+                folders = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+        except OSError:
+            return set()
+        return {name for name in folders if _RUN_NAME.fullmatch(name)}
 
-    def begin(self, run: str, job_json: str) -> Path:
+    def begin(self, run: str) -> Path:
         """Make the hidden directory of a run that starts, over what an interrupted one left."""
-        partial = self.runs / f".{run}{PARTIAL_SUFFIX}"
-        shutil.rmtree(partial, ignore_errors=True)
+        partial = self._partial(run)
+        remove(partial)
         partial.mkdir()
-        (partial / JOB_FILE).write_text(job_json)
         return partial
 
     def finish(self, run: str, status: Status) -> None:
         """Give a run that ended its proper name, in one step."""
-        partial = self.runs / f".{run}{PARTIAL_SUFFIX}"
+        partial = self._partial(run)
         write_json(partial / STATUS_FILE, status.to_json())
         final = self.run_path(run)
-        shutil.rmtree(final, ignore_errors=True)  # an earlier, failed try
+        remove(final)  # an earlier try, failed or damaged
         partial.rename(final)
 
     def discard_partials(self) -> None:
         """Remove what interrupted runs left."""
         for partial in self.runs.glob(f".*{PARTIAL_SUFFIX}"):
-            shutil.rmtree(partial, ignore_errors=True)
+            remove(partial)
 
     def status(self, run: str) -> Status | None:
         """How a run went, or None when it has not finished."""
-        try:
-            return Status(**json.loads((self.run_path(run) / STATUS_FILE).read_text()))
-        except (OSError, ValueError, TypeError):
+        path = self.run_path(run) / STATUS_FILE
+        content = self._json_object(path)
+        if content is None:
             return None
+        try:
+            status = Status(**content)
+            _ = status.virtual_s + status.wall_s + status.cpu_s + status.peak_rss_bytes
+            if status.outcome in ("ok", "failed"):
+                return status
+        except TypeError:
+            pass
+        self.damage[path] = "it is not a run's status"
+        return None
+
+    def provenance(self) -> dict[str, Any]:
+        """What the numbers depend on; empty when it was not written, or is damaged."""
+        return self._json_object(self.provenance_file) or {}
+
+    def study(self) -> dict[str, Any] | None:
+        """The study as tables; None when it was not written, or is damaged."""
+        return self._json_object(self.study_json)
+
+    def question(self) -> str | None:
+        """Find the question in line one of the study's own text; `compare` has no such text."""
+        try:
+            first = read_text(self.study_toml).partition("\n")[0].strip()
+        except (OSError, ValueError):
+            return None
+        return first.lstrip("# ") or None if first.startswith("#") else None
+
+    def is_drawn_by(self, version: str) -> bool:
+        """Whether results, summary and report were made by this version, of all runs there are."""
+        try:
+            return self.report_file.is_file() and read_text(self.drawn_file) == version
+        except (OSError, ValueError):
+            return False
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Read the plan; empty when nothing was planned here yet."""
+        """Read the plan as far as it is intact; empty when nothing was planned here yet."""
         try:
-            text = self.plan_file.read_text()
+            lines = read_text(self.plan_file).splitlines()
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return [json.loads(line) for line in text.splitlines()]
+        except (OSError, ValueError) as error:
+            self.damage[self.plan_file] = _why(error)
+            return []
+        read = [_plan_line(line) for line in lines]
+        intact = [line for line in read if line is not None]
+        if len(intact) < len(read):
+            first = read.index(None) + 1
+            self.damage[self.plan_file] = (
+                f"{len(read) - len(intact)} of its lines are no planned runs, line {first} for one"
+            )
+        return intact
 
     def write_plan(self, lines: Iterable[dict[str, Any]]) -> None:
         """Write the plan, one run a line."""
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))
+
+    def _partial(self, run: str) -> Path:
+        return self.runs / f".{run}{PARTIAL_SUFFIX}"
+
+    def _json_object(self, path: Path) -> dict[str, Any] | None:
+        try:
+            content = json.loads(read_text(path))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            self.damage[path] = _why(error)
+            return None
+        if isinstance(content, dict):
+            return content
+        self.damage[path] = "it is not an object"
+        return None
+
+
+def _plan_line(text: str) -> dict[str, Any] | None:
+    """Read a line of the plan; None when it is not one."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(line, dict):
+        return None
+    is_whole = all(isinstance(line.get(key), kind) for key, kind in _PLAN_TYPES.items())
+    return line if is_whole and _RUN_NAME.fullmatch(line["run"]) else None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "it is a symbolic link, and none is followed here"
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+
+
+def require_regular(path: Path) -> None:
+    """See that a path is a regular file itself: no link, no device, no pipe that never ends.
+
+    Raises:
+        OSError: it is not there, or something else.
+    """
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def read_text(path: Path) -> str:
+    """Read a regular file: no symbolic link, no device, no pipe that would be waited for.
+
+    Raises:
+        OSError: it is not there, not such a file, or cannot be read.
+        ValueError: it is not UTF-8.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), encoding="utf-8") as content:
+        if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return content.read()
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder where there is none yet.
+
+    Raises:
+        OSError: it cannot be made, or something else, a symbolic link too, has its name.
+    """
+    path.mkdir(exist_ok=True)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder with all that is in it; nothing there is as good."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -151,13 +289,22 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file as a whole: a reader sees the old text or the new, never half of one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    temporary.replace(path)
+    write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file of bytes as a whole, as `write_text` does."""
+    """Replace a file of bytes as a whole, as `write_text` does; a link is replaced, not followed.
+
+    Raises:
+        OSError: there is no room, no permission, or a folder of that name.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    temporary.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
+            file.write(content)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

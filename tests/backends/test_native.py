@@ -14,12 +14,12 @@ import support
 from netwarp.backends.native import HostCapabilities, NativeBackend, lack
 from netwarp.errors import BackendError
 from netwarp.estimate.stats import estimate
+from netwarp.evaluation import load
 from netwarp.machine.speed import Speed, speed_file, stored_speed
 from netwarp.pipeline import jobs_for
 from netwarp.plan import plan_study
 from netwarp.report import write_report
 from netwarp.report.trust import speed_limits
-from netwarp.results.rundata import load
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job
 from netwarp.wording import median_text, quantity
@@ -116,7 +116,7 @@ def test_smaller_socket_buffers_than_tcps_are_refused_where_sockets_have_them() 
 def test_no_namespaces_no_runs(tmp_path: Path) -> None:
     host = replace(ABLE, missing_path="user.max_user_namespaces is 0: `sysctl -w …`")
     with pytest.raises(BackendError, match=r"user\.max_user_namespaces is 0"):
-        backend(tmp_path, host).check()
+        backend(tmp_path, host).check(jobs=1)
 
 
 def test_runs_go_one_at_a_time_and_asking_for_more_is_refused(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_report_of_real_time_claims_nothing_virtual(tmp_path: Path) -> None:
 
 
 def report_text(directory: Path) -> str:
-    html = write_report(directory).read_text()
+    html = write_report(load(directory)).read_text()
     body = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", html)
     body = (
         body.partition('<section id="provenance">')[0] + body.partition('<section id="again">')[2]

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.guest_files import find_endpoint, find_kernel
-from netwarp.backends.virtual import check_scratch, guest_command, guest_environment
+from netwarp.backends.virtual import (
+    check_scratch,
+    full_scratch_text,
+    guest_command,
+    guest_environment,
+    ran_out_of_scratch,
+)
 from netwarp.errors import BackendError
 
 Usage = namedtuple("Usage", "total used free")
@@ -50,12 +56,41 @@ def test_noexec_scratch_is_refused_with_the_remedy(
         check_scratch(tmp_path, guests=1)
 
 
-def test_full_scratch_is_refused_with_the_remedy(
+@pytest.mark.parametrize(
+    ("guests", "says"),
+    [
+        (3, "900 MiB free and 3 guests at a time may need 1200 MiB: make room, run with --jobs 2"),
+        (9, "9 guests at a time may need 3600 MiB: make room, run with --jobs 2"),
+    ],
+)
+def test_scratch_too_small_for_all_guests_at_a_time_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guests: int, says: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(1, 1, 900 << 20))
+    check_scratch(tmp_path, guests=2)
+    with pytest.raises(BackendError, match=says):
+        check_scratch(tmp_path, guests=guests)
+
+
+def test_scratch_too_small_for_one_guest_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(1, 1, 10 << 20))
-    with pytest.raises(BackendError, match="10 MiB free and 2 guests may need 800 MiB"):
-        check_scratch(tmp_path, guests=2)
+    with pytest.raises(BackendError, match=r"10 MiB free .* make room, or name another directory"):
+        check_scratch(tmp_path, guests=1)
+
+
+def test_a_guest_whose_memory_found_no_room_names_the_place(tmp_path: Path) -> None:
+    """The console of a guest in a tmpfs of 24 MiB, as Linux 7.3 leaves it."""
+    console = tmp_path / "console.log"
+    console.write_text(
+        "Bus error - the host /dev/shm or /tmp mount likely just ran out of space\n"
+        "Kernel panic - not syncing: Kernel mode signal 7\n"
+    )
+    assert ran_out_of_scratch(console)
+    assert f"{tmp_path}, where guests have their memory, is full" in full_scratch_text(tmp_path)
+    console.write_text("Kernel panic - not syncing: Attempted to kill init!\n")
+    assert not ran_out_of_scratch(console)
 
 
 def test_a_missing_kernel_says_how_to_build_it(tmp_path: Path) -> None:

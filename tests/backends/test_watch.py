@@ -28,7 +28,15 @@ def test_progress_lines_are_taken_out_of_the_console(tmp_path: Path) -> None:
     assert ending.exit_code == 0
     assert ending.given_up is None
     assert ending.virtual_s == 2.5
-    assert ending.peak_rss_bytes > 1 << 20
+
+
+def test_memory_is_the_process_own_and_not_its_starters(tmp_path: Path) -> None:
+    ours = bytearray(256 << 20)  # zeroed, so resident
+    ours[::4096] = b"x" * len(ours[::4096])
+    process = start("kept = b'x' * (60 << 20); import time\nwhile time.process_time() < 0.3: pass")
+    ending = watch(process, tmp_path / "console.log", Bounds(), lambda _: None)
+    assert 60 << 20 < ending.peak_rss_bytes < 120 << 20
+    assert len(ours) > ending.peak_rss_bytes
 
 
 def test_a_process_that_spins_is_given_up(tmp_path: Path) -> None:

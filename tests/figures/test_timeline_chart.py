@@ -10,13 +10,14 @@ import pytest
 import vl_convert
 
 from netwarp.errors import InputError, StudyError
+from netwarp.evaluation import load
 from netwarp.figures import draw_all
 from netwarp.figures.lines import Line
 from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import RunTimeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES
-from netwarp.pipeline import evaluate
+from netwarp.pipeline import write_outputs
 from netwarp.plan import plan_study
 from netwarp.report.run_picture import draw_run
 from netwarp.results import Results, RunResult
@@ -134,7 +135,8 @@ def test_a_timeline_that_names_no_single_runs_is_refused(
 
 def test_the_report_lets_choose_among_the_median_runs(tmp_path: Path) -> None:
     directory = write_directory(tmp_path / "out")
-    finished = evaluate(RunDirectory(directory))
+    finished = load(directory)
+    write_outputs(finished)
     assert finished.results.failed == ()
     text = (directory / "report.html").read_text()
     assert "What happened in a run" in text

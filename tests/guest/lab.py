@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.backends.virtual import VirtualBackend
+from netwarp.execution import run_job
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import JOB_FILE, RECORDS_FILE, Status
+from netwarp.run_directory import RECORDS_FILE, Status
 from netwarp.study import study_from_mapping
 from netwarp.wire import Calibration, Connection, Record, read_records
 
@@ -91,10 +92,8 @@ def run_study(plan: Sequence[PlannedRun], place: Path, jobs: int | None = None) 
     def one(numbered: tuple[int, PlannedRun]) -> Measured:
         number, planned = numbered
         path = place / planned.run
-        path.mkdir(parents=True)
-        (path / JOB_FILE).write_text(planned.job_json)
-        status = backend.run(planned.job, path, slot=number, on_progress=lambda _: None)
-        return Measured(planned, status, path)
+        outcome = run_job(backend, planned.job, path, slot=number)
+        return Measured(planned, outcome.status, path)
 
     with ThreadPoolExecutor(max_workers=jobs or len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(one, enumerate(plan)))

@@ -14,7 +14,7 @@ import support
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.output.diff import difference, difference_json, print_difference
 from netwarp.results import Results
-from netwarp.results.rundata import RunData, load
+from netwarp.evaluation import RunData, load
 
 
 @pytest.fixture(scope="module")

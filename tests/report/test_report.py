@@ -13,14 +13,14 @@ import pytest
 import support
 from netwarp import vega
 from netwarp.estimate.comparison import Sample, compare
-from netwarp.output.summary import summarise
+from netwarp.evaluation import RunData, load
+from netwarp.output.summary import summary
 from netwarp.report import write_figures, write_report
 from netwarp.report.answer import mark_class
 from netwarp.report.calibration import _loss_check, calibration
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results.comparisons import ContenderResult, compare_contenders
 from netwarp.results.fixed_conditions import fixed_conditions
-from netwarp.results.rundata import load
 from netwarp.study import study_from_mapping
 from netwarp.wire import GemodelLoss, NoLoss, RandomLoss
 
@@ -64,7 +64,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = support.write_run_directory(tmp_path_factory.mktemp("report") / "out")
     study = support.STUDY | {"title": "<script>alert(1)</script> & more"}
     (path / "study.json").write_text(json.dumps(study))
-    write_report(path)
+    write_report(load(path))
     return path
 
 
@@ -150,7 +150,7 @@ def test_no_picture_is_drawn_for_a_report(directory: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(vega, "svg", refuse)
     monkeypatch.setattr(vega, "png", refuse)
-    assert write_report(directory).is_file()
+    assert write_report(load(directory)).is_file()
 
 
 def test_the_numbers_are_a_csv_with_the_fixed_conditions(html: str) -> None:
@@ -191,7 +191,7 @@ def test_the_conditions_that_all_cells_share_are_those_that_no_factor_varies(
 
 def test_figures_are_drawn_beside_the_report_when_asked_for(directory: Path) -> None:
     assert not (directory / "figures").exists()
-    paths = write_figures(directory)
+    paths = write_figures(load(directory))
     assert [path.name for path in paths] == [
         "completion-time-over-loss.svg",
         "completion-time-over-loss-ratio.svg",
@@ -237,12 +237,11 @@ def test_what_the_stacks_used_is_read_back(directory: Path) -> None:
 
 
 def test_runs_that_were_not_kept_are_not_made_up(directory: Path, tmp_path: Path) -> None:
-    for name in ("study.json", "provenance.json", "results.parquet"):
-        (tmp_path / name).write_bytes((directory / name).read_bytes())
-    data = load(tmp_path)
+    kept = load(directory)
+    data = RunData(tmp_path, kept.results, kept.provenance, given_study=kept.study)
     assert {row.loss_mark for row in calibration(data)} == {"none"}
     assert settings_used(data) == []
-    assert "Its console was not kept." in write_report(tmp_path).read_text()
+    assert "Its console was not kept." in write_report(data).read_text()
 
 
 def test_the_power_hint_names_a_number(directory: Path) -> None:
@@ -252,19 +251,19 @@ def test_the_power_hint_names_a_number(directory: Path) -> None:
 
 
 def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
-    summary = json.loads(json.dumps(summarise(directory)))
-    assert set(summary) == {"study", "out", "seed", "virtual_s", "wall_s", "cells", "claims"}
-    assert len(summary["cells"]) == 24
-    cell = summary["cells"][5]
+    summed_up = json.loads(json.dumps(summary(load(directory))))
+    assert set(summed_up) == {"study", "out", "seed", "virtual_s", "wall_s", "cells", "claims"}
+    assert len(summed_up["cells"]) == 24
+    cell = summed_up["cells"][5]
     assert cell["factors"] == {"transport": "tcp", "path.loss": "5%", "path.rtt": "200ms"}
     assert (cell["runs"], cell["failed"]) == (5, 0)
     estimate = cell["estimates"]["completion_time_s"]
     assert set(estimate) == {"mean", "ci95", "median", "samples"}
     assert estimate["ci95"][0] < estimate["mean"] < estimate["ci95"][1]
     assert len(estimate["samples"]) == 5
-    failed = next(cell for cell in summary["cells"] if cell["failed"])
+    failed = next(cell for cell in summed_up["cells"] if cell["failed"])
     assert failed["comparison"]["left_out"] == 1
-    claim = summary["claims"][0]
+    claim = summed_up["claims"][0]
     assert claim["verdict"] == "reproduced"
     assert {"id", "source", "text", "verdict", "values"} <= set(claim)
 

@@ -2,25 +2,12 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import support
-from netwarp.errors import ResultError, RunDirectoryError
-from netwarp.pipeline import collect
+from netwarp.evaluation import load
 from netwarp.results import Results, from_plan
-from netwarp.results.parquet import from_frame, read_results, to_frame, write_results
-from netwarp.results.rundata import load
-from netwarp.run_directory import RunDirectory
-
-
-def test_results_survive_the_file(tmp_path: Path) -> None:
-    results = support.results()
-    write_results(results, tmp_path / "results.parquet")
-    again = read_results(tmp_path / "results.parquet")
-    assert to_frame(again).equals(to_frame(results))
-    assert again.factors == results.factors
-    assert again.runs[5].seed == results.runs[5].seed > 2**63
+from netwarp.results.parquet import to_frame, write_results
 
 
 def test_equal_results_give_equal_bytes_and_leave_nothing_behind(tmp_path: Path) -> None:
@@ -40,20 +27,6 @@ def test_columns_stand_in_the_documented_order() -> None:
     ]  # fmt: skip
     assert columns[7:9] == ["outcome", "reason"]
     assert "completion_time_s" in columns[9:]
-
-
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match=r"no results \(no results\.parquet\)"):
-        read_results(tmp_path / "results.parquet")
-    (tmp_path / "broken.parquet").write_bytes(b"not a table")
-    with pytest.raises(ResultError, match=r"cannot read .*broken\.parquet"):
-        read_results(tmp_path / "broken.parquet")
-    with pytest.raises(ResultError, match="no column 'run'"):
-        from_frame(pl.DataFrame({"x": [1]}))
-    with pytest.raises(ResultError, match="cannot write"):
-        write_results(support.results(), tmp_path / "nowhere" / "results.parquet")
-    with pytest.raises(RunDirectoryError, match="is not a run directory"):
-        load(tmp_path)
 
 
 def test_a_failed_run_has_no_value_but_is_counted() -> None:
@@ -103,7 +76,7 @@ def test_runs_that_are_not_done_yet_are_left_out() -> None:
 
 def test_the_records_of_a_run_directory_give_these_results(tmp_path: Path) -> None:
     support.write_run_directory(tmp_path / "out")
-    collected = collect(RunDirectory(tmp_path / "out"))
+    collected = load(tmp_path / "out").results
     made = {run.run: run for run in support.results().runs}
     assert len(collected.runs) == len(made)
     for run in collected.runs:

@@ -13,8 +13,8 @@ from rich.console import Console
 import support
 from netwarp.claims import ClaimVerdict
 from netwarp.errors import BackendError, InputError, StudyError
-from netwarp.pipeline import StudyRun, evaluate
-from netwarp.run_directory import RunDirectory
+from netwarp.evaluation import RunData, load
+from netwarp.pipeline import write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.reproduce import reproduce_document, to_json
 from netwarp.sources.reproduction import Reproduction
@@ -67,11 +67,13 @@ def write_source(place: Path) -> Path:
 def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
     """Do the test source again; results are those of the shared example."""
 
-    def run_study(study: Study, directory: Path) -> StudyRun:
+    def run_study(study: Study, directory: Path) -> RunData:
         if directory.name == refuse:
             raise BackendError("no <namespaces> here")
         directory.parent.mkdir(parents=True, exist_ok=True)
-        return evaluate(RunDirectory(support.write_run_directory(directory)))
+        data = load(support.write_run_directory(directory), study=study)
+        write_outputs(data)
+        return data
 
     source = load_source(write_source(tmp_path))
     return reproduce_document(source, run_study, out=tmp_path / "out", quick=True)

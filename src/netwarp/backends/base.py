@@ -14,15 +14,19 @@ class Backend(Protocol):
     """A place where runs happen."""
 
     name: str
-    one_at_a_time: bool
-    """Whether runs side by side would disturb each other."""
+    parallel: bool
+    """Whether runs can go side by side without disturbing each other."""
+    suffix: str
+    """Ends the name of a default run directory, so that other places' results have others."""
+    cpu_is_free: bool
+    """Whether CPU work takes no time on its clock: reports then say what this CPU could carry."""
 
     @property
     def clock(self) -> Clock:
         """Whose time its numbers tell: the guest's, in which CPU work is free, or the wall's."""
 
-    def check(self) -> None:
-        """Make sure that a run could start here.
+    def check(self, jobs: int) -> None:
+        """Make sure that so many runs could go on here at a time.
 
         Raises:
             BackendError: something is missing; the message names it and the remedy.

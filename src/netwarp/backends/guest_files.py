@@ -14,7 +14,8 @@ from typing import Any
 
 from netwarp.errors import BackendError
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+_PACKAGE = Path(__file__).resolve().parents[1]
+REPOSITORY = _PACKAGE.parents[1]
 BUILD_KERNEL = "netwarp kernel build"
 BUILD_ENDPOINT = "scripts/setup.sh rust"
 
@@ -40,6 +41,21 @@ class GuestKernel:
     def has_seccomp(self) -> bool:
         """Whether guest programs can run under seccomp instead of ptrace (Linux 6.16 and later)."""
         return bool(self.info["seccomp"])
+
+
+def build_script() -> Path:
+    """Locate the script that builds the guest kernel: in the package, else in the clone.
+
+    Raises:
+        BackendError: it is in neither.
+    """
+    for place in (_PACKAGE / "guest", REPOSITORY / "guest"):
+        if (place / "build.sh").is_file():
+            return place / "build.sh"
+    raise BackendError(
+        f"guest/build.sh is neither in {_PACKAGE} nor in {REPOSITORY}: install netwarp anew,"
+        " or run from a clone"
+    )
 
 
 def find_kernel(environ: Mapping[str, str] = os.environ) -> GuestKernel:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.outcome import status_of
-from netwarp.backends.watch import Bounds, ending_with_us, kill_group, watch
+from netwarp.backends.processes import Processes
+from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
-from netwarp.run_directory import CONSOLE_FILE, Clock, Status
+from netwarp.run_directory import Clock, Status
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Impairments, Job
 
@@ -60,7 +60,9 @@ class NativeBackend:
 
     name = "native"
     clock: Clock = "real"
-    one_at_a_time = True
+    parallel = False
+    suffix = "-native"
+    cpu_is_free = False
 
     def __init__(
         self,
@@ -68,15 +70,13 @@ class NativeBackend:
         environ: Mapping[str, str] = os.environ,
         capabilities: HostCapabilities | None = None,
     ) -> None:
-        self.bounds = bounds or Bounds()
         self.endpoint = find_endpoint(environ)
         self.capabilities = capabilities or probe_host(self.endpoint)
-        self._running: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-        self._stopped = False
+        self._processes = Processes(bounds or Bounds())
 
-    def check(self) -> None:
+    def check(self, jobs: int) -> None:
         """See that a path can be built and that the tools exist."""
+        del jobs
         if self.capabilities.missing_path is not None:
             raise BackendError(
                 f"the native backend cannot run here: {self.capabilities.missing_path}"
@@ -95,23 +95,15 @@ class NativeBackend:
         del job
         if slot > 0:
             raise BackendError("the native backend carries out one run at a time: use --jobs 1")
-        with self._lock:
-            if self._stopped:
-                raise BackendError("the backend was stopped")
-            process = self._running = self._start(directory)
-        try:
-            ending = watch(process, directory / CONSOLE_FILE, self.bounds, on_progress)
-        finally:
-            with self._lock:
-                self._running = None
+        # Its roles die with the endpoint, and namespaces go with the last process in them.
+        ending = self._processes.run(
+            [self.endpoint, "native", "."], directory, {"PATH": "/usr/bin:/bin"}, on_progress
+        )
         return status_of(directory, ending, who="the endpoint")
 
     def stop(self) -> None:
         """Kill the run under way."""
-        with self._lock:
-            self._stopped = True
-            if self._running is not None:
-                kill_group(self._running)
+        self._processes.stop()
 
     def provenance(self) -> dict[str, Any]:
         """The host's kernel, and the endpoint."""
@@ -123,18 +115,6 @@ class NativeBackend:
             },
             "endpoint": endpoint_version(self.endpoint),
         }
-
-    def _start(self, directory: Path) -> subprocess.Popen[bytes]:
-        # Its roles die with the endpoint, and namespaces go with the last process in them.
-        return subprocess.Popen(
-            ending_with_us([self.endpoint, "native", "."]),
-            cwd=directory,
-            env={"PATH": "/usr/bin:/bin"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
 
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 from pathlib import Path
-from typing import Any
 
 from netwarp.backends.watch import Ending
+from netwarp.errors import RecordError
 from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status
+from netwarp.wire import End
+from netwarp.wire.record import record_from_json
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
@@ -48,13 +49,10 @@ def failure_reason(
         who: what the message calls it.
     """
     end = _end_record(records)
-    if end is not None:
-        virtual_s = end["virtual_ns"] / 1e9
-        failure = end["failure"]
-        if failure is None:
-            return None, virtual_s
-        return f"{failure['stage']}: {failure['message']}", virtual_s
-    return _without_end(console, ending, who), ending.virtual_s
+    if end is None:
+        return _without_end(console, ending, who), ending.virtual_s
+    reason = f"{end.failure.stage}: {end.failure.message}" if end.failure else None
+    return reason, end.virtual_ns / 1e9
 
 
 def _without_end(console: Path, ending: Ending, who: str) -> str:
@@ -72,10 +70,9 @@ def _without_end(console: Path, ending: Ending, who: str) -> str:
     return f"{who} {how} before the run was over: {tail}"
 
 
-def _end_record(records: Path) -> dict[str, Any] | None:
+def _end_record(records: Path) -> End | None:
     try:
-        last = records.read_text().rstrip("\n").rpartition("\n")[2]
-        record = json.loads(last)
-    except (OSError, ValueError):
+        last = record_from_json(records.read_text().rpartition("\n")[0].rpartition("\n")[2])
+    except (OSError, ValueError, RecordError):
         return None
-    return record if isinstance(record, dict) and record.get("record") == "end" else None
+    return last if isinstance(last, End) else None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from netwarp.errors import BackendError
-from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, Status
+from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, Status, clock_of
 from netwarp.wire import Job, job_sha256
 
 
@@ -17,20 +16,23 @@ class ReplayBackend:
     """Looks runs up by the hash of their job, so that a study's files and names may differ."""
 
     name = "replay"
-    one_at_a_time = False
+    parallel = True
+    suffix = ""
+    cpu_is_free = False  # what was recorded says what there is to be said
 
     def __init__(self, recorded: Path) -> None:
         self.directory = RunDirectory(recorded)
         self._runs = {line["job_sha256"]: line["run"] for line in self.directory.plan_lines()}
-        self.check()
+        self.check(jobs=1)
 
     @property
     def clock(self) -> Clock:
         """Whose time was recorded."""
-        return self.directory.clock
+        return clock_of(self.directory.provenance())
 
-    def check(self) -> None:
+    def check(self, jobs: int) -> None:
         """See that there is something recorded."""
+        del jobs
         if not self._runs:
             raise BackendError(
                 f"{self.directory.path} is not a run directory (no plan.jsonl with runs in it):"
@@ -56,7 +58,7 @@ class ReplayBackend:
         if status is None:
             raise BackendError(f"{run} in {self.directory.path} went away while it was replayed")
         for path in self.directory.run_path(run).iterdir():
-            if path.name != JOB_FILE:
+            if path.name != JOB_FILE and path.is_file():
                 shutil.copy2(path, directory / path.name)
         on_progress(status.virtual_s)
         return status
@@ -66,7 +68,7 @@ class ReplayBackend:
 
     def provenance(self) -> dict[str, Any]:
         """What the recording's own provenance says, and where it is."""
-        recorded = json.loads(self.directory.provenance_file.read_text())
+        recorded = self.directory.provenance()
         return {
             "replayed_from": str(self.directory.path),
             **{key: recorded[key] for key in ("kernel", "endpoint", "speed") if key in recorded},

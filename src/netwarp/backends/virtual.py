@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.outcome import status_of
-from netwarp.backends.watch import Bounds, ending_with_us, kill_group, watch
+from netwarp.backends.processes import Processes
+from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, Clock, Status
 from netwarp.wire import Job
@@ -23,6 +23,7 @@ MEMORY = "1G"
 # What a guest of a 10 MB transfer touches of its memory, rounded up.
 MEMORY_TOUCHED_BYTES = 400 << 20
 ENDPOINT_LINK = "endpoint"
+SCRATCH_GAVE_OUT = "Bus error - the host /dev/shm or /tmp mount likely just ran out of space"
 
 
 class VirtualBackend:
@@ -30,23 +31,22 @@ class VirtualBackend:
 
     name = "virtual"
     clock: Clock = "virtual"
-    one_at_a_time = False
+    parallel = True
+    suffix = ""
+    cpu_is_free = True
 
     def __init__(
         self, bounds: Bounds | None = None, environ: Mapping[str, str] = os.environ
     ) -> None:
-        self.bounds = bounds or Bounds()
         self.kernel = find_kernel(environ)
         self.endpoint = find_endpoint(environ)
         self.scratch = Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
         self.cpus = sorted(os.sched_getaffinity(0))
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._lock = threading.Lock()
-        self._stopped = False
+        self._processes = Processes(bounds or Bounds())
 
-    def check(self) -> None:
-        """See that a guest's memory has a place and that the tools exist."""
-        check_scratch(self.scratch, guests=1)
+    def check(self, jobs: int) -> None:
+        """See that the memory of so many guests has a place and that the tools exist."""
+        check_scratch(self.scratch, guests=jobs)
         for program in ("setpriv", "setarch", "taskset"):
             if shutil.which(program) is None:
                 raise BackendError(f"{program} is missing: `apt-get install util-linux`")
@@ -61,26 +61,24 @@ class VirtualBackend:
     ) -> Status:
         """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
         (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
-        with self._lock:
-            if self._stopped:
-                raise BackendError("the backend was stopped")
-            process = self._start(job.seed, directory, self.cpus[slot % len(self.cpus)])
-            self._running.add(process)
         try:
-            ending = watch(process, directory / CONSOLE_FILE, self.bounds, on_progress)
+            ending = self._processes.run(
+                self._command(slot),
+                directory,
+                guest_environment(self.kernel.shim, self.scratch, job.seed),
+                on_progress,
+            )
         finally:
-            with self._lock:
-                self._running.discard(process)
             (directory / ENDPOINT_LINK).unlink()
             shutil.rmtree(directory / ".uml", ignore_errors=True)
-        return status_of(directory, ending)
+        status = status_of(directory, ending)
+        if status.outcome == "failed" and ran_out_of_scratch(directory / CONSOLE_FILE):
+            return replace(status, reason=full_scratch_text(self.scratch))
+        return status
 
     def stop(self) -> None:
         """Kill all guests."""
-        with self._lock:
-            self._stopped = True
-            for process in self._running:
-                kill_group(process)
+        self._processes.stop()
 
     def provenance(self) -> dict[str, Any]:
         """Kernel and endpoint."""
@@ -92,21 +90,13 @@ class VirtualBackend:
             "endpoint": endpoint_version(self.endpoint),
         }
 
-    def _start(self, seed: int, directory: Path, cpu: int) -> subprocess.Popen[bytes]:
+    def _command(self, slot: int) -> list[str]:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
-        pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
+        pinned = ["setarch", "-R", "taskset", "-c", str(self.cpus[slot % len(self.cpus)])]
         confined = confined_to(self.endpoint, Path(), self.scratch)
         guest = guest_command(self.kernel.linux, self.kernel.has_seccomp)
-        return subprocess.Popen(
-            ending_with_us([*confined, *pinned, *guest]),
-            cwd=directory,
-            env=guest_environment(self.kernel.shim, self.scratch, seed),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        return [*confined, *pinned, *guest]
 
 
 def confined_to(endpoint: Path, *writable: Path, must: bool = False) -> list[str]:
@@ -157,6 +147,20 @@ def guest_environment(shim: Path, scratch: Path, seed: int) -> dict[str, str]:
     }
 
 
+def ran_out_of_scratch(console: Path) -> bool:
+    """Whether a guest died because its memory, a file, had no room to grow (arch/um's SIGBUS)."""
+    return SCRATCH_GAVE_OUT in console.read_text(errors="replace")
+
+
+def full_scratch_text(scratch: Path) -> str:
+    """Say that guests' memory has filled a directory, with the remedy."""
+    return (
+        f"{scratch}, where guests have their memory, is full"
+        f" ({shutil.disk_usage(scratch).free >> 20} MiB free now): make room, run fewer at a time"
+        " with --jobs N, or name another directory with NETWARP_SCRATCH=DIR"
+    )
+
+
 def check_scratch(scratch: Path, guests: int) -> None:
     """See that the guests' memory can live in a directory.
 
@@ -176,7 +180,9 @@ def check_scratch(scratch: Path, guests: int) -> None:
         )
     free_bytes = shutil.disk_usage(scratch).free
     if free_bytes < guests * MEMORY_TOUCHED_BYTES:
+        room = free_bytes // MEMORY_TOUCHED_BYTES
+        fewer = f"run with --jobs {room}, " if 0 < room < guests else ""
         raise BackendError(
-            f"{scratch} has {free_bytes >> 20} MiB free and {guests} guests may need"
-            f" {guests * MEMORY_TOUCHED_BYTES >> 20} MiB: make room, run with --jobs 1, {other}"
+            f"{scratch} has {free_bytes >> 20} MiB free and {guests} guests at a time may need"
+            f" {guests * MEMORY_TOUCHED_BYTES >> 20} MiB: make room, {fewer}{other}"
         )

@@ -21,6 +21,8 @@ from typing import IO
 
 PROGRESS = re.compile(rb"netwarp-progress (\d+(?:\.\d+)?)\s*")
 LOOK_EVERY_S = 0.5
+FIRST_LOOK_S = 0.004
+PEAK_RSS = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 CONSOLE_LIMIT_BYTES = 4 << 20
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -49,6 +51,8 @@ class Ending:
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
+    """Of its largest process. Looked up at intervals that double from some milliseconds to half a
+    second: what a process grew by after the last look is not in it."""
     virtual_s: float
 
 
@@ -77,13 +81,14 @@ def watch(
             process.stdout.close()
     _, wait_status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(wait_status)
-    usages = [usage, *_reap_group(process.pid)]
+    left = list(_reap_group(process.pid))
+    usages = [usage, *left]
     return Ending(
         exit_code=process.returncode,
         given_up=watcher.given_up,
         wall_s=time.monotonic() - watcher.started,
         cpu_s=sum(each.ru_utime + each.ru_stime for each in usages),
-        peak_rss_bytes=max(each.ru_maxrss for each in usages) * 1024,
+        peak_rss_bytes=max([watcher.peak_rss_bytes, *(each.ru_maxrss * 1024 for each in left)]),
         virtual_s=watcher.virtual_s,
     )
 
@@ -119,6 +124,7 @@ class _Watcher:
         self.given_up: str | None = None
         self.virtual_s = 0.0
         self.cpu_s = 0.0
+        self.peak_rss_bytes = 0
         self._moved_wall = self.started
         self._moved_cpu_s = 0.0
         self._logged_bytes = 0
@@ -129,10 +135,11 @@ class _Watcher:
             raise ValueError("the process to watch needs standard output to be a pipe")
         pending = b""
         looked = self.started
+        look_in_s = FIRST_LOOK_S
         with selectors.DefaultSelector() as selector:
             selector.register(stdout, selectors.EVENT_READ)
             while True:
-                if selector.select(LOOK_EVERY_S):
+                if selector.select(look_in_s):
                     data = os.read(stdout.fileno(), 65536)
                     if not data:
                         break
@@ -140,8 +147,9 @@ class _Watcher:
                     for line in lines:
                         self._take(line, log)
                 now = time.monotonic()
-                if now - looked >= LOOK_EVERY_S:
+                if now - looked >= look_in_s:
                     looked = now
+                    look_in_s = min(2 * look_in_s, LOOK_EVERY_S)
                     self._look(now)
                     if self.given_up:
                         break
@@ -165,6 +173,7 @@ class _Watcher:
 
     def _look(self, now: float) -> None:
         self.cpu_s = max(self.cpu_s, tree_cpu_s(self.process.pid))
+        self.peak_rss_bytes = max(self.peak_rss_bytes, peak_rss_bytes(self.process.pid))
         at = f"its clock stood at {self.virtual_s:g} s"
         if self.cpu_s - self._moved_cpu_s > self.bounds.stall_cpu_s:
             self.given_up = (
@@ -175,7 +184,8 @@ class _Watcher:
             self.given_up = f"the run hangs: {at} for {now - self._moved_wall:.0f} s"
         elif self.cpu_s > self.bounds.cpu_s:
             self.given_up = (
-                f"the run took more than {self.bounds.cpu_s:.0f} s of CPU time (limits.cpu_s)"
+                f"the run took more than {self.bounds.cpu_s:.0f} s of CPU time, which no key"
+                " raises: give it less to do"
             )
 
 
@@ -194,6 +204,19 @@ def tree_cpu_s(pid: int) -> float:
         ticks += sum(int(field) for field in fields[11:15])
         pending += [int(child) for child in children.split()]
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def peak_rss_bytes(pid: int) -> int:
+    """Largest resident set that a process has had since it became what it is; 0 when it is over.
+
+    What `wait4` tells (ru_maxrss) will not do: it outlives execve(2), and a child begins with the
+    memory of the Python that starts it, several times a guest's.
+    """
+    try:
+        found = PEAK_RSS.search(Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -10,7 +10,6 @@ from netwarp.cli import options
 from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
-from netwarp.study.compare import study_from_compare
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
@@ -88,6 +87,8 @@ def compare(
 
     netwarp compare --transport tcp,quic --size 10MB --rtt 100ms --loss 0%,1%,5% --rate 50mbit
     """
+    from netwarp.study.compare import study_from_compare
+
     study = study_from_compare(
         transports=levels(transport),
         path=path,

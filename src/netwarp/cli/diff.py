@@ -23,7 +23,7 @@ def diff(
 ) -> None:
     """Say which cells changed between two run directories, by tests, and what else differs."""
     from netwarp.output.diff import difference, difference_json, print_difference
-    from netwarp.results.rundata import load
+    from netwarp.evaluation import load
 
     found = difference(load(before), load(after), metric)
     if as_json:

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
-from netwarp.cli.terminal import print_json, tell
 from netwarp.errors import RunDirectoryError
-from netwarp.run_directory import RunDirectory
 
 
 def show(
@@ -21,29 +18,33 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Print the table of a run directory again."""
-    from netwarp.output.summary import summarise
-    from netwarp.output.table import print_results
-    from netwarp.pipeline import collect
+    from rich.console import Console
 
-    paths = _run_directory(directory)
-    results = collect(paths)
+    from netwarp.cli.terminal import print_damage, print_json
+    from netwarp.library import open_run
+    from netwarp.output.table import print_results
+
+    shown = open_run(_run_directory(directory))
+    print_damage(shown)
     if as_json:
-        print_json(summarise(paths.path))
+        print_json(shown.summary())
     else:
-        print_results(results, Console(), paths.clock)
+        print_results(shown.data, Console())
 
 
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     as_json: options.Json = False,
 ) -> None:
-    """Make results, figures and report of a run directory anew, finished or not."""
-    from netwarp.pipeline import evaluate
+    """Make results, summary and report of a run directory anew, finished or not."""
+    from netwarp.cli.terminal import print_damage, tell
+    from netwarp.library import open_run
 
-    paths = _run_directory(directory)
-    interruption.kept_text = lambda: f"{paths.path} is kept; the same command draws its report"
-    finished = evaluate(paths)
-    tell(finished, as_json)
+    path = _run_directory(directory)
+    interruption.kept_text = lambda: f"{path} is kept; the same command draws its report"
+    opened = open_run(path)
+    print_damage(opened)
+    tell(opened, as_json, anew=True)
 
 
 def timeline(
@@ -59,8 +60,9 @@ def timeline(
 ) -> None:  # fmt: skip
     """Draw what happened in one run over time: delay, goodput, what the player did."""
     from netwarp.report.run_picture import draw_run
+    from netwarp.run_directory import RunDirectory
 
-    typer.echo(draw_run(_run_directory(directory), run, out))
+    typer.echo(draw_run(RunDirectory(_run_directory(directory)), run, out))
 
 
 def export(
@@ -70,20 +72,26 @@ def export(
     ] = "csv",
 ) -> None:
     """Write a run directory's results to standard output in another format."""
+    from netwarp.cli.terminal import print_damage
+    from netwarp.library import open_run
     from netwarp.output.export import export_results
 
-    sys.stdout.write(export_results(_run_directory(directory).path, format_))
+    opened = open_run(_run_directory(directory))
+    print_damage(opened)
+    sys.stdout.write(export_results(opened.data, format_))
 
 
-def _run_directory(path: Path) -> RunDirectory:
+def _run_directory(path: Path) -> Path:
     """Take the directory that was named, or the one that a file of it was named of.
 
     Raises:
         RunDirectoryError: neither is there.
     """
+    from netwarp.run_directory import RunDirectory
+
     directory = path.parent if path.is_file() else path
     if not directory.is_dir() or (
         path.is_file() and not RunDirectory(directory).plan_file.exists()
     ):
         raise RunDirectoryError(f"{path} is not a run directory: name one that `netwarp run` made")
-    return RunDirectory(directory)
+    return directory

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich.console import Console
 
-from netwarp.backends.guest_files import REPOSITORY, find_kernel
-from netwarp.backends.native import NativeBackend
 from netwarp.cli import options
-from netwarp.cli.terminal import console, escaped, print_json
-from netwarp.machine.doctor import examine
 
 kernel_app = typer.Typer(
     help="The guest kernel: build it, or say what is built.", no_args_is_help=True
@@ -33,6 +27,11 @@ def doctor(
     as_json: options.Json = False,
 ) -> None:
     """Say what is missing to run here, and the exact command that mends it."""
+    from rich.console import Console
+
+    from netwarp.cli.terminal import escaped, print_json
+    from netwarp.machine.doctor import examine
+
     if speed:
         show_speed(as_json)
         return
@@ -52,6 +51,11 @@ def doctor(
 @kernel_app.command("info")
 def kernel_info(as_json: options.Json = False) -> None:
     """Say which guest kernel is built, from what, and where it is."""
+    from rich.console import Console
+
+    from netwarp.backends.guest_files import find_kernel
+    from netwarp.cli.terminal import escaped, print_json
+
     kernel = find_kernel()
     description = {"directory": str(kernel.directory), **kernel.info}
     if as_json:
@@ -72,13 +76,21 @@ def kernel_build(
     ] = None,
 ) -> None:
     """Build the guest kernel from the distribution's source; nothing to do when it is built."""
-    script = REPOSITORY / "guest" / "build.sh"
+    import subprocess
+
+    from netwarp.backends.guest_files import build_script
+
+    script = build_script()
     arguments = ["--source", str(source)] if source else []
     raise typer.Exit(subprocess.run([script, *arguments, *context.args], check=False).returncode)
 
 
 def show_speed(as_json: bool) -> None:
     """Measure the native speed of every transport and print it."""
+    from rich.console import Console
+
+    from netwarp.backends.native import NativeBackend
+    from netwarp.cli.terminal import console, escaped, print_json
     from netwarp.machine.speed import measure_speed
 
     with console().status("measuring") as status:

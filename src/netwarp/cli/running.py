@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
-from rich.console import Console
 
-from netwarp.backends.guest_files import find_kernel
-from netwarp.backends.registry import open_backend
-from netwarp.backends.watch import Bounds
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
-from netwarp.cli.progress import ProgressBar
-from netwarp.cli.terminal import console, print_json, tell
-from netwarp.study import Study, load_study
 
 if TYPE_CHECKING:
+    from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
-    from netwarp.pipeline import Request, StudyRun
+    from netwarp.evaluation import RunData
+    from netwarp.study import Study
 
 
 def demo(
@@ -37,6 +30,12 @@ def demo(
     as_json: options.Json = False,
 ) -> None:
     """Send a real file over TCP, TLS, SCTP and QUIC; show table, chart and report."""
+    import json
+    from importlib.resources import as_file, files
+
+    from netwarp.backends.guest_files import find_kernel
+    from netwarp.study import load_study
+
     content = file or find_kernel().linux
     with as_file(files("netwarp") / "demo.toml") as path:
         study = load_study(
@@ -63,6 +62,9 @@ def run(
     as_json: options.Json = False,
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
+    from netwarp.cli.terminal import console
+    from netwarp.study import load_study
+
     overrides = [*(set_ or []), *options.relevant_override(relevant)]
     with console().status("planning"):  # seconds, where cells are tens of thousands
         loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)
@@ -98,26 +100,33 @@ def reproduce(
     Replicates are added until every verdict is decided, or there are eight times as many; with
     --quick there are as many as the studies say, and verdicts are provisional.
     """
+    from rich.console import Console
+
+    from netwarp.cli.terminal import print_json
     from netwarp.estimate.staging import Staging
-    from netwarp.pipeline import run_study
+    from netwarp.library import backend_for, run
     from netwarp.sources import load_sources
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json
     from netwarp.sources.scorecard import print_scorecard
 
     sources = load_sources(source)
-    observer = observed()
+    observer = _observer()
     done = []
     for each in sources:
         place = out / each.name if out and len(sources) > 1 else out
 
-        def carry(study: Study, directory: Path) -> StudyRun:
+        def run_into(study: Study, directory: Path) -> RunData:
+            opened = backend_for(study, backend)
             # --jobs is for the studies whose runs can go side by side.
-            at_a_time = None if study.backend == "native" else jobs
-            staging = None if quick else Staging()
-            request = request_for(study, backend, directory, at_a_time, [], staging)
-            return run_study(study, request, observer)
+            at_a_time = jobs if opened.parallel else None
+            finished = run(
+                study, opened, out=directory, jobs=at_a_time, staging=None if quick else Staging(),
+                command_line=_command_line(), observer=observer,
+            )  # fmt: skip
+            finished.report()
+            return finished.data
 
-        done.append(reproduce_document(each, carry, out=place, quick=quick))
+        done.append(reproduce_document(each, run_into, out=place, quick=quick))
         if not as_json:
             print_scorecard(done[-1], Console())
             page = done[-1].directory / SCORECARD_HTML
@@ -137,49 +146,26 @@ def run_and_print(
     as_json: bool,
     staging: Staging | None = None,
 ) -> None:
-    """Carry a study out and print what came of it."""
-    from netwarp.pipeline import run_study
+    """Run a study and print what came of it."""
+    from netwarp.cli.terminal import tell
+    from netwarp.library import run
 
-    request = request_for(study, backend, out, jobs, filters, staging)
-    tell(run_study(study, request, observed()), as_json)
+    finished = run(
+        study, backend, out=out, jobs=jobs, filters=filters, staging=staging,
+        command_line=_command_line(), observer=_observer(),
+    )  # fmt: skip
+    tell(finished, as_json)
 
 
-def observed() -> ProgressBar:
+def _observer() -> ProgressBar:
     """Make the progress bar, which knows what an interruption leaves."""
+    from netwarp.cli.progress import ProgressBar
+    from netwarp.cli.terminal import console
+
     bar = ProgressBar(console())
     interruption.kept_text = bar.kept_text
     return bar
 
 
-def request_for(
-    study: Study,
-    backend: str | None,
-    out: Path | None,
-    jobs: int | None,
-    filters: list[str],
-    staging: Staging | None = None,
-) -> Request:
-    """Say how a study is to be carried out.
-
-    Raises:
-        InputError: no such backend, or more runs at a time than it can do.
-        BackendError: the backend lacks something.
-    """
-    from netwarp.pipeline import Request, jobs_for
-
-    place = open_backend(backend or study.backend, bounds(study))
-    return Request(
-        backend=place,
-        out=out,
-        jobs=jobs_for(place, jobs),
-        filters=filters,
-        command_line=["netwarp", *sys.argv[1:]],
-        staging=staging,
-    )
-
-
-def bounds(study: Study) -> Bounds:
-    """Give the most patient bounds of a study's cells."""
-    return Bounds(
-        stall_cpu_s=max(cell.spec.limits.stall_cpu_s for cell in study.cells),
-    )
+def _command_line() -> list[str]:
+    return ["netwarp", *sys.argv[1:]]

@@ -13,24 +13,44 @@ from rich.console import Console
 from netwarp.errors import one_line
 
 if TYPE_CHECKING:
-    from netwarp.pipeline import StudyRun
+    from netwarp.library import Run
 
 SCREENFUL = 24 * 80
 """Characters of a message at most."""
 
 
-def tell(finished: StudyRun, as_json: bool) -> None:
-    """Print what came of a study; exit status 1 when a run failed."""
-    from netwarp.output.table import print_results
+def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
+    """Print what came of a study, then write its report; exit status 1 when a run failed.
+
+    Args:
+        finished: the study that was run.
+        as_json: whether to print the one object of `--json` instead of a table.
+        anew: whether to write the report in any case.
+    """
+    from netwarp.pipeline import write_outputs
 
     if as_json:
-        print_json(finished.summary)
+        print_json(finished.summary())
+        sys.stdout.flush()
+        write_outputs(finished.data, anew=anew)
     else:
-        console = Console()
-        print_results(finished.results, console, finished.directory.clock)
-        console.print(f"report: {finished.directory.path / 'report.html'}", soft_wrap=True)
-    if finished.results.failed:
+        from netwarp.output.table import print_results
+
+        # The table answers at once; what takes longer to write comes after it.
+        print_results(finished.data, Console())
+        write_outputs(finished.data, anew=anew)
+        Console().print(f"report: {finished.report_file}", soft_wrap=True)
+    if finished.failed:
         raise typer.Exit(1)
+
+
+def print_damage(opened: Run) -> None:
+    """Say which files of a run directory are left out because they cannot be read."""
+    for path, why in opened.damage.items():
+        console().print(
+            f"[yellow]left out:[/] {escaped(one_line(f'{path} ({why})', SCREENFUL))}",
+            soft_wrap=True,
+        )
 
 
 def print_json(value: Any) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import queue
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.execution.observer import Observer
+from netwarp.execution.outcome import Outcome, read_outcome, run_job
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import RunDirectory, Status
+from netwarp.run_directory import RunDirectory
 
 # Records, console and figures of a run are small; a disk this full is about to lose something.
 FREE_DISK_BYTES = 64 << 20
@@ -28,51 +30,63 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"{finished} of {planned} runs are finished")
 
 
+def kept_outcomes(plan: Sequence[PlannedRun], directory: RunDirectory) -> dict[str, Outcome]:
+    """Give the runs of a plan that have succeeded before, by name: they need not be done again."""
+    outcomes = {}
+    for planned in plan:
+        outcome = read_outcome(directory, planned.run)
+        if outcome is not None and not outcome.failed:
+            outcomes[planned.run] = outcome
+    return outcomes
+
+
 def execute(
     plan: Sequence[PlannedRun],
+    kept: Mapping[str, Outcome],
     backend: Backend,
     directory: RunDirectory,
     *,
     jobs: int,
     observer: Observer,
-) -> dict[str, Status]:
-    """Carry out all runs of a plan that have not finished yet, several at a time.
+) -> dict[str, Outcome]:
+    """Carry out all runs of a plan that are not kept, several at a time.
 
     A failed run does not stop the others; an earlier failed one is tried again.
 
     Args:
         plan: in the order to run.
+        kept: see :func:`kept_outcomes`.
         backend: where.
         directory: locked by the caller; the plan is already written there.
         jobs: how many runs at a time.
         observer: told of every run.
 
     Returns:
-        The status of each run by name.
+        The outcome of each run by name.
 
     Raises:
         BackendError: before anything runs, when the backend refuses a job.
         Interrupted: on Ctrl-C.
     """
-    check(plan, backend, directory)
     directory.discard_partials()
-    statuses: dict[str, Status] = {}
-    pending: queue.SimpleQueue[PlannedRun] = queue.SimpleQueue()
+    pending = [planned for planned in plan if planned.run not in kept]
+    outcomes = dict(kept)
     for planned in plan:
-        status = directory.status(planned.run)
-        if status is not None and status.outcome == "ok":
-            statuses[planned.run] = status
-            observer.finished(planned, status, resumed=True)
-        else:
-            pending.put(planned)
-    _work(pending, statuses, backend, directory, jobs, observer, planned=len(plan))
-    return statuses
+        if planned.run in kept:
+            observer.finished(planned, kept[planned.run].status, resumed=True)
+    if pending:
+        jobs = min(jobs, len(pending))
+        check(pending, backend, directory, jobs)
+        _work(pending, outcomes, backend, directory, jobs, observer)
+    return outcomes
 
 
-def check(plan: Sequence[PlannedRun], backend: Backend, directory: RunDirectory) -> None:
+def check(
+    pending: Sequence[PlannedRun], backend: Backend, directory: RunDirectory, jobs: int
+) -> None:
     """Refuse what cannot work before any of it runs."""
-    backend.check()
-    for planned in plan:
+    backend.check(jobs)
+    for planned in pending:
         reason = backend.refuse(planned.job)
         if reason is not None:
             raise BackendError(f"the {backend.name} backend cannot do {planned.run}: {reason}")
@@ -85,29 +99,39 @@ def check(plan: Sequence[PlannedRun], backend: Backend, directory: RunDirectory)
 
 
 def _work(
-    pending: queue.SimpleQueue[PlannedRun],
-    statuses: dict[str, Status],
+    pending: Sequence[PlannedRun],
+    outcomes: dict[str, Outcome],
     backend: Backend,
     directory: RunDirectory,
     jobs: int,
     observer: Observer,
-    *,
-    planned: int,
 ) -> None:
+    """Carry out runs in as many threads as go side by side, and add their outcomes."""
     stopping = threading.Event()
+    planned = len(outcomes) + len(pending)
+    queued: queue.SimpleQueue[PlannedRun] = queue.SimpleQueue()
+    for run in pending:
+        queued.put(run)
 
     def worker(slot: int) -> None:
         while not stopping.is_set():
             try:
-                run = pending.get_nowait()
+                run = queued.get_nowait()
             except queue.Empty:
                 return
-            status = _run_one(run, backend, directory, slot, observer)
+            observer.started(run)
+            outcome = run_job(
+                backend,
+                run.job,
+                directory.begin(run.run),
+                slot=slot,
+                on_progress=partial(observer.progressed, run),
+            )
             if stopping.is_set():
                 return  # it ended because we killed it: not a result
-            directory.finish(run.run, status)
-            statuses[run.run] = status
-            observer.finished(run, status, resumed=False)
+            directory.finish(run.run, outcome.status)
+            outcomes[run.run] = outcome
+            observer.finished(run, outcome.status, resumed=False)
 
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="netwarp-run") as pool:
         try:
@@ -116,10 +140,10 @@ def _work(
             stopping.set()
             backend.stop()
             if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(finished=len(statuses), planned=planned) from None
+                raise Interrupted(finished=len(outcomes), planned=planned) from None
             if isinstance(error, OSError):
                 raise NetwarpError(
-                    f"cannot keep runs in {directory.path}: {error.strerror}; {len(statuses)} of"
+                    f"cannot keep runs in {directory.path}: {error.strerror}; {len(outcomes)} of"
                     f" {planned} are kept: mend that, and the same command goes on from there"
                 ) from None
             raise
@@ -143,16 +167,3 @@ def _wait_for_all(workers: Sequence[Future[None]]) -> None:
         except queue.Empty:
             continue
         left -= 1
-
-
-def _run_one(
-    run: PlannedRun, backend: Backend, directory: RunDirectory, slot: int, observer: Observer
-) -> Status:
-    path = directory.begin(run.run, run.job_json)
-    observer.started(run)
-    return backend.run(
-        run.job,
-        path,
-        slot=slot,
-        on_progress=lambda virtual_s: observer.progressed(run, virtual_s),
-    )

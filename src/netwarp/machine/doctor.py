@@ -15,7 +15,9 @@ from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_k
 from netwarp.backends.native import probe_host
 from netwarp.backends.virtual import VirtualBackend, check_scratch, confined_to
 from netwarp.errors import NetwarpError
+from netwarp.execution import run_job
 from netwarp.plan import plan_study
+from netwarp.run_directory import CONSOLE_FILE
 from netwarp.study import study_from_mapping
 
 MINIMUM_PYTHON = (3, 11)
@@ -143,13 +145,13 @@ def _guest() -> str:
     planned = plan_study(study_from_mapping(SMALLEST_RUN))[0]
     with tempfile.TemporaryDirectory(prefix="netwarp-doctor-") as directory:
         path = Path(directory)
-        (path / "job.json").write_text(planned.job_json)
-        status = VirtualBackend().run(planned.job, path, slot=0, on_progress=lambda _: None)
-        if status.outcome == "failed":
-            console = (path / "console.log").read_text(errors="replace").strip()
+        outcome = run_job(VirtualBackend(), planned.job, path)
+        if outcome.failed:
+            console = (path / CONSOLE_FILE).read_text(errors="replace").strip()
             raise NetwarpError(
-                f"a guest does not run: {status.reason}. Its console said: {console or 'nothing'}."
+                f"a guest does not run: {outcome.status.reason}."
+                f" Its console said: {console or 'nothing'}."
                 " In a container, allow ptrace and seccomp"
                 " (`--cap-add SYS_PTRACE --security-opt seccomp=unconfined`)"
             )
-    return f"boots, moves a byte and powers off in {status.cpu_s:.2f} s of CPU time"
+    return f"boots, moves a byte and powers off in {outcome.status.cpu_s:.2f} s of CPU time"

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from netwarp.backends.guest_files import cache_directory, endpoint_version
+from netwarp.execution import run_job
 from netwarp.execution.provenance import cpu_model
-from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import JOB_FILE, RECORDS_FILE, write_json
+from netwarp.run_directory import write_json
 from netwarp.study import study_from_mapping
 from netwarp.transports import ON_ONE_PATH
-from netwarp.wire import read_records
 
 if TYPE_CHECKING:
     from netwarp.backends.native import NativeBackend
@@ -60,7 +59,7 @@ def measure_speed(
     Raises:
         BackendError: no path can be built on this host.
     """
-    backend.check()
+    backend.check(jobs=1)
     goodput_bit_s: dict[str, float] = {}
     not_measured: dict[str, str] = {}
     for transport in ON_ONE_PATH:
@@ -113,12 +112,10 @@ def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
 
 def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
     with tempfile.TemporaryDirectory(prefix="netwarp-speed-") as directory:
-        path = Path(directory)
-        (path / JOB_FILE).write_text(planned.job_json)
-        status = backend.run(planned.job, path, slot=0, on_progress=lambda _: None)
-        if status.outcome == "failed":
-            raise RuntimeError(status.reason)
-        return metrics_from_records(planned.job, read_records(path / RECORDS_FILE))["goodput_bit_s"]
+        outcome = run_job(backend, planned.job, Path(directory))
+    if outcome.failed:
+        raise RuntimeError(outcome.status.reason)
+    return outcome.metrics["goodput_bit_s"]
 
 
 def _planned(backend: NativeBackend, transport: str, size_bytes: int) -> PlannedRun:

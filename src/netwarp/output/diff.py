@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from netwarp.estimate.stats import Estimate
     from netwarp.results import CellResult, Factors
-    from netwarp.results.rundata import RunData
+    from netwarp.evaluation import RunData
 
 UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
 

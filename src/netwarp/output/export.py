@@ -10,28 +10,25 @@ from typing import TYPE_CHECKING, Any
 from netwarp.errors import InputError
 from netwarp.metrics import METRICS
 from netwarp.results.fixed_conditions import fixed_conditions
-from netwarp.results.rundata import load
 from netwarp.units import NS_PER_S
 from netwarp.wire import Goodput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
+    from netwarp.evaluation import RunData
     from netwarp.results import RunResult
-    from netwarp.results.rundata import RunData
 
 
-def export_results(directory: Path, format_: str) -> str:
+def export_results(data: RunData, format_: str) -> str:
     """Write the results of a run directory in a format of `EXPORTS`.
 
     Raises:
         InputError: there is no such format.
-        RunDirectoryError: there are no results.
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")
-    return EXPORTS[format_](load(directory))
+    return EXPORTS[format_](data)
 
 
 def to_csv(data: RunData) -> str:

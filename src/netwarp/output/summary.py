@@ -5,27 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import evaluate_claims
-from netwarp.results.comparisons import compare_contenders
-from netwarp.results.rundata import load
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from netwarp.estimate.comparison import Comparison
     from netwarp.estimate.stats import Estimate
+    from netwarp.evaluation import RunData
     from netwarp.results import CellResult, Results
-    from netwarp.results.rundata import RunData
-
-
-def summarise(directory: Path) -> dict[str, Any]:
-    """Summarise a run directory whose `results.parquet` is written.
-
-    Raises:
-        RunDirectoryError: something is missing there.
-        ResultError: something there cannot be read.
-    """
-    return summary(load(directory))
+    from netwarp.results.comparisons import Comparisons
 
 
 def summary(data: RunData) -> dict[str, Any]:
@@ -37,16 +22,12 @@ def summary(data: RunData) -> dict[str, Any]:
         "seed": data.study.seed,
         "virtual_s": provenance.get("virtual_s"),
         "wall_s": provenance.get("wall_s"),
-        "cells": _cells(data.results),
-        "claims": [
-            json.loads(json.dumps(claim.to_json()))
-            for claim in evaluate_claims(data.study.claims, data.results)
-        ],
+        "cells": _cells(data.results, data.comparisons),
+        "claims": [json.loads(json.dumps(claim.to_json())) for claim in data.claims],
     }
 
 
-def _cells(results: Results) -> list[dict[str, Any]]:
-    compared = compare_contenders(results)
+def _cells(results: Results, compared: Comparisons) -> list[dict[str, Any]]:
     found = {
         contender.cell.index: contender.comparison
         for group in compared.groups

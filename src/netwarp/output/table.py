@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netwarp.metrics import METRICS
-from netwarp.results.comparisons import Comparisons, ContenderResult, compare_contenders
+from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.wording import (
     Quantity,
     condition_text,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, JustifyMethod
 
+    from netwarp.evaluation import RunData
     from netwarp.results import Results
     from netwarp.run_directory import Clock
 
@@ -38,16 +39,16 @@ GAP = 2
 """Spaces between columns."""
 
 
-def print_results(results: Results, console: Console, clock: Clock = "virtual") -> None:
+def print_results(data: RunData, console: Console) -> None:
     """Print completion time, goodput, retransmissions, connection time, verdict.
 
     Of streams: loading delay, start-up delay, time stalled, bit rate played, verdict. The metric
     compared is given as mean ± half the 95 % interval; in real time as median and range.
     """
+    results, compared, clock = data.results, data.comparisons, data.clock
     if not results.runs:
         console.print("no run has finished yet")
         return
-    compared = compare_contenders(results)
     width = min(console.width, WIDTH)
     for block in blocks(results, compared, clock, width):
         _print_trimmed(block, console, width)

@@ -6,26 +6,23 @@ from typing import TYPE_CHECKING
 
 from netwarp.figures import draw_all, write_chart
 from netwarp.report.page import render
-from netwarp.results.rundata import load
-from netwarp.run_directory import write_text
+from netwarp.run_directory import RunDirectory, make_folder, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-REPORT_FILE = "report.html"
-FIGURES_FOLDER = "figures"
+    from netwarp.evaluation import RunData
 
 
-def write_figures(directory: Path, ending: str = ".svg") -> list[Path]:
+def write_figures(data: RunData, ending: str = ".svg") -> list[Path]:
     """Draw the figures of a run directory into its folder `figures`.
 
     Raises:
-        RunDirectoryError: something is missing there.
         ResultError: something there cannot be read.
+        OSError: something there cannot be written.
     """
-    data = load(directory)
-    folder = directory / FIGURES_FOLDER
-    folder.mkdir(exist_ok=True)
+    folder = RunDirectory(data.directory).figures
+    make_folder(folder)
     paths = []
     for chart in draw_all(data.study.figures, data.results, data):
         paths.append(folder / f"{chart.name}{ending}")
@@ -33,17 +30,16 @@ def write_figures(directory: Path, ending: str = ".svg") -> list[Path]:
     return paths
 
 
-def write_report(directory: Path) -> Path:
-    """Write `report.html` of a run directory whose `results.parquet` is written.
+def write_report(data: RunData) -> Path:
+    """Write `report.html` of a run directory.
 
     Returns:
         Where the report is.
 
     Raises:
-        RunDirectoryError: something is missing there.
         ResultError: something there cannot be read.
+        OSError: something there cannot be written.
     """
-    data = load(directory)
-    path = directory / REPORT_FILE
+    path = RunDirectory(data.directory).report_file
     write_text(path, render(data, draw_all(data.study.figures, data.results, data)))
     return path

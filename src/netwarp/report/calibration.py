@@ -10,8 +10,8 @@ from netwarp.wire import Delay, GemodelLoss, Outage, RandomLoss, Rate
 from netwarp.wording import cell_text, count, number, percent
 
 if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
     from netwarp.results import CellResult
-    from netwarp.results.rundata import RunData
     from netwarp.wire import Direction, Job, Loss
 
 ETHERNET_HEADER_BYTES = 14

@@ -13,8 +13,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netwarp import __version__, vega
+from netwarp import vega
 from netwarp.backends.guest_files import cache_directory
+from netwarp.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ from netwarp.errors import InputError, ResultError
 from netwarp.figures import draw_all, write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.style import SCREEN, THEMES, Theme
+from netwarp.run_directory import RunDirectory, make_folder
 from netwarp.regular_files import UnreadableFileError, read_regular_file
-from netwarp.report import FIGURES_FOLDER
-from netwarp.results.rundata import load
+from netwarp.evaluation import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,10 +67,10 @@ def draw_figure(
         known = f"it has figures 1 to {len(charts)}" if charts else "it has none"
         raise InputError(f"{directory} has no figure {number}: {known}")
     chart = charts[number - 1].restyled(laid_over)
-    path = out or directory / FIGURES_FOLDER / f"{chart.name}.svg"
+    path = out or RunDirectory(directory).figures / f"{chart.name}.svg"
     try:
         if out is None:
-            path.parent.mkdir(exist_ok=True)
+            make_folder(path.parent)
         write_chart(chart, path)
     except OSError as error:
         raise ResultError(f"cannot write {path}: {error.strerror}") from None

@@ -11,9 +11,9 @@ from netwarp.results.comparisons import main_metric
 from netwarp.wording import cell_text, quantity
 
 if TYPE_CHECKING:
+    from netwarp.evaluation import RunData
     from netwarp.figures.chart import Chart
     from netwarp.results import CellResult, Results, RunResult
-    from netwarp.results.rundata import RunData
 
 MOST_RUNS = 24
 """A page with more would take long to load."""

@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from netwarp import __version__
-from netwarp.claims import evaluate_claims
 from netwarp.figures.style import page_overlay
 from netwarp.report import trust
 from netwarp.report.answer import answer_sentences, verdict_grid
 from netwarp.report.chart_script import chart_script
 from netwarp.report.median_runs import median_runs
 from netwarp.report.numbers import number_table
-from netwarp.results.comparisons import compare_contenders
 from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.version import __version__
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from netwarp.evaluation import RunData
     from netwarp.figures.chart import Chart
     from netwarp.figures.style import Spec
     from netwarp.report.median_runs import MedianRuns
-    from netwarp.results.rundata import RunData
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
@@ -39,7 +37,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["transport"] = transport_text
-    compared = compare_contenders(data.results)
+    compared = data.comparisons
     runs = median_runs(data)
     job = data.job(data.results.runs[0].run) if data.results.runs else None
     fixed = fixed_conditions(data.study, job)
@@ -56,7 +54,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         answer=answer_sentences(compared),
         grid=verdict_grid(compared),
         numbers=number_table(data.results, compared, fixed, data.clock),
-        claims=evaluate_claims(data.study.claims, data.results),
+        claims=data.claims,
         figures=[_figure(chart) for chart in charts],
         over_time=_over_time(runs) if runs else None,
         trust=trust.collect(data, compared),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
+from netwarp.evaluation import KeptRuns
 from netwarp.fields import did_you_mean
 from netwarp.figures import write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.results import RunResult
-from netwarp.results.rundata import KeptRuns
+from netwarp.run_directory import make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
         InputError: there is no such run or format, or it recorded nothing over time.
         ResultError: the picture cannot be written.
     """
-    path = out or directory.path / "figures" / f"{run}.svg"
+    path = out or directory.figures / f"{run}.svg"
     if path.suffix not in WRITERS:
         raise InputError(f"-o {path}: unknown ending; choose one of {', '.join(WRITERS)}")
     chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
@@ -44,7 +45,7 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
             " (and only as long as their directory is kept)"
         )
     try:
-        path.parent.mkdir(exist_ok=True)
+        make_folder(path.parent)
         write_chart(chart, path)
     except OSError as error:
         raise ResultError(f"cannot write {path}: {error.strerror}") from None

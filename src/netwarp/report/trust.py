@@ -13,7 +13,7 @@ from netwarp.wording import cell_text, count, level_text, number, p_text, percen
 
 if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
-    from netwarp.results.rundata import RunData
+    from netwarp.evaluation import RunData
     from netwarp.wire import Job
 
 HINT_RATIO = 1.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
@@ -14,7 +14,8 @@ from netwarp.estimate.stats import Estimate, estimate
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Outcome = Literal["ok", "failed"]
+    from netwarp.run_directory import OutcomeName
+
 Factors = Mapping[str, str]
 """Level labels by factor name, in the study's order."""
 
@@ -28,7 +29,7 @@ class RunResult:
     replicate: int
     seed: int
     factors: Factors
-    outcome: Outcome
+    outcome: OutcomeName
     reason: str | None
     metrics: Mapping[str, float | None]
 
@@ -139,7 +140,7 @@ class Results:
 
 def from_plan(
     plan_lines: Iterable[Mapping[str, Any]],
-    outcomes: Mapping[str, tuple[Outcome, str | None]],
+    outcomes: Mapping[str, tuple[OutcomeName, str | None]],
     metrics: Mapping[str, Mapping[str, float | None]],
     criteria: Criteria | None = None,
 ) -> Results:

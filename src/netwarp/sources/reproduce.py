@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.errors import BackendError
-from netwarp.pipeline import DEFAULT_PARENT, StudyRun
-from netwarp.report import REPORT_FILE, write_figures
-from netwarp.run_directory import write_json, write_text
+from netwarp.evaluation import RunData
+from netwarp.pipeline import DEFAULT_PARENT
+from netwarp.report import write_figures
+from netwarp.run_directory import RunDirectory, write_json, write_text
 from netwarp.sources.controls import control_study
 from netwarp.sources.reproduction import ControlOutcome, Executed, Reproduction, StudyOutcome
 from netwarp.sources.scorecard import render
@@ -20,8 +21,8 @@ SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
 CONTROLS_FOLDER = "controls"
 
-RunStudy = Callable[[Study, Path], StudyRun]
-"""Runs a study into a directory."""
+RunStudy = Callable[[Study, Path], RunData]
+"""Runs a study into a directory, and writes its report."""
 
 
 def reproduce_document(
@@ -54,7 +55,7 @@ def reproduce_document(
         place = directory / stem
         executed = _execute(study, place, run_study)
         if executed.finished is not None:
-            write_figures(place)
+            write_figures(executed.finished)
         outcomes.append(
             StudyOutcome(
                 executed,
@@ -70,7 +71,7 @@ def reproduce_document(
     done = Reproduction(source, directory, quick, tuple(outcomes))
     directory.mkdir(parents=True, exist_ok=True)
     write_json(directory / SCORECARD_JSON, done.to_json())
-    write_text(directory / SCORECARD_HTML, render(done, REPORT_FILE))
+    write_text(directory / SCORECARD_HTML, render(done, RunDirectory(directory).report_file.name))
     return done
 
 

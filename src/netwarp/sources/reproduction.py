@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
+from netwarp.claims import ClaimResult, ClaimVerdict, not_tested
 from netwarp.estimate.comparison import ALPHA
 from netwarp.machine import load
-from netwarp.report import FIGURES_FOLDER
+from netwarp.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from netwarp.pipeline import StudyRun
+    from netwarp.evaluation import RunData
     from netwarp.sources.sources import Source
     from netwarp.study import Study
     from netwarp.study.claims import Control
@@ -27,7 +27,7 @@ class Executed:
 
     study: Study
     directory: Path
-    finished: StudyRun | None
+    finished: RunData | None
     refused: str | None
     """Why this machine cannot run it."""
 
@@ -37,18 +37,18 @@ class Executed:
         if self.finished is None:
             why = self.refused or "it was not run"
             return [not_tested(claim, claim.not_testable or why) for claim in self.study.claims]
-        return evaluate_claims(self.study.claims, self.finished.results)
+        return self.finished.claims
 
     @property
     def warning(self) -> str | None:
         """What makes its numbers doubtful: a machine that had other work, in real time."""
         if self.finished is None:
             return None
-        return load.warning(self.finished.directory.provenance().get("other_work"))
+        return load.warning(self.finished.provenance.get("other_work"))
 
     def clock_s(self, name: str) -> float:
         """Give ``virtual_s`` or ``wall_s`` of all its runs; 0 when it was refused."""
-        return 0.0 if self.finished is None else float(self.finished.summary[name] or 0.0)
+        return 0.0 if self.finished is None else float(self.finished.provenance.get(name) or 0.0)
 
     @property
     def succeeded(self) -> bool:
@@ -132,7 +132,7 @@ class StudyOutcome:
     @property
     def figures(self) -> list[Path]:
         """The SVG files, in the order of the study."""
-        return sorted((self.executed.directory / FIGURES_FOLDER).glob("*.svg"))
+        return sorted(RunDirectory(self.executed.directory).figures.glob("*.svg"))
 
     def to_json(self) -> dict[str, Any]:
         """Fields of a study in `scorecard.json`."""

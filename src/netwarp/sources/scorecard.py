@@ -11,9 +11,9 @@ from markupsafe import Markup
 from rich.padding import Padding
 from rich.text import Text
 
-from netwarp import __version__
 from netwarp.claims import ClaimVerdict
 from netwarp.units import span_text
+from netwarp.version import __version__
 from netwarp.wording import number
 
 if TYPE_CHECKING:

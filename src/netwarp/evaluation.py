@@ -1,0 +1,180 @@
+"""A run directory, read and evaluated: what tables, summaries and reports are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from netwarp.claims import evaluate_claims
+from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.estimate.criteria import Criteria
+from netwarp.execution.outcome import read_outcome
+from netwarp.results import from_plan
+from netwarp.results.comparisons import compare_contenders
+from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
+from netwarp.units import parse_ratio
+from netwarp.wire import job_from_json, read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from netwarp.claims import ClaimResult
+    from netwarp.execution.outcome import Outcome
+    from netwarp.results import Results
+    from netwarp.results.comparisons import Comparisons
+    from netwarp.run_directory import Clock
+    from netwarp.study import Study
+    from netwarp.wire import Job, Record
+
+
+@dataclass(frozen=True)
+class KeptRuns:
+    """The directories of runs, as far as they were kept."""
+
+    path: Path
+
+    def job(self, run: str) -> Job | None:
+        """Read what a run was asked; None when its directory was not kept."""
+        path = self.path / run / JOB_FILE
+        return job_from_json(path.read_text(), str(path)) if _is_kept(path) else None
+
+    def records(self, run: str) -> list[Record]:
+        """Read what a run wrote down; nothing when its directory was not kept."""
+        path = self.path / run / RECORDS_FILE
+        return read_records(path) if _is_kept(path) else []
+
+
+@dataclass(frozen=True)
+class RunData:
+    """One run directory in memory. What is computed from it is computed once."""
+
+    directory: Path
+    results: Results
+    provenance: dict[str, Any]
+    damage: Mapping[Path, str] = field(default_factory=dict)
+    """What could not be read and was left out: why, by file."""
+    given_study: Study | None = None
+    """The study, where it is at hand; else it is read when it is needed."""
+
+    @property
+    def clock(self) -> Clock:
+        """Whose time the numbers tell."""
+        return clock_of(self.provenance)
+
+    @cached_property
+    def study(self) -> Study:
+        """The study that was run.
+
+        Raises:
+            RunDirectoryError: there is none.
+            ResultError: it is damaged.
+            StudyError: it is not one of this version.
+        """
+        return self.given_study or read_study(RunDirectory(self.directory))
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """All contenders against the first, by the study's main metric."""
+        return compare_contenders(self.results)
+
+    @cached_property
+    def claims(self) -> list[ClaimResult]:
+        """The verdicts on the study's claims."""
+        return evaluate_claims(self.study.claims, self.results)
+
+    def job(self, run: str) -> Job | None:
+        """Read what a run was asked; None when its directory was not kept."""
+        return self._kept.job(run)
+
+    def records(self, run: str) -> list[Record]:
+        """Read what a run wrote down; nothing when its directory was not kept."""
+        return self._kept.records(run)
+
+    def console_tail(self, run: str, lines: int = 15) -> str:
+        """Give the last lines of a run's console."""
+        path = self._kept.path / run / CONSOLE_FILE
+        if not _is_kept(path):
+            return ""
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+
+    @property
+    def _kept(self) -> KeptRuns:
+        return KeptRuns(RunDirectory(self.directory).runs)
+
+
+def load(
+    directory: Path, outcomes: Mapping[str, Outcome] | None = None, study: Study | None = None
+) -> RunData:
+    """Read a run directory, finished or not: records → metrics, joined with the plan.
+
+    Args:
+        directory: which one.
+        outcomes: of runs that are known already, by name; the others are read.
+        study: where it is known already.
+
+    Raises:
+        RunDirectoryError: no study was planned here, or nothing of the plan is intact.
+    """
+    paths = RunDirectory(directory)
+    lines = paths.plan_lines()
+    if not lines:
+        raise RunDirectoryError(_no_plan_text(paths))
+    known = dict(outcomes or {})
+    for line in lines:
+        if line["run"] not in known:
+            outcome = read_outcome(paths, line["run"])
+            if outcome is not None:
+                known[line["run"]] = outcome
+    results = from_plan(
+        lines,
+        {run: (outcome.status.outcome, outcome.status.reason) for run, outcome in known.items()},
+        {run: outcome.metrics for run, outcome in known.items()},
+        criteria_of(paths),
+    )
+    return RunData(directory, results, paths.provenance(), paths.damage, study)
+
+
+def criteria_of(directory: RunDirectory) -> Criteria:
+    """Read by what the results of a run directory are judged."""
+    usual = Criteria()
+    relevant = (directory.study() or {}).get("relevant")
+    looks = directory.provenance().get("looks", usual.looks)
+    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks)
+
+
+def read_study(directory: RunDirectory) -> Study:
+    """Read the study of a run directory; see :attr:`RunData.study`."""
+    from netwarp.study import study_from_mapping
+
+    raw = directory.study()
+    file = directory.study_json
+    if raw is None and file in directory.damage:
+        raise ResultError(
+            f"{file} is damaged ({directory.damage[file]}): the command that made {directory.path}"
+            " writes it anew, and does no run again"
+        )
+    if raw is None:
+        raise RunDirectoryError(_no_run_directory_text(directory, file.name))
+    return study_from_mapping(raw, file=str(file), question=directory.question())
+
+
+def _no_plan_text(directory: RunDirectory) -> str:
+    file = directory.plan_file
+    if file in directory.damage:
+        return (
+            f"{file} is damaged ({directory.damage[file]}): the command that made"
+            f" {directory.path} writes it anew, and does no run again"
+        )
+    return _no_run_directory_text(directory, file.name)
+
+
+def _no_run_directory_text(directory: RunDirectory, missing: str) -> str:
+    return (
+        f"{directory.path} is not a run directory (no {missing}): name one that `netwarp run` made"
+    )
+
+
+def _is_kept(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()

@@ -1,0 +1,96 @@
+"""One job: carried out, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netwarp.errors import RecordError
+from netwarp.metrics import failure_from_records, metrics_from_records
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE, read_text, require_regular
+from netwarp.wire import job_from_json, job_to_json, read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from netwarp.backends.base import Backend
+    from netwarp.run_directory import RunDirectory, Status
+    from netwarp.wire import Job
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    status: Status
+    metrics: Mapping[str, float]
+    """By name, in base units; empty when it failed."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run failed; the status has the reason."""
+        return self.status.outcome == "failed"
+
+
+def run_job(
+    backend: Backend,
+    job: Job,
+    directory: Path,
+    *,
+    slot: int = 0,
+    on_progress: Callable[[float], None] = lambda _: None,
+) -> Outcome:
+    """Carry out one job; a run that goes wrong is a failed outcome, not an exception.
+
+    Args:
+        backend: where.
+        job: what to do.
+        directory: the run's own, made here; receives all files of the run but its status.
+        slot: which of the parallel places this is, counted from 0.
+        on_progress: called now and then with the run's clock in seconds.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / JOB_FILE).write_text(job_to_json(job))
+    status = backend.run(job, directory, slot=slot, on_progress=on_progress)
+    return _measured(status, job, directory)
+
+
+def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
+    """Give what came of a run that is kept; None when it has not ended.
+
+    A run whose job or records are damaged has failed, whatever its status says.
+    """
+    status = directory.status(run)
+    if status is None or status.outcome == "failed":
+        return None if status is None else Outcome(status, {})
+    path = directory.run_path(run)
+    try:
+        job = job_from_json(read_text(path / JOB_FILE), JOB_FILE)
+    except (OSError, ValueError, RecordError) as error:
+        return _failed(status, f"{JOB_FILE} is damaged: {error}")
+    return _measured(status, job, path)
+
+
+def _measured(status: Status, job: Job, directory: Path) -> Outcome:
+    """Compute a run's metrics, and fail it when its records do not bear its status out."""
+    if status.outcome == "failed":
+        return Outcome(status, {})
+    path = directory / RECORDS_FILE
+    try:
+        require_regular(path)
+        records = read_records(path)
+        failure = failure_from_records(job, records)
+        if failure is not None:
+            return _failed(status, f"{failure.stage}: {failure.message}")
+        return Outcome(status, metrics_from_records(job, records))
+    except RecordError as error:
+        return _failed(status, str(error))
+    except OSError as error:
+        return _failed(status, f"{path} cannot be read: {error.strerror}")
+    except (ValueError, LookupError, ArithmeticError, TypeError) as error:
+        return _failed(status, f"its records do not add up: {type(error).__name__}: {error}")
+
+
+def _failed(status: Status, reason: str) -> Outcome:
+    return Outcome(replace(status, outcome="failed", reason=reason), {})

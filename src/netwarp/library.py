@@ -1,0 +1,244 @@
+"""netwarp as a library: run or compare, and look at what came of it.
+
+The command line does nothing that is not here; a notebook does it like this::
+
+    import netwarp
+
+    run = netwarp.compare(transport=["tcp", "quic"], size="10MB", rtt="100ms", loss=["0%", "1%"])
+    run.frame().group_by("transport", "path.loss").mean()
+    run.figure(0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netwarp import pipeline
+from netwarp.backends.registry import open_backend
+from netwarp.backends.watch import Bounds
+from netwarp.errors import InputError
+from netwarp.evaluation import RunData, load
+from netwarp.run_directory import RunDirectory
+from netwarp.study import Study, load_study
+from netwarp.study.compare import study_from_compare
+
+if TYPE_CHECKING:
+    import altair
+    import polars
+
+    from netwarp.backends.base import Backend
+    from netwarp.claims import ClaimResult
+    from netwarp.estimate.staging import Staging
+    from netwarp.execution import Observer
+    from netwarp.results import CellResult, RunResult
+    from netwarp.results.comparisons import Comparisons
+
+Levels = str | int | Sequence[str | int]
+"""One level, or several: several are a factor."""
+
+
+class Run:
+    """A study that was run: its results, and what they say. Nothing is computed before it is asked
+    for, and nothing twice.
+    """
+
+    def __init__(self, data: RunData) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"<netwarp.Run {self.directory}: {len(self.data.results.runs)} runs>"
+
+    @property
+    def directory(self) -> Path:
+        """Where everything is kept."""
+        return self.data.directory
+
+    @property
+    def study(self) -> Study:
+        """What was asked."""
+        return self.data.study
+
+    @property
+    def cells(self) -> tuple[CellResult, ...]:
+        """The runs by combination of levels: ``cell.estimate("completion_time_s").mean``."""
+        return self.data.results.cells
+
+    @property
+    def failed(self) -> tuple[RunResult, ...]:
+        """The runs that failed, each with its reason."""
+        return self.data.results.failed
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """All contenders against the first one, condition by condition."""
+        return self.data.comparisons
+
+    @property
+    def claims(self) -> list[ClaimResult]:
+        """The verdicts on the study's claims."""
+        return self.data.claims
+
+    @property
+    def damage(self) -> dict[Path, str]:
+        """Files that could not be read and were left out, with the reason."""
+        return dict(self.data.damage)
+
+    def frame(self) -> polars.DataFrame:
+        """One row per run, columns as in `results.parquet`; ``.to_pandas()`` makes it pandas'."""
+        from netwarp.results.parquet import to_frame
+
+        return to_frame(self.data.results)
+
+    def summary(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        from netwarp.output.summary import summary
+
+        return summary(self.data)
+
+    def figure(self, index: int = 0) -> altair.TopLevelMixin:
+        """One of the study's figures, counted from 0, as a chart that shows itself in a notebook.
+
+        Raises:
+            InputError: there is no such figure.
+        """
+        import altair
+
+        from netwarp.figures import draw_all
+
+        charts = draw_all(self.study.figures, self.data.results, self.data)
+        if not 0 <= index < len(charts):
+            raise InputError(f"figure({index}): there are {len(charts)} figures, counted from 0")
+        chart: altair.TopLevelMixin = altair.Chart.from_dict(charts[index].spec)
+        return chart
+
+    @property
+    def report_file(self) -> Path:
+        """Where the report is, once it is written."""
+        return RunDirectory(self.directory).report_file
+
+    def report(self) -> Path:
+        """Write results, summary and report into the directory, unless they are there already.
+
+        Returns:
+            Where the report is.
+        """
+        pipeline.write_outputs(self.data)
+        return self.report_file
+
+
+def run(
+    study: Study | str | PathLike[str],
+    backend: str | Backend | None = None,
+    *,
+    out: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    filters: Sequence[str] = (),
+    staging: Staging | None = None,
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+) -> Run:
+    """Run a study: what of it has not run yet, into a run directory.
+
+    Args:
+        study: or the file it is in.
+        backend: ``virtual``, ``native``, ``replay:DIR``, or one that is open; None: the study's.
+        out: the run directory; None for one named after what is run.
+        jobs: runs at a time; None for one per CPU, or one where they would disturb each other.
+        filters: ``FACTOR=LEVEL`` each: only these cells.
+        staging: how replicates are added until something is decided; None: as many as it says.
+        command_line: what the report gives as the command that made it.
+        observer: told of every run.
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+    """
+    loaded = study if isinstance(study, Study) else load_study(Path(fspath(study)))
+    place = backend_for(loaded, backend)
+    return Run(
+        pipeline.run(
+            loaded,
+            place,
+            out=None if out is None else Path(fspath(out)),
+            jobs=pipeline.jobs_for(place, jobs),
+            filters=filters,
+            staging=staging,
+            command_line=command_line,
+            observer=observer,
+        )
+    )
+
+
+def compare(
+    *,
+    transport: Levels = ("tcp", "tls", "sctp", "quic"),
+    size: Levels = (),
+    file: str | PathLike[str] | None = None,
+    replicates: int | None = None,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    backend: str | Backend | None = None,
+    out: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    observer: Observer | None = None,
+    **path: Levels,
+) -> Run:
+    """Race transports over paths; every list is a factor. See ``netwarp compare --help``.
+
+    Args:
+        transport: who races; the first is the one compared against.
+        size: of the content, such as ``10MB``, the default; or:
+        file: the file to send.
+        replicates: runs of each cell; None for the default.
+        seed: everything random follows from it; None for the default.
+        overrides: ``KEY=VALUE`` each, any key of a study.
+        backend: see :func:`run`.
+        out: see :func:`run`.
+        jobs: see :func:`run`.
+        observer: see :func:`run`.
+        path: options of the path: ``rtt="100ms"``, ``loss=["0%", "1%"]``, ``rate="50mbit"``, ….
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+    """
+    study = study_from_compare(
+        transports=_levels(transport),
+        path={key: _levels(levels) for key, levels in path.items()},
+        sizes=_levels(size) or ([] if file else ["10MB"]),
+        file=None if file is None else fspath(file),
+        replicates=replicates,
+        seed=seed,
+        overrides=overrides,
+    )
+    return run(study, backend, out=out, jobs=jobs, observer=observer)
+
+
+def open_run(directory: str | PathLike[str]) -> Run:
+    """Open a run directory, finished or not.
+
+    Raises:
+        RunDirectoryError: it is none.
+    """
+    return Run(load(Path(fspath(directory))))
+
+
+def backend_for(study: Study, backend: str | Backend | None = None) -> Backend:
+    """Open the place where a study is run.
+
+    Raises:
+        InputError: no such backend.
+        BackendError: it lacks something.
+    """
+    if backend is not None and not isinstance(backend, str):
+        return backend
+    # One backend serves all cells: the most patient one sets when a run is given up.
+    stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
+    return open_backend(backend or study.backend, Bounds(stall_cpu_s=stall_cpu_s))
+
+
+def _levels(levels: Levels) -> list[str]:
+    return [str(levels)] if isinstance(levels, str | int) else [str(level) for level in levels]

@@ -1,0 +1,205 @@
+"""Run directories that are damaged or somebody else's: what is intact is used, the rest named."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import support
+from netwarp import pipeline
+from netwarp.backends.replay import ReplayBackend
+from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.evaluation import RunData, load
+from netwarp.run_directory import RunDirectory, write_text
+from netwarp.study import study_from_mapping
+
+STUDY = support.STUDY | {"replicates": 1}
+RUNS = 24
+GARBAGE = b'\xff\x00{"cut'
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    return support.write_run_directory(tmp_path / "recorded")
+
+
+@pytest.fixture
+def out(tmp_path: Path, recorded: Path) -> Path:
+    run(tmp_path / "out", recorded)
+    return tmp_path / "out"
+
+
+def run(out: Path, recorded: Path) -> RunData:
+    file = recorded / "study.toml"
+    study = study_from_mapping(STUDY, file=str(file))
+    return pipeline.run(study, ReplayBackend(recorded), out=out)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def fill(path: Path) -> None:
+    path.write_bytes(GARBAGE)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def replace_by_a_list(path: Path) -> None:
+    path.write_text("[]\n")
+
+
+def replace_by_a_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES = [cut, fill, empty, replace_by_a_list, replace_by_a_fifo]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ["status.json", "job.json", "records.jsonl"])
+def test_a_damaged_run_is_left_out_and_done_again(
+    out: Path, recorded: Path, name: str, damage: Callable[[Path], None]
+) -> None:
+    damage(out / "runs" / "c002-r00" / name)
+    shown = load(out)
+    intact = [each.run for each in shown.results.runs if each.outcome == "ok"]
+    assert len(intact) == RUNS - 1
+    assert "c002-r00" not in intact
+    reasons = [*(str(each.reason) for each in shown.results.failed), *map(str, shown.damage)]
+    assert any(name.partition(".")[0] in reason for reason in reasons)
+    assert not run(out, recorded).results.failed
+    assert load(out).damage == {}
+
+
+def test_of_a_plan_that_was_cut_the_lines_that_are_whole_are_used(out: Path) -> None:
+    cut(out / "plan.jsonl")
+    shown = load(out)
+    assert 0 < len(shown.results.runs) < RUNS
+    assert out / "plan.jsonl" in shown.damage
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_plan_is_named_and_written_anew(
+    out: Path, recorded: Path, damage: Callable[[Path], None]
+) -> None:
+    damage(out / "plan.jsonl")
+    if damage is not cut:
+        with pytest.raises(RunDirectoryError, match=r"plan\.jsonl"):
+            load(out)
+    again = run(out, recorded)
+    assert (len(again.results.runs), dict(again.damage)) == (RUNS, {})
+
+
+@pytest.mark.parametrize("damage", [cut, fill, replace_by_a_list])
+def test_without_its_study_the_results_are_still_there(
+    out: Path, recorded: Path, damage: Callable[[Path], None]
+) -> None:
+    damage(out / "study.json")
+    shown = load(out)
+    assert len(shown.results.runs) == RUNS
+    with pytest.raises(ResultError, match=r"study\.json is damaged .* writes it anew"):
+        _ = shown.claims
+    assert run(out, recorded).study.title == STUDY["title"]
+    assert load(out).study.title == STUDY["title"]
+
+
+def test_runs_whose_provenance_is_lost_are_shown_and_not_added_to(
+    out: Path, recorded: Path
+) -> None:
+    cut(out / "provenance.json")
+    assert len(load(out).results.runs) == RUNS
+    pipeline.write_outputs(load(out), anew=True)
+    (out / "runs" / "c001-r00" / "status.json").unlink()
+    with pytest.raises(RunDirectoryError, match=r"provenance\.json cannot be read"):
+        run(out, recorded)
+
+
+@pytest.mark.parametrize("name", ["report.html", "results.parquet", "summary.json"])
+def test_a_folder_in_the_place_of_an_output_is_named(out: Path, name: str) -> None:
+    (out / name).mkdir()
+    with pytest.raises(ResultError, match=name.replace(".", r"\.")):
+        pipeline.write_outputs(load(out))
+
+
+def test_where_no_run_has_finished_yet_a_report_says_so(out: Path) -> None:
+    for status in (out / "runs").glob("*/status.json"):
+        status.unlink()
+    assert load(out).results.runs == ()
+    with pytest.raises(RunDirectoryError, match="no run has finished yet"):
+        pipeline.write_outputs(load(out), anew=True)
+
+
+def test_a_record_that_does_not_add_up_fails_its_run_and_no_other(out: Path) -> None:
+    """A connection that is ready before it began makes no connection time."""
+    path = out / "runs" / "c000-r00" / "records.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    kept = [line for line in lines if line["record"] != "connection"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    shown = load(out)
+    assert [each.run for each in shown.results.failed] == ["c000-r00"]
+    assert "no connection" in str(shown.results.failed[0].reason)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["study.toml", "study.json", "plan.jsonl", "provenance.json", "summary.json",
+     "results.parquet", "report.html", ".drawn"],
+)  # fmt: skip
+def test_no_symbolic_link_is_written_through(tmp_path: Path, recorded: Path, name: str) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(victim)
+    pipeline.write_outputs(run(tmp_path / "out", recorded))
+    assert not (tmp_path / "out" / name).is_symlink()
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [".lock", "runs"])
+def test_a_link_in_the_place_of_lock_or_runs_is_refused(
+    tmp_path: Path, recorded: Path, name: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(victim)
+    with pytest.raises(RunDirectoryError, match="symbolic link, and none is followed"):
+        run(tmp_path / "out", recorded)
+    assert list(victim.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["runs/.c000-r00.partial", "runs/c000-r00"])
+def test_no_linked_folder_is_filled_or_emptied(tmp_path: Path, recorded: Path, name: str) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "kept").write_text("mine")
+    link = tmp_path / "out" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(victim)
+    run(tmp_path / "out", recorded)
+    assert [path.name for path in victim.iterdir()] == ["kept"]
+
+
+def test_a_temporary_name_that_was_taken_is_not_written_through(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / f".file.{os.getpid()}").symlink_to(victim)
+    write_text(tmp_path / "file", "ours")
+    assert victim.read_text() == "mine"
+    assert (tmp_path / "file").read_text() == "ours"
+
+
+def test_a_plan_cannot_name_a_run_outside_of_its_directory(out: Path) -> None:
+    plan = out / "plan.jsonl"
+    plan.write_text(plan.read_text().replace("c000-r00", "../../c000-r00"))
+    directory = RunDirectory(out)
+    assert len(directory.plan_lines()) == RUNS - 1
+    assert plan in directory.damage
