@@ -51,7 +51,7 @@ def main() -> int:
 def measure_transfers(lines: Sequence[Transfer], repeats: int) -> list[dict[str, Any]]:
     """Run transfers in guests, and sum them up."""
     backend = VirtualBackend()
-    backend.check()
+    backend.check(jobs=1)
     costs: dict[str, list[Cost]] = {line.name: [] for line in lines}
     for repeat in range(repeats):
         for line in lines:
@@ -76,7 +76,7 @@ def measure_commands(repeats: int) -> list[dict[str, Any]]:
 def against_peers(lines: Sequence[Transfer], repeats: int) -> dict[str, Any]:
     """Run jobs here and elsewhere in turn; under loss each with as many seeds as repeats."""
     backend = VirtualBackend()
-    backend.check()
+    backend.check(jobs=1)
     own: dict[str, list[Cost]] = {line.name: [] for line in lines}
     others: dict[str, list[Cost]] = {line.name: [] for line in lines}
     with Ns3() as peer:

@@ -8,6 +8,7 @@ from pathlib import Path
 from bench.lines import Transfer
 from bench.measured import Cost
 from netwarp.backends.virtual import VirtualBackend
+from netwarp.execution import run_job
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
 
@@ -19,10 +20,9 @@ def run(backend: VirtualBackend, line: Transfer) -> Cost:
     """
     planned = plan(line)
     with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as directory:
-        path = Path(directory)
-        (path / "job.json").write_text(planned.job_json)
-        status = backend.run(planned.job, path, slot=0, on_progress=lambda _: None)
-    if status.outcome != "ok":
+        outcome = run_job(backend, planned.job, Path(directory))
+    status = outcome.status
+    if outcome.failed:
         raise SystemExit(f"{line.name} failed: {status.reason}")
     return Cost(status.cpu_s, status.wall_s, status.peak_rss_bytes / 2**20, status.virtual_s)
 

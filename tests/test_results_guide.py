@@ -10,9 +10,9 @@ import typer.main
 
 import support
 from netwarp.cli import app
-from netwarp.output.summary import summarise
-from netwarp.pipeline import evaluate
-from netwarp.run_directory import RunDirectory
+from netwarp.evaluation import load
+from netwarp.output.summary import summary
+from netwarp.pipeline import write_outputs
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "results.md").read_text(encoding="utf-8")
 
@@ -20,7 +20,7 @@ GUIDE = (Path(__file__).parents[1] / "docs" / "results.md").read_text(encoding="
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = support.write_run_directory(tmp_path_factory.mktemp("guide") / "out")
-    evaluate(RunDirectory(path))
+    write_outputs(load(path))
     return path
 
 
@@ -47,9 +47,9 @@ def test_every_command_and_option_exists() -> None:
 
 
 def test_the_keys_of_the_summary_are_named(directory: Path) -> None:
-    summary = summarise(directory)
-    cell = next(cell for cell in summary["cells"] if "comparison" in cell)
-    keys = {*summary, *cell, *cell["estimates"]["completion_time_s"], *summary["claims"][0]}
+    said = summary(load(directory))
+    cell = next(cell for cell in said["cells"] if "comparison" in cell)
+    keys = {*said, *cell, *cell["estimates"]["completion_time_s"], *said["claims"][0]}
     assert {"metric", "against", "verdict", "adjusted_p"} <= set(cell["comparison"])
     guide = GUIDE[GUIDE.index("### `summary.json`") : GUIDE.index("## Taking")]
     assert {"study", "cells", "claims", "factors", "samples", "text"} <= keys

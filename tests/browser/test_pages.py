@@ -12,11 +12,9 @@ import pytest
 
 import recorded
 import support
-from netwarp.pipeline import StudyRun, evaluate
+from netwarp.evaluation import RunData, load
 from netwarp.report import write_report
 from netwarp.results import Results
-from netwarp.results.parquet import RESULTS_FILE, write_results
-from netwarp.run_directory import RunDirectory
 from netwarp.sources import load_source
 from netwarp.sources.reproduce import reproduce_document
 from netwarp.study import Study
@@ -37,14 +35,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = support.write_run_directory(tmp_path_factory.mktemp("report") / "out")
     study = support.STUDY | {"figure": []}  # those that netwarp chooses: every kind of chart with x
     (directory / "study.json").write_text(json.dumps(study))
-    return write_report(directory)
+    return write_report(load(directory))
 
 
 @pytest.fixture(scope="module")
 def timeline_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = recorded.write_directory(tmp_path_factory.mktemp("timeline") / "out")
-    evaluate(RunDirectory(directory))
-    return directory / "report.html"
+    return write_report(load(directory))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -171,9 +168,11 @@ def test_a_scorecard_is_whole_and_quiet(visit: Visit, tmp_path: Path) -> None:
     study = {key: value for key, value in support.STUDY.items() if key != "figure"}
     (folder / "one.toml").write_text(_toml(study))
 
-    def run_study(study: Study, directory: Path) -> StudyRun:
+    def run_study(study: Study, directory: Path) -> RunData:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        return evaluate(RunDirectory(support.write_run_directory(directory)))
+        data = load(support.write_run_directory(directory), study=study)
+        write_report(data)
+        return data
 
     reproduce_document(load_source(folder), run_study, out=tmp_path / "out")
     for width in (1200, 400):
@@ -202,7 +201,6 @@ def test_hostile_words_stay_text(visit: Visit, tmp_path: Path) -> None:
             for run in support.results().runs
         )
     )
-    write_results(results, directory / RESULTS_FILE)
     figures = [
         {"kind": kind, "x": "path.loss", "y": "completion_time_s", "series": "transport",
          "title": HOSTILE}
@@ -210,7 +208,8 @@ def test_hostile_words_stay_text(visit: Visit, tmp_path: Path) -> None:
     ]  # fmt: skip
     study = support.STUDY | {"title": HOSTILE, "description": HOSTILE, "figure": figures}
     (directory / "study.json").write_text(json.dumps(study))
-    page = visit(write_report(directory))
+    data = replace(load(directory), results=results)
+    page = visit(write_report(data))
     assert page.locator("h1").inner_text() == HOSTILE
     assert HOSTILE_LEVEL in page.locator("#figures").inner_text()
     assert page.locator("img").count() == 0

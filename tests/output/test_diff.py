@@ -12,9 +12,9 @@ from rich.console import Console
 
 import support
 from netwarp.errors import InputError, RunDirectoryError
+from netwarp.evaluation import RunData, load
 from netwarp.output.diff import difference, difference_json, print_difference
 from netwarp.results import Results
-from netwarp.evaluation import RunData, load
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from netwarp.errors import InputError
 from netwarp.estimate.comparison import Sample, compare
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
+from netwarp.evaluation import RunData, load
 from netwarp.output.export import export_results
 from netwarp.output.table import print_results
 from netwarp.results import Results

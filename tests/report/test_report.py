@@ -164,7 +164,7 @@ def test_the_numbers_are_a_csv_with_the_fixed_conditions(html: str) -> None:
     cell = support.results().cells[0]
     estimate = cell.estimate("completion_time_s")
     assert estimate is not None
-    assert float(first["completion_time_s mean"]) == estimate.mean
+    assert float(first["completion_time_s mean"]) == pytest.approx(estimate.mean)
 
 
 def test_the_conditions_that_all_cells_share_are_those_that_no_factor_varies(

@@ -22,8 +22,8 @@ def diff(
     as_json: options.Json = False,
 ) -> None:
     """Say which cells changed between two run directories, by tests, and what else differs."""
-    from netwarp.output.diff import difference, difference_json, print_difference
     from netwarp.evaluation import load
+    from netwarp.output.diff import difference, difference_json, print_difference
 
     found = difference(load(before), load(after), metric)
     if as_json:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from netwarp.estimate.stats import Estimate
-    from netwarp.results import CellResult, Factors
     from netwarp.evaluation import RunData
+    from netwarp.results import CellResult, Factors
 
 UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
 

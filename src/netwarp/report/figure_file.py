@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, ResultError
+from netwarp.evaluation import load
 from netwarp.figures import draw_all, write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.style import SCREEN, THEMES, Theme
-from netwarp.run_directory import RunDirectory, make_folder
 from netwarp.regular_files import UnreadableFileError, read_regular_file
-from netwarp.evaluation import load
+from netwarp.run_directory import RunDirectory, make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from netwarp.wire import Connection
 from netwarp.wording import cell_text, count, level_text, number, p_text, percent
 
 if TYPE_CHECKING:
-    from netwarp.results.comparisons import Comparisons
     from netwarp.evaluation import RunData
+    from netwarp.results.comparisons import Comparisons
     from netwarp.wire import Job
 
 HINT_RATIO = 1.05
