@@ -102,9 +102,14 @@ class Run:
         """One of the study's figures, counted from 0, as a chart that shows itself in a notebook.
 
         Raises:
-            InputError: there is no such figure.
+            InputError: there is no such figure, or no Altair.
         """
-        import altair
+        try:
+            import altair
+        except ImportError:
+            raise InputError(
+                "a figure in a notebook needs Altair: `pip install netwarp[notebook]`"
+            ) from None
 
         from netwarp.figures import draw_all
 
