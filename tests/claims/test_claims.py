@@ -43,7 +43,9 @@ LESS: dict[str, Any] = {"less": {"transport": "quic"}, "than": {"transport": "tc
 def test_a_claim_that_holds_in_every_condition_is_reproduced() -> None:
     result = judge(**LESS, where={"path.loss": "5%"})
     assert result.verdict is ClaimVerdict.REPRODUCED
-    assert result.found.startswith("holds at RTT 50 ms (53.0 against 61.0 s, ratio 0.868 [")
+    assert result.found.startswith(
+        "QUIC against TCP: holds at RTT 50 ms (53.0 against 61.0 s, ratio 0.868 ["
+    )
     conditions = result.values["conditions"]
     assert [c["factors"]["path.rtt"] for c in conditions] == ["50ms", "200ms"]
     assert all(c["ci95"][1] < 1 for c in conditions)

@@ -192,7 +192,7 @@ def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
 
 
 def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> str:
-    """Write both means, and the ratio or difference with its interval.
+    """Write both means, and the ratio or difference with its interval, where chance left one.
 
     Means are geometric where the ratio is: the one is then the quotient of the others.
     """
@@ -206,7 +206,7 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
     bounds = ", ".join(number(bound * scale, digits) for bound in interval)
     spread = f" [{bounds}]"
     if found.exact:
-        spread = ", identical" if effect == found.neutral else ", nothing random"
+        spread = ", identical" if effect == found.neutral else ""
     unit = f" {shown.unit}" if shown.unit else ""
     against = f"{texts[0]} against {texts[1]}{unit}"
     return f"{against}, {found.scale} {number(effect * scale, digits)}{spread}"
@@ -221,6 +221,7 @@ def _mean(cell: CellResult, metric: str, scale: str) -> float:
 
 def _values(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> dict[str, Any]:
     return {
+        "compared": [_short_name(each, (cell, other)) for each in (cell, other)],
         "means": [_mean(each, metric, found.scale) for each in (cell, other)],
         found.scale: found.effect,
         "ci95": found.ci95,

@@ -43,6 +43,9 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None) -> str
             for said in WORDS
         ]
         text = "; ".join(_group(said, found) for said, found in groups if found)
+    compared = {tuple(each.values.get("compared", ())) for _, each, _ in listed} - {()}
+    if len(compared) == 1:
+        text = f"{' against '.join(*compared)}: {text}"
     if needed is not None:
         text += f"; about {count(_rounded(needed))} replicates would decide"
     elif verdict is ClaimVerdict.UNDECIDED and any(each.undecided for _, each, _ in listed):

@@ -69,6 +69,8 @@ def print_scorecard(done: Reproduction, console: Console) -> None:
                 _print_row(row, done, console, width)
     console.print(Text(f"\n{score_text(done)}", style="bold"), width=width)
     console.print(error_text(done), width=width, highlight=False)
+    if any(not row.result.random for row in done.rows if "conditions" in row.result.values):
+        console.print(EXACT, width=width, highlight=False)
     console.print(clock_text(done), width=width, highlight=False)
 
 
@@ -95,6 +97,11 @@ def error_text(done: Reproduction) -> str:
     )
 
 
+EXACT = (
+    "A ratio without an interval is that of every replicate: nothing random happened in its cells."
+)
+
+
 def clock_text(done: Reproduction) -> str:
     """Say how much time was covered, and how long that took."""
     text = f"virtual time {span_text(done.virtual_s)}, wall time {span_text(done.wall_s)}"
@@ -116,6 +123,7 @@ def render(done: Reproduction, report_file: str) -> str:
         index=done.source.index,
         score=score_text(done),
         errors=error_text(done),
+        exact=EXACT,
         clocks=clock_text(done),
         meanings={word: text for word, text in MEANINGS.items() if word in words},
         hypotheses=HYPOTHESES,
