@@ -24,6 +24,7 @@ from netwarp.study.claims import Claim, Control
 from netwarp.study.questions import Figure
 from netwarp.study.sections.diagnose import describe_type
 from netwarp.study.sections.paths import PathSection
+from netwarp.study.sections.profiles import PROFILES
 from netwarp.study.sections.timeline import (
     HandoversSection,
     OutagesSection,
@@ -106,6 +107,14 @@ def _study_format() -> Iterator[str]:
         if model is not StudyFile:
             yield from (_prose(model), "")
         yield from _table(("key", "value", "default", "meaning"), _study_rows(model))
+    yield from ("## Path profiles", "", "What `path.profile` stands for.", "")
+    yield from _table(
+        ("profile", "rtt", "rate_down", "rate_up", "source"),
+        (
+            (f"`{name}`", profile.rtt, profile.rate_down, profile.rate_up, profile.source)
+            for name, profile in PROFILES.items()
+        ),
+    )
 
 
 def _run_format() -> Iterator[str]:

@@ -29,10 +29,13 @@ WIDE = 0.2  # share of the mean beyond which ± would hide that an interval is n
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
 FACTOR_TITLES = {
+    "path.profile": "Path profile",
     "path.rtt": "Round-trip time",
     "path.delay": "One-way delay",
     "path.loss": "Packet loss",
     "path.rate": "Bottleneck rate",
+    "path.rate_down": "Bottleneck rate down",
+    "path.rate_up": "Bottleneck rate up",
     "path.queue": "Queue",
     "path.jitter": "Jitter",
     "path.mtu": "MTU",

@@ -8,6 +8,8 @@ from netwarp.study.cells.factors import flattened
 from netwarp.wire import NoLoss
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from netwarp.study import Study
     from netwarp.wire import Job
 
@@ -31,24 +33,33 @@ def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
         for key, value in flattened(study.raw.get(section, {})).items()
     }
     fixed = {key: value for key, value in written.items() if key not in varied}
-    return _unsaid(job, [*written, *varied]) | fixed if job else fixed
+    return _unsaid(job, [*written, *varied], varied) | fixed if job else fixed
 
 
-def _unsaid(job: Job, keys: list[str]) -> dict[str, str]:
-    """Name what the path has by default: no key, of either direction, says it."""
+def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
+    """Name what the path has by default or by its profile, where no key says it."""
     path = job.paths[0]
-    defaults = {
-        "path.rtt": f"{(path.down.delay_ns + path.up.delay_ns) / 1e6:g}ms",
-        "path.rate": "unlimited" if path.down.rate_bit_s is None else "",
-        "path.loss": "0%" if isinstance(path.down.loss, NoLoss) else "",
-        "path.mtu": str(path.mtu_bytes),
+    defaults = {"path.mtu": str(path.mtu_bytes)}
+    if isinstance(path.down.loss, NoLoss):
+        defaults["path.loss"] = "0%"
+    if "path.profile" not in varied:
+        defaults["path.rtt"] = f"{(path.down.delay_ns + path.up.delay_ns) / 1e6:g}ms"
+        defaults["path.rate_down"] = _rate(path.down.rate_bit_s)
+        defaults["path.rate_up"] = _rate(path.up.rate_bit_s)
+    related = {
+        "path.rtt": ("path.delay", "path.redraw"),
+        "path.rate_down": ("path.rate", "path.trace.down"),
+        "path.rate_up": ("path.rate", "path.trace.up"),
     }
-    related = {"path.rtt": ("path.delay", "path.redraw")}
     return {
         key: value
-        for key, value in defaults.items()
-        if value and not any(each.startswith((key, *related.get(key, ()))) for each in keys)
+        for key, value in sorted(defaults.items(), reverse=True)
+        if not any(each.startswith((key, *related.get(key, ()))) for each in keys)
     }
+
+
+def _rate(rate_bit_s: int | None) -> str:
+    return "unlimited" if rate_bit_s is None else f"{rate_bit_s / 1e6:g}mbit"
 
 
 def _text(value: object) -> str:

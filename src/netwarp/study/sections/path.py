@@ -12,6 +12,7 @@ from pydantic import create_model, model_validator
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, KeyValueError, Section
 from netwarp.study.sections.mahimahi import RateTrace
+from netwarp.study.sections.profiles import with_profile
 from netwarp.study.sections.properties import (
     BY_KEY,
     OF_EACH_DIRECTION,
@@ -84,6 +85,11 @@ class SinglePath(_Keys):
     """The delay drawn anew while a run goes on, as `[path.redraw]`."""
     trace: TraceSection | None = None
     """Rates that follow a recording, as `[path.trace]`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_by_profile(cls, data: Any) -> Any:
+        return with_profile(data) if isinstance(data, Mapping) else data
 
     @property
     def rtt_ns(self) -> int | None:

@@ -25,6 +25,9 @@ from netwarp.fields import (
 )
 from netwarp.wire import Direction
 
+ProfileName = Literal[
+    "3g", "lte", "wifi", "dsl", "cable", "fibre", "satellite-geo", "satellite-leo", "datacentre"
+]
 Distribution = Literal["uniform", "normal", "pareto", "paretonormal"]
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]
@@ -69,6 +72,14 @@ class PathProperty:
 
 
 PATH_PROPERTIES: tuple[PathProperty, ...] = (
+    PathProperty(
+        key="profile",
+        type=ProfileName,
+        help="A named access network: its round-trip time and rates, unless they are given. See"
+        " [path profiles](#path-profiles).",
+        option_help="Round-trip time and rates of a kind of network: 3g, lte, wifi, dsl, cable,"
+        " fibre, satellite-geo, satellite-leo, datacentre.",
+    ),
     PathProperty(
         key="rtt",
         type=DurationNs,

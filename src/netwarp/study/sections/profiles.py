@@ -1,0 +1,68 @@
+"""Named paths: round-trip time and rates of kinds of access networks, each with its source.
+
+They are examples somebody published or measured, not what every such network is like. What a study
+gives itself goes before what a profile says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netwarp.study.sections.properties import BY_KEY, ProfileName
+
+
+@dataclass(frozen=True)
+class PathProfile:
+    """What a named path is like."""
+
+    rtt: str
+    rate_down: str
+    rate_up: str
+    source: str
+    """Where the numbers are from."""
+
+
+_WEBPAGETEST = "WebPageTest, connectivity.ini"
+_OOKLA = "medians in the USA, third quarter of 2021 (Ookla Speedtest Intelligence)"
+
+PROFILES: Mapping[ProfileName, PathProfile] = {
+    "3g": PathProfile("300ms", "1.6mbit", "768kbit", f"{_WEBPAGETEST}: 3G"),
+    "lte": PathProfile("70ms", "12mbit", "12mbit", f"{_WEBPAGETEST}: LTE"),
+    "wifi": PathProfile("2ms", "30mbit", "15mbit", "Firefox, network throttling: Wi-Fi"),
+    "dsl": PathProfile("50ms", "1.5mbit", "384kbit", f"{_WEBPAGETEST}: DSL"),
+    "cable": PathProfile("28ms", "5mbit", "1mbit", f"{_WEBPAGETEST}: Cable"),
+    "fibre": PathProfile("4ms", "20mbit", "5mbit", f"{_WEBPAGETEST}: FIOS"),
+    "satellite-geo": PathProfile("629ms", "18.75mbit", "2.96mbit", f"Viasat, {_OOKLA}"),
+    "satellite-leo": PathProfile("44ms", "87.25mbit", "13.54mbit", f"Starlink, {_OOKLA}"),
+    "datacentre": PathProfile(
+        "250us", "1gbit", "1gbit",
+        "Alizadeh et al., Data Center TCP, SIGCOMM 2010: RTTs below 250 µs without queueing",
+    ),
+}  # fmt: skip
+
+# Keys that give the delay in place of the profile.
+_DELAYS = (*BY_KEY["rtt"].keys, *BY_KEY["delay"].keys)
+
+
+def with_profile(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Complete a path's table with what its profile says and the table does not.
+
+    A name that is no profile is left for the key's own check.
+    """
+    profile = next((p for name, p in PROFILES.items() if name == table.get("profile")), None)
+    if profile is None:
+        return table
+    completed = dict(table)
+    redraw = table.get("redraw")
+    is_redrawn = isinstance(redraw, Mapping) and redraw.get("mean") is not None
+    if not is_redrawn and all(table.get(key) is None for key in _DELAYS):
+        completed["rtt"] = profile.rtt
+    for direction, rate in (("down", profile.rate_down), ("up", profile.rate_up)):
+        traces = table.get("trace")
+        is_traced = isinstance(traces, Mapping) and traces.get(direction) is not None
+        given = (table.get("rate"), table.get(f"rate_{direction}"))
+        if not is_traced and all(each is None for each in given):
+            completed[f"rate_{direction}"] = rate
+    return completed
