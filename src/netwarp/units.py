@@ -149,16 +149,6 @@ def format_duration(duration_ns: int) -> str:
     return f"{duration_ns}ns"
 
 
-def format_rate(rate_bit_s: int | None) -> str:
-    """Write bit/s in the largest fitting decimal unit; None is ``unlimited``."""
-    if rate_bit_s is None:
-        return UNLIMITED
-    for unit in ("gbit", "mbit", "kbit"):
-        if rate_bit_s >= _RATE_BIT_S[unit]:
-            return f"{_plain(Decimal(rate_bit_s) / _RATE_BIT_S[unit])}{unit}"
-    return f"{rate_bit_s}bit"
-
-
 def format_size(size_bytes: int) -> str:
     """Write bytes in binary units where they divide evenly, else in decimal ones."""
     for unit in ("GiB", "MiB", "KiB"):
@@ -170,11 +160,6 @@ def format_size(size_bytes: int) -> str:
         if size_bytes >= scale:
             return f"{_plain(Decimal(size_bytes) / scale)}{unit}"
     return f"{size_bytes}B"
-
-
-def format_ratio(ratio: float) -> str:
-    """Write a ratio as a percentage."""
-    return f"{_plain(Decimal(repr(ratio)) * 100)}%"
 
 
 def _scaled(

@@ -10,6 +10,7 @@ from netwarp.cli import options
 from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
+from netwarp.cli.terminal import console
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
@@ -89,21 +90,22 @@ def compare(
     """
     from netwarp.study.compare import study_from_compare
 
-    study = study_from_compare(
-        transports=levels(transport),
-        path=path,
-        sizes=levels(size) or ([] if file else ["10MB"]),
-        file=file,
-        congestion=levels(congestion),
-        chunks=levels(chunks),
-        dial=levels(dial),
-        streams=levels(streams),
-        resume=levels(resume),
-        direction=direction,
-        verify=verify,
-        replicates=replicates,
-        seed=seed,
-        overrides=[*(set_ or []), *options.relevant_override(relevant)],
-    )
+    with console().status("planning"):  # seconds, where cells are tens of thousands
+        study = study_from_compare(
+            transports=levels(transport),
+            path=path,
+            sizes=levels(size) or ([] if file else ["10MB"]),
+            file=file,
+            congestion=levels(congestion),
+            chunks=levels(chunks),
+            dial=levels(dial),
+            streams=levels(streams),
+            resume=levels(resume),
+            direction=direction,
+            verify=verify,
+            replicates=replicates,
+            seed=seed,
+            overrides=[*(set_ or []), *options.relevant_override(relevant)],
+        )
     staging = options.staging(precision, decide)
     run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging)
