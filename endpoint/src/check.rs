@@ -134,9 +134,10 @@ impl Problems {
         });
         self.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
         match transport.kind {
-            TransportKind::Tcp | TransportKind::Tls | TransportKind::Mptcp => self.check_tcp(transport),
             TransportKind::Sctp => self.check_sctp(transport),
             TransportKind::Quic => self.check_quic(transport),
+            kind if kind.uses_tcp() => self.check_tcp(transport),
+            _ => {}
         }
     }
 

@@ -22,6 +22,7 @@ from netwarp.wire.job import (
     job_to_json,
 )
 from netwarp.wire.path import (
+    Distribution,
     GemodelLoss,
     Impairments,
     Loss,
@@ -74,6 +75,7 @@ from netwarp.wire.transfers import (
 )
 from netwarp.wire.transport import (
     Reconnect,
+    Recovery,
     Resume,
     SctpOptions,
     TcpOptions,
@@ -110,6 +112,7 @@ __all__ = [
     "Detach",
     "Dial",
     "Direction",
+    "Distribution",
     "End",
     "Event",
     "Failure",
@@ -133,6 +136,7 @@ __all__ = [
     "Rate",
     "Reconnect",
     "Record",
+    "Recovery",
     "Redraw",
     "Reorder",
     "Restore",

@@ -23,12 +23,11 @@ from netwarp.fields import (
     RatioField,
     ReorderField,
 )
-from netwarp.wire import Direction
+from netwarp.wire import Direction, Distribution
 
 ProfileName = Literal[
     "3g", "lte", "wifi", "dsl", "cable", "fibre", "satellite-geo", "satellite-leo", "datacentre"
 ]
-Distribution = Literal["uniform", "normal", "pareto", "paretonormal"]
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]
 

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
 from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
-from netwarp.wire import Reconnect, Resume, TcpOptions, TransportKind
+from netwarp.wire import Reconnect, Recovery, Resume, TcpOptions, TransportKind
 
 DEFAULT_INITIAL_WINDOW_PACKETS = 10  # RFC 6928
 
@@ -68,7 +68,7 @@ class TransportOptions(Section):
     """TCP: timestamps (RFC 7323). Default: true."""
     window_scaling: bool | None = None
     """TCP: window scaling (RFC 7323). Default: true."""
-    recovery: Literal["rack", "classic"] | None = None
+    recovery: Recovery | None = None
     """TCP: how losses are found. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
     duplicate acknowledgements and time-outs (RFC 5681), only with `sack = false`. Default: rack."""
     streams: Streams | None = None
