@@ -1,4 +1,4 @@
-//! When content came, over a whole run: goodput, and how long a client that moves went without. Pure.
+//! Records when content arrived, over a whole run: goodput, and how long a client that moves received none. Pure.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::job::{Change, Event, Job, Path};
 use crate::record::{GoodputRecord, HandoverRecord, Record};
 
 /// Shared by all that receive.
-pub type SharedFlow = Arc<Mutex<ArrivalLog>>;
+pub type SharedArrivalLog = Arc<Mutex<ArrivalLog>>;
 
 /// Most steps of a goodput record.
 const STEPS_MAX: usize = 2000;
@@ -56,11 +56,11 @@ impl Default for ArrivalLog {
 }
 
 impl ArrivalLog {
-    /// New content came, the last of it now. In order of time.
+    /// Records new content, the last of which arrived at this time. Calls are in order of time.
     ///
     /// # Arguments
     /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
-    pub fn note(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
+    pub fn record_arrival(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
         let last_ns = self.last_arrival_ns.filter(|_| awaited);
         self.count(at_ns, bytes);
         if let (Some(last_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
@@ -96,7 +96,7 @@ impl ArrivalLog {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
-    /// What there is to tell: each handover, and the goodput if anything came.
+    /// The records of the log: each handover, and the goodput if anything arrived.
     pub fn records(&self) -> Vec<Record> {
         let handovers = self.handovers.iter().map(|handover| {
             Record::Handover(HandoverRecord {
@@ -165,43 +165,43 @@ mod tests {
 
     #[test]
     fn a_gap_belongs_to_the_last_handover_before_its_end() {
-        let mut flow = ArrivalLog::default();
-        flow.moved(5 * MS, 1, span(5, 10));
-        [10, 70].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
-        flow.moved(80 * MS, 0, span(65, 85));
-        flow.moved(90 * MS, 1, span(70, 105));
+        let mut arrival_log = ArrivalLog::default();
+        arrival_log.moved(5 * MS, 1, span(5, 10));
+        [10, 70].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
+        arrival_log.moved(80 * MS, 0, span(65, 85));
+        arrival_log.moved(90 * MS, 1, span(70, 105));
         // 30 ms, 5 ms, and 30 ms again: of equal ones the first counts.
-        [100, 105, 135].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
+        [100, 105, 135].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
         let expected = [handover(5, 1, Some((10, 60))), handover(80, 0, None), handover(90, 1, Some((70, 30)))];
-        assert_eq!(flow.records()[..3], expected);
+        assert_eq!(arrival_log.records()[..3], expected);
     }
 
     #[test]
     fn what_came_without_a_pause_is_no_gap() {
-        let mut flow = ArrivalLog::default();
-        flow.moved(0, 1, span(0, 100));
-        flow.note(10 * MS, 1, true);
-        flow.note(30 * MS, 5, false);
-        flow.note(33 * MS, 1, true);
-        assert_eq!(flow.records()[0], handover(0, 1, Some((30, 3))));
+        let mut arrival_log = ArrivalLog::default();
+        arrival_log.moved(0, 1, span(0, 100));
+        arrival_log.record_arrival(10 * MS, 1, true);
+        arrival_log.record_arrival(30 * MS, 5, false);
+        arrival_log.record_arrival(33 * MS, 1, true);
+        assert_eq!(arrival_log.records()[0], handover(0, 1, Some((30, 3))));
     }
 
     #[test]
     fn a_gap_that_begins_when_the_move_is_over_is_another_matter() {
-        let mut flow = ArrivalLog::default();
-        flow.note(5 * MS, 1, true);
-        flow.moved(10 * MS, 1, span(10, 20));
-        [12, 22, 42].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
-        assert_eq!(flow.records()[0], handover(10, 1, Some((12, 10))));
+        let mut arrival_log = ArrivalLog::default();
+        arrival_log.record_arrival(5 * MS, 1, true);
+        arrival_log.moved(10 * MS, 1, span(10, 20));
+        [12, 22, 42].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
+        assert_eq!(arrival_log.records()[0], handover(10, 1, Some((12, 10))));
     }
 
     #[test]
     fn what_was_missing_before_the_move_does_not_count() {
-        let mut flow = ArrivalLog::default();
-        flow.note(5 * MS, 1, true);
-        flow.moved(40 * MS, 1, span(30, 50));
-        [60, 75].into_iter().for_each(|ms| flow.note(ms * MS, 1, true));
-        assert_eq!(flow.records()[0], handover(40, 1, Some((30, 30))));
+        let mut arrival_log = ArrivalLog::default();
+        arrival_log.record_arrival(5 * MS, 1, true);
+        arrival_log.moved(40 * MS, 1, span(30, 50));
+        [60, 75].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
+        assert_eq!(arrival_log.records()[0], handover(40, 1, Some((30, 30))));
     }
 
     #[test]
@@ -220,20 +220,23 @@ mod tests {
 
     #[test]
     fn goodput_counts_every_byte_in_its_step() {
-        let mut flow = ArrivalLog::default();
-        assert_eq!(flow.records(), []);
+        let mut arrival_log = ArrivalLog::default();
+        assert_eq!(arrival_log.records(), []);
         for (at_ms, bytes) in [(0, 1), (9, 2), (10, 4), (35, 8)] {
-            flow.note(at_ms * MS, bytes, true);
+            arrival_log.record_arrival(at_ms * MS, bytes, true);
         }
-        assert_eq!(flow.records(), [Record::Goodput(GoodputRecord { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] })]);
+        assert_eq!(
+            arrival_log.records(),
+            [Record::Goodput(GoodputRecord { step_ns: 10 * MS, bytes: vec![3, 4, 0, 8] })]
+        );
     }
 
     #[test]
     fn steps_double_before_there_are_too_many() {
-        let mut flow = ArrivalLog::default();
+        let mut arrival_log = ArrivalLog::default();
         let last_ms = 10 * STEPS_MAX as u64 * 5;
-        (0..last_ms).step_by(10).for_each(|ms| flow.note(ms * MS, 1, true));
-        let Record::Goodput(GoodputRecord { step_ns, bytes }) = &flow.records()[0] else { panic!("no goodput") };
+        (0..last_ms).step_by(10).for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
+        let Record::Goodput(GoodputRecord { step_ns, bytes }) = &arrival_log.records()[0] else { panic!("no goodput") };
         assert_eq!((*step_ns, bytes.len(), bytes.iter().sum::<u64>()), (80 * MS, 1250, last_ms / 10));
         assert!(bytes.iter().all(|&each| each == 8));
     }

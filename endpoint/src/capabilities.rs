@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use crate::netlink::NetlinkError;
 use crate::network::Network;
-use crate::topology::{Namespace, Step, bottleneck, client_device};
+use crate::topology::{BuildStep, Namespace, bottleneck, client_device};
 use crate::transport::socket;
 use crate::userns::{self, Privilege};
 
@@ -128,14 +128,14 @@ fn socket_buffer_bytes() -> Result<u64> {
     let socket =
         socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None).context("open a UDP socket")?;
     socket::set_buffers(&socket, BUFFER_MAX_BYTES)?;
-    Ok(socket::granted_send_bytes(&socket)?.min(socket::granted_receive_bytes(&socket)?))
+    Ok(socket::effective_send_bytes(&socket)?.min(socket::effective_receive_bytes(&socket)?))
 }
 
 /// Tries netem on a path of its own.
 fn netem(kernel: &str) -> Result<Option<String>> {
     let device = bottleneck(0, Direction::Down);
     let mut steps = smallest_path();
-    steps.push(Step::Netem { device, impairments: nothing_but_a_limit() });
+    steps.push(BuildStep::Netem { device, impairments: nothing_but_a_limit() });
     match Network::build(&steps) {
         Ok(_) if release(kernel) < SEEDED_NETEM => Ok(Some(format!(
             "the netem of Linux {kernel} cannot be seeded, so that losses would differ from one transport to the next: \
@@ -165,17 +165,17 @@ fn release(kernel: &str) -> (u32, u32) {
 }
 
 /// A cable between a host and a router, and a sysctl of the kind that hosts need.
-fn smallest_path() -> Vec<Step> {
+fn smallest_path() -> Vec<BuildStep> {
     let (host, router) = (client_device(0), bottleneck(0, Direction::Down));
     vec![
-        Step::Create(Namespace::Client),
-        Step::Sysctl { key: "net/ipv4/tcp_no_metrics_save", value: "1".to_owned(), optional: false },
-        Step::Create(Namespace::Router(0)),
-        Step::Veth { ends: [(host, "path0".to_owned()), (router, "to-client".to_owned())], mtu_bytes: 1500 },
-        Step::Offloads { device: host, software_segmentation: true },
-        Step::Offloads { device: router, software_segmentation: false },
-        Step::Up(host),
-        Step::Up(router),
+        BuildStep::Create(Namespace::Client),
+        BuildStep::Sysctl { key: "net/ipv4/tcp_no_metrics_save", value: "1".to_owned(), optional: false },
+        BuildStep::Create(Namespace::Router(0)),
+        BuildStep::Veth { ends: [(host, "path0".to_owned()), (router, "to-client".to_owned())], mtu_bytes: 1500 },
+        BuildStep::Offloads { device: host, software_segmentation: true },
+        BuildStep::Offloads { device: router, software_segmentation: false },
+        BuildStep::Up(host),
+        BuildStep::Up(router),
     ]
 }
 

@@ -49,7 +49,7 @@ pub enum Message {
         /// The record.
         line: Record,
     },
-    /// Last message of a role that did all it was asked.
+    /// Last message of a role that has done all its work.
     Done,
     /// Last message of a role that could not.
     Failed {

@@ -12,7 +12,7 @@ use crate::job::Job;
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
 use crate::role_process::RoleProcess;
-use crate::topology::{self, Namespace, Step};
+use crate::topology::{self, BuildStep, Namespace};
 
 /// What carries a run out.
 pub trait Host {
@@ -55,7 +55,7 @@ pub trait Role: AsFd {
     /// What it said, waiting if there is nothing.
     ///
     /// # Errors
-    /// It cannot be heard, or not understood.
+    /// It cannot be read from, or sends what is no message.
     fn receive(&mut self) -> Result<Vec<Event>>;
 }
 
@@ -116,7 +116,7 @@ impl Host for Namespaces {
 }
 
 /// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.
-fn steps(job: &Job, clock: ClockKind) -> Vec<Step> {
+fn steps(job: &Job, clock: ClockKind) -> Vec<BuildStep> {
     let steps = topology::steps(job);
     // A timeline changes the netem that is there.
     if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }

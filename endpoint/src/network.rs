@@ -11,11 +11,11 @@ use crate::netem;
 use crate::netlink::ethtool::{Ethtool, Offloads};
 use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
-use crate::netlink::qdisc::{self, NetemCounters, Shaper};
+use crate::netlink::qdisc::{self, NetemCounters};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket};
 use crate::netns::{NetNs, write_sysctl};
-use crate::topology::{Device, Namespace, Step, mac};
+use crate::topology::{BuildStep, Device, Namespace, Shaper, mac};
 use crate::waker::Waker;
 
 /// The loopback device's index, in every namespace.
@@ -43,21 +43,21 @@ struct Made {
 
 impl Network {
     /// Builds everything; on return the caller is in the namespace it came from.
-    pub fn build(steps: &[Step]) -> Result<Self> {
+    pub fn build(steps: &[BuildStep]) -> Result<Self> {
         let mut network = Self {
             home: NetNs::current()?,
             namespaces: BTreeMap::new(),
             impaired: BTreeSet::new(),
             wakers: BTreeMap::new(),
         };
-        let built = network.take(steps);
+        let built = network.apply(steps);
         network.home.enter()?;
         built.map(|()| network)
     }
 
     /// Changes what was built. The caller stays in its namespace: nothing is created.
-    pub fn change(&mut self, steps: &[Step]) -> Result<()> {
-        self.take(steps)
+    pub fn change(&mut self, steps: &[BuildStep]) -> Result<()> {
+        self.apply(steps)
     }
 
     /// Runs `work` in a namespace of the run.
@@ -118,56 +118,56 @@ impl Network {
     }
 
     /// Links first, since they join namespaces; then everything else in one batch for each namespace.
-    fn take(&mut self, steps: &[Step]) -> Result<()> {
+    fn apply(&mut self, steps: &[BuildStep]) -> Result<()> {
         let mut current = None;
         for step in steps {
             match step {
-                Step::Create(namespace) => {
+                BuildStep::Create(namespace) => {
                     let mut made = Made::create()?;
                     made.pending.push(route::set_up(LOOPBACK));
                     self.namespaces.insert(*namespace, made);
                     current = Some(*namespace);
                 }
-                Step::Sysctl { key, value, optional } => match write_sysctl(key, value) {
+                BuildStep::Sysctl { key, value, optional } => match write_sysctl(key, value) {
                     Err(error) if *optional && error.kind() == io::ErrorKind::NotFound => {}
                     written => {
                         written.with_context(|| format!("write {value:?} to the sysctl {key} of {current:?}"))?;
                     }
                 },
-                Step::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes)?,
-                Step::Offloads { device, software_segmentation } => {
+                BuildStep::Veth { ends, mtu_bytes } => self.create_veth(ends, *mtu_bytes)?,
+                BuildStep::Offloads { device, software_segmentation } => {
                     let offloads = Offloads { index: device.index, software_segmentation: *software_segmentation };
                     self.made(device.namespace)?.offloads.push(offloads);
                 }
-                Step::Address(device, address) => {
+                BuildStep::Address(device, address) => {
                     self.queue(device.namespace, route::add_address(device.index, *address))?;
                 }
-                Step::RemoveAddress(device, address) => {
+                BuildStep::RemoveAddress(device, address) => {
                     self.queue(device.namespace, route::remove_address(device.index, *address))?;
                 }
-                Step::Up(device) => self.queue(device.namespace, route::set_up(device.index))?,
-                Step::Neighbour { device, address, neighbour } => {
+                BuildStep::Up(device) => self.queue(device.namespace, route::set_up(device.index))?,
+                BuildStep::Neighbour { device, address, neighbour } => {
                     let request = route::add_neighbour(device.index, *address, mac(*neighbour));
                     self.queue(device.namespace, request)?;
                 }
-                Step::Route(route) => self.queue(route.device.namespace, route::replace_route(route))?,
-                Step::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,
-                Step::Subflows { host, more, announced } => {
+                BuildStep::Route(route) => self.queue(route.device.namespace, route::replace_route(route))?,
+                BuildStep::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,
+                BuildStep::Subflows { host, more, announced } => {
                     mptcp::manage_paths(&mut self.made(*host)?.generic, *more, announced)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
-                Step::AddEndpoint(host, endpoint) => {
+                BuildStep::AddEndpoint(host, endpoint) => {
                     // It opens subflows at once: the address must be there.
                     self.flush()?;
                     mptcp::add_endpoint(&mut self.made(*host)?.generic, *endpoint)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
-                Step::RemoveEndpoint(host, endpoint) => {
+                BuildStep::RemoveEndpoint(host, endpoint) => {
                     self.flush()?;
                     mptcp::remove_endpoint(&mut self.made(*host)?.generic, *endpoint)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
-                Step::ShapedNetem { device, impairments, shaper } => {
+                BuildStep::ShapedNetem { device, impairments, shaper } => {
                     self.impaired.insert(*device);
                     let options = netem::options(impairments);
                     let requests = qdisc::add_shaped_netem(device.index, &options, shaper);
@@ -177,7 +177,7 @@ impl Network {
                         self.wakers.insert(device.namespace, waker);
                     }
                 }
-                Step::Netem { device, impairments } => {
+                BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
                     let request = qdisc::add_netem(device.index, &netem::options(impairments));
                     self.queue(device.namespace, request)?;

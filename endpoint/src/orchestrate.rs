@@ -140,7 +140,7 @@ struct Relay<'a> {
     client_began: bool,
     /// The path the client attached to last, until it has been told.
     moved_to: Option<u32>,
-    /// Roles that said they did all they were asked.
+    /// Roles that have done all their work.
     finished: Vec<Side>,
     /// What is to be verified.
     delivered: Vec<Record>,

@@ -57,7 +57,7 @@ fn probe_path(network: &mut Network, index: u8, path: &Path, server: Ipv4Addr, c
         for number in 0..PROBES {
             fastest.sent += 1;
             if let Some((up_ns, down_ns)) = there_and_back(&client, &server, number)? {
-                fastest.note(up_ns, down_ns);
+                fastest.add(up_ns, down_ns);
             }
         }
     }
@@ -132,7 +132,7 @@ struct Fastest {
 }
 
 impl Fastest {
-    fn note(&mut self, up_ns: u64, down_ns: u64) {
+    fn add(&mut self, up_ns: u64, down_ns: u64) {
         let smaller = |old: Option<u64>, new: u64| Some(old.map_or(new, |old| old.min(new)));
         self.received += 1;
         self.round_trip_ns = smaller(self.round_trip_ns, up_ns + down_ns);
@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn minima_are_of_each_direction_alone() {
         let mut fastest = Fastest { sent: 3, ..Fastest::default() };
-        fastest.note(50, 70);
-        fastest.note(60, 55);
+        fastest.add(50, 70);
+        fastest.add(60, 55);
         let record = fastest.record(3);
         assert_eq!((record.path, record.received, record.min_rtt_ns), (3, 2, Some(115)));
         assert_eq!((record.min_delay_up_ns, record.min_delay_down_ns), (Some(50), Some(55)));

@@ -33,18 +33,22 @@ use crate::workload::{self, Moves, Run};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub fn server(job: &Path, address: IpAddr) -> ExitCode {
-    run(Side::Server, async |link: &mut Link| serve(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
+    run(Side::Server, async |orchestrator: &mut Orchestrator| {
+        serve(orchestrator, check::load(job)?, SocketAddr::new(address, PORT)).await
+    })
 }
 
 /// Carries a job file's workload out against the server at `address`.
 pub fn client(job: &Path, address: IpAddr) -> ExitCode {
-    run(Side::Client, async |link: &mut Link| drive(link, check::load(job)?, SocketAddr::new(address, PORT)).await)
+    run(Side::Client, async |orchestrator: &mut Orchestrator| {
+        drive(orchestrator, check::load(job)?, SocketAddr::new(address, PORT)).await
+    })
 }
 
-async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
-    let (epoch_ns, _) = link.begin().await?;
+async fn serve(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
+    let (epoch_ns, _) = orchestrator.begin().await?;
     let mut listener = transport::listen(&job, server)?;
-    link.send(&Message::Ready { certificate: listener.certificate().map(to_hex) })?;
+    orchestrator.send(&Message::Ready { certificate: listener.certificate().map(to_hex) })?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
@@ -53,8 +57,8 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
             accepted = listener.accept() => {
                 served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
             }
-            Some(records) = served.join_next() => link.write(records.context("serving a client")??)?,
-            order = link.next() => match order? {
+            Some(records) = served.join_next() => orchestrator.write(records.context("serving a client")??)?,
+            order = orchestrator.next() => match order? {
                 None | Some(Order::Finish) => break,
                 Some(order) => bail!("a server is not ordered to {order:?} while it serves"),
             },
@@ -62,9 +66,9 @@ async fn serve(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
     }
     finish.send_replace(true);
     while let Some(records) = served.join_next().await {
-        link.write(records.context("serving a client")??)?;
+        orchestrator.write(records.context("serving a client")??)?;
     }
-    link.write(run.flow.lock().expect("no holder panics").records())
+    orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
 /// One connection, from its handshake on. A client that is done needs no handshake any more.
@@ -84,19 +88,19 @@ async fn serve_one(
     }
 }
 
-async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
-    let (epoch_ns, certificate) = link.begin().await?;
+async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
+    let (epoch_ns, certificate) = orchestrator.begin().await?;
     let certificate = certificate.as_deref().map(from_hex).transpose().context("reading the server's certificate")?;
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
-    let (told, moves) = watch::channel(Moves::default());
+    let (handovers, moves) = watch::channel(Moves::default());
     let mut driven = workload::of(&run.job.workload).drive(&run, &dialer, moves);
     let records = loop {
         tokio::select! {
             biased;
             records = &mut driven => break records?,
-            order = link.next() => match order? {
-                Some(Order::Moved { path }) => on_client_moved(&run, &*dialer, &told, path)?,
+            order = orchestrator.next() => match order? {
+                Some(Order::Moved { path }) => on_client_moved(&run, &*dialer, &handovers, path)?,
                 Some(Order::Left { path }) => {
                     let attempt = || format!("leaving path {path}");
                     dialer.left(address_on(path)?.into()).with_context(attempt)?;
@@ -106,16 +110,16 @@ async fn drive(link: &mut Link, job: Job, server: SocketAddr) -> Result<()> {
             },
         }
     };
-    link.write(records)?;
-    link.write(run.flow.lock().expect("no holder panics").records())
+    orchestrator.write(records)?;
+    orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// The client's address is on this path now. First the transport: whoever hears of the move may dial at once.
-fn on_client_moved(run: &Run, dialer: &dyn Dialer, told: &watch::Sender<Moves>, path: u32) -> Result<()> {
+/// The client's address is on this path now. The transport is told first: a workload may dial as soon as it knows.
+fn on_client_moved(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Moves>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
-    run.flow.lock().expect("no holder panics").moved(told_ns, path, Span::of(&run.job, path, told_ns));
+    run.arrival_log.lock().expect("no holder panics").moved(told_ns, path, Span::of(&run.job, path, told_ns));
     dialer.moved(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;
-    told.send_modify(|moves| moves.count += 1);
+    handovers.send_modify(|moves| moves.count += 1);
     Ok(())
 }
 
@@ -125,7 +129,7 @@ fn address_on(path: u32) -> Result<Ipv4Addr> {
 }
 
 /// Runs a role on one thread's event loop and tells the orchestrator how it ended.
-fn run(side: Side, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode {
+fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> ExitCode {
     let stage = role_process::name(side);
     // If the orchestrator is gone already, there will be no order to begin.
     if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
@@ -136,39 +140,39 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Link) -> Result<()>) -> ExitCode 
         Err(error) => return complain(stage, &format!("starting the event loop: {error}")),
     };
     let code = runtime.block_on(async {
-        let mut link = match Link::open() {
-            Ok(link) => link,
+        let mut orchestrator = match Orchestrator::open() {
+            Ok(orchestrator) => orchestrator,
             Err(error) => return complain(stage, &format!("{error:#}")),
         };
-        let (last, code) = match role(&mut link).await.and_then(|()| link.write_usage(side)) {
+        let (last, code) = match role(&mut orchestrator).await.and_then(|()| orchestrator.write_usage(side)) {
             Ok(()) => (Message::Done, ExitCode::SUCCESS),
             Err(error) => {
                 let failure = Failure { stage: stage.to_owned(), message: format!("{error:#}") };
                 (Message::Failed { failure }, ExitCode::FAILURE)
             }
         };
-        link.send(&last).map_or_else(|error| complain(stage, &format!("{error:#}")), |()| code)
+        orchestrator.send(&last).map_or_else(|error| complain(stage, &format!("{error:#}")), |()| code)
     });
     // A blocking call may still wait for a peer that went away.
     runtime.shutdown_background();
     code
 }
 
-/// For errors the orchestrator cannot be told of.
+/// Reports an error that cannot be sent to the orchestrator.
 fn complain(stage: &str, message: &str) -> ExitCode {
     eprintln!("netwarp-endpoint {stage}: {message}");
     ExitCode::FAILURE
 }
 
 /// The pipes to and from the orchestrator.
-struct Link {
+struct Orchestrator {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
-    /// CPU time used when the order to begin came.
+    /// CPU time used until the order to begin.
     usage: Option<Usage>,
 }
 
-impl Link {
+impl Orchestrator {
     fn open() -> Result<Self> {
         let orders = std::io::stdin().as_fd().try_clone_to_owned().context("taking standard input")?;
         let orders = Receiver::from_owned_fd(orders)

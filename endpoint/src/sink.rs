@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use ring::digest::Context as Hasher;
 
-use crate::arrival_log::SharedFlow;
+use crate::arrival_log::SharedArrivalLog;
 use crate::clock::Moment;
 use crate::content::{hex_digest, new_hasher};
 
@@ -15,7 +15,7 @@ const TOO_MUCH: &str = "the peer sent more content than it was asked for";
 /// A sink that outlives the connection which fills it, so that another can go on where that one was given up.
 pub type SharedSink = Arc<Mutex<Sink>>;
 
-/// Takes what is received: hashes it if asked to, else only counts.
+/// Consumes what is received: hashes it if the content is verified, else only counts it.
 pub struct Sink {
     size_bytes: u64,
     remaining_bytes: u64,
@@ -46,10 +46,10 @@ impl Sink {
         Self { size_bytes, remaining_bytes, hasher, first_byte, last_byte, arrivals }
     }
 
-    /// Looks for the longest time without new content, and notes what comes in the run's flow too, if there is one: then
+    /// Looks for the longest time without new content, and notes what comes in the run's log too, if there is one: then
     /// bytes are to be taken as they come.
-    pub fn watching_arrivals(mut self, flow: Option<WatchedArrivals>) -> Self {
-        self.arrivals = flow.map(|flow| Arrivals { flow, last: None, longest: None });
+    pub fn watching_arrivals(mut self, arrival_log: Option<WatchedArrivals>) -> Self {
+        self.arrivals = arrival_log.map(|arrival_log| Arrivals { arrival_log, last: None, longest: None });
         self
     }
 
@@ -73,8 +73,8 @@ impl Sink {
 
     /// How finely arrivals are to be told apart; none where gaps matter: as finely as can be.
     pub fn resolution(&self) -> Option<Duration> {
-        let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.flow.for_gaps)?;
-        Some(watched.flow.flow.lock().expect("no holder panics").step() / 2)
+        let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.arrival_log.for_gaps)?;
+        Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)
     }
 
     /// Bytes that have come.
@@ -87,7 +87,7 @@ impl Sink {
         self.remaining_bytes
     }
 
-    /// Whether nobody looks at the bytes, so that the kernel may throw them away uncopied ([`Self::skip`]).
+    /// Whether the bytes are not hashed, so that the kernel may throw them away uncopied ([`Self::discard`]).
     pub fn discards(&self) -> bool {
         self.hasher.is_none()
     }
@@ -96,49 +96,49 @@ impl Sink {
     ///
     /// # Errors
     /// More bytes than were announced.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn consume(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash(bytes);
-        self.skip(bytes.len() as u64)
+        self.discard(bytes.len() as u64)
     }
 
-    /// Counts bytes that came but were not kept.
+    /// Counts bytes that arrived and were not kept.
     ///
     /// # Errors
     /// More bytes than were announced.
-    pub fn skip(&mut self, bytes: u64) -> Result<()> {
+    pub fn discard(&mut self, bytes: u64) -> Result<()> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
         let needs_time = self.first_byte.is_none() || self.remaining_bytes == 0 || self.arrivals.is_some();
         if needs_time && bytes > 0 {
-            self.note(Moment::now(), bytes, true);
+            self.record(Moment::now(), bytes, true);
         }
         Ok(())
     }
 
-    /// Hashes the next bytes if asked to; that they came is to be said by [`Self::came`].
+    /// Hashes the next bytes if the content is verified. The caller counts them by [`Self::record_arrival`].
     pub fn hash(&mut self, bytes: &[u8]) {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
         }
     }
 
-    /// Counts bytes, the last of which came at this time.
+    /// Counts bytes, the last of which arrived at this time.
     ///
     /// # Arguments
     /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
     ///
     /// # Errors
     /// More bytes than were announced.
-    pub fn came(&mut self, bytes: u64, at: Moment, awaited: bool) -> Result<()> {
+    pub fn record_arrival(&mut self, bytes: u64, at: Moment, awaited: bool) -> Result<()> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
-        self.note(at, bytes, awaited);
+        self.record(at, bytes, awaited);
         Ok(())
     }
 
-    fn note(&mut self, at: Moment, bytes: u64, awaited: bool) {
+    fn record(&mut self, at: Moment, bytes: u64, awaited: bool) {
         self.first_byte.get_or_insert(at);
         self.last_byte = Some(at);
         if let Some(arrivals) = &mut self.arrivals {
-            arrivals.note(at, bytes, awaited);
+            arrivals.record(at, bytes, awaited);
         }
     }
 
@@ -157,11 +157,11 @@ impl Sink {
     }
 }
 
-/// A run's flow, and what its times are counted from.
+/// A run's log of arrivals, and what its times are counted from.
 #[derive(Debug, Clone)]
 pub struct WatchedArrivals {
     /// Shared by all sinks of the run.
-    pub flow: SharedFlow,
+    pub arrival_log: SharedArrivalLog,
     /// In nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
     /// Whether times without content are looked for; else it is the goodput over time that is wanted.
@@ -177,19 +177,19 @@ pub struct Gap {
     pub length_ns: u64,
 }
 
-/// When content came.
+/// When the content arrived.
 #[derive(Debug)]
 struct Arrivals {
-    flow: WatchedArrivals,
+    arrival_log: WatchedArrivals,
     last: Option<Moment>,
     longest: Option<Gap>,
 }
 
 impl Arrivals {
     /// Of gaps of equal length the first counts.
-    fn note(&mut self, now: Moment, bytes: u64, awaited: bool) {
-        let WatchedArrivals { flow, epoch_ns, for_gaps } = &self.flow;
-        flow.lock().expect("no holder panics").note(now.since(*epoch_ns), bytes, awaited);
+    fn record(&mut self, now: Moment, bytes: u64, awaited: bool) {
+        let WatchedArrivals { arrival_log, epoch_ns, for_gaps } = &self.arrival_log;
+        arrival_log.lock().expect("no holder panics").record_arrival(now.since(*epoch_ns), bytes, awaited);
         if let Some(start) = self.last.replace(now).filter(|_| awaited && *for_gaps) {
             let length_ns = now.since(start.since(0));
             if self.longest.is_none_or(|longest| length_ns > longest.length_ns) {
@@ -206,52 +206,53 @@ mod tests {
     use crate::job::Content;
     use crate::record::{GoodputRecord, Record};
 
-    fn flow() -> WatchedArrivals {
-        WatchedArrivals { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true }
+    fn arrival_log() -> WatchedArrivals {
+        WatchedArrivals { arrival_log: SharedArrivalLog::default(), epoch_ns: 0, for_gaps: true }
     }
 
     #[test]
     fn the_first_of_the_longest_gaps_is_told() {
         let moment = |ms: u64| Moment::after(ms * 1_000_000);
-        let mut arrivals = Arrivals { flow: flow(), last: None, longest: None };
-        arrivals.note(moment(5), 1, true);
+        let mut arrivals = Arrivals { arrival_log: arrival_log(), last: None, longest: None };
+        arrivals.record(moment(5), 1, true);
         assert_eq!(arrivals.longest, None, "one arrival is no gap");
-        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.note(moment(ms), 1, true));
-        arrivals.note(moment(30), 1, false);
+        [6, 9, 10, 13].into_iter().for_each(|ms| arrivals.record(moment(ms), 1, true));
+        arrivals.record(moment(30), 1, false);
         assert_eq!(arrivals.longest, Some(Gap { start: moment(6), length_ns: 3_000_000 }));
     }
 
     #[test]
     fn a_sink_watches_only_when_asked_to() {
-        let gap = |flow| {
-            let mut sink = Sink::new(2, false).watching_arrivals(flow);
-            sink.skip(1).unwrap();
-            sink.skip(1).unwrap();
+        let gap = |arrival_log| {
+            let mut sink = Sink::new(2, false).watching_arrivals(arrival_log);
+            sink.discard(1).unwrap();
+            sink.discard(1).unwrap();
             sink.received().unwrap().longest_gap
         };
-        assert!(gap(Some(flow())).is_some());
-        assert_eq!(gap(Some(WatchedArrivals { for_gaps: false, ..flow() })), None);
+        assert!(gap(Some(arrival_log())).is_some());
+        assert_eq!(gap(Some(WatchedArrivals { for_gaps: false, ..arrival_log() })), None);
         assert_eq!(gap(None), None);
     }
 
     #[test]
     fn arrivals_without_gaps_are_told_apart_as_finely_as_the_goodput() {
-        let (exact, rough) = (flow(), WatchedArrivals { for_gaps: false, ..flow() });
-        let resolution =
-            |flow: &WatchedArrivals| Sink::new(1, false).watching_arrivals(Some(flow.clone())).resolution();
+        let (exact, rough) = (arrival_log(), WatchedArrivals { for_gaps: false, ..arrival_log() });
+        let resolution = |arrival_log: &WatchedArrivals| {
+            Sink::new(1, false).watching_arrivals(Some(arrival_log.clone())).resolution()
+        };
         assert_eq!(resolution(&exact), None);
         assert_eq!(resolution(&rough), Some(Duration::from_millis(5)));
-        rough.flow.lock().unwrap().note(25_000_000_000, 1, true);
+        rough.arrival_log.lock().unwrap().record_arrival(25_000_000_000, 1, true);
         assert_eq!(resolution(&rough), Some(Duration::from_millis(10)), "2000 steps are not enough");
     }
 
     #[test]
     fn sinks_of_a_run_note_what_comes_in_one_flow() {
-        let flow = flow();
+        let arrival_log = arrival_log();
         for bytes in [3, 4] {
-            Sink::new(bytes, false).watching_arrivals(Some(flow.clone())).skip(bytes).unwrap();
+            Sink::new(bytes, false).watching_arrivals(Some(arrival_log.clone())).discard(bytes).unwrap();
         }
-        let records = flow.flow.lock().unwrap().records();
+        let records = arrival_log.arrival_log.lock().unwrap().records();
         assert!(
             matches!(&records[..], [Record::Goodput(GoodputRecord { bytes, .. })] if bytes.iter().sum::<u64>() == 7)
         );
@@ -265,7 +266,7 @@ mod tests {
         let bytes = reader.read(&mut buffer).unwrap().to_vec();
         let sink = Sink::new(999, true).shared();
         for chunk in bytes.chunks(33) {
-            sink.lock().unwrap().take(chunk).unwrap();
+            sink.lock().unwrap().consume(chunk).unwrap();
         }
         let sink = sink.lock().unwrap();
         assert_eq!((sink.position_bytes(), sink.remaining_bytes()), (999, 0));
@@ -277,14 +278,14 @@ mod tests {
         // FIPS 180-2, appendix B.1.
         let mut sink = Sink::new(3, true);
         assert!(sink.received().is_err(), "nothing has come yet");
-        sink.take(b"abc").unwrap();
+        sink.consume(b"abc").unwrap();
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sink.received().unwrap().sha256.as_deref(), Some(expected));
     }
 
     #[test]
     fn more_than_announced_is_refused() {
-        assert!(Sink::new(2, false).take(b"abc").is_err());
+        assert!(Sink::new(2, false).consume(b"abc").is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Packet capture at the routers: every packet that comes to one, and every packet that leaves it again.
 //!
-//! A packet socket hears what comes in before netem and what goes out after it, so that what was dropped is in the
+//! A packet socket sees what comes in before netem and what goes out after it, so that what was dropped is in the
 //! file once and what got through twice.
 //!
 //! **A capture changes no record.** In virtual time that takes care: a thread that woke up to write would change the order
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use self::pcapng::{Packet, Way};
-use self::ring::{Heard, Ring};
+use self::pcapng::{Packet, PacketDirection};
+use self::ring::{CapturedPacket, Ring};
 use crate::job::{Direction, Job};
 use crate::network::Network;
 use crate::topology::{Namespace, bottleneck};
@@ -82,10 +82,12 @@ impl Capture {
             }
         }
         for (router, ring) in (0..=u8::MAX).zip(&self.routers) {
-            ring.read(|heard| {
+            ring.read(|captured| {
                 // The router's loopback carries nothing, but is a device like others.
-                let Some(&interface) = interfaces.get(&(router, heard.index, heard.outgoing)) else { return Ok(()) };
-                pcapng::packet(&mut file, &packet(interface, &heard)).with_context(attempt)
+                let Some(&interface) = interfaces.get(&(router, captured.index, captured.outgoing)) else {
+                    return Ok(());
+                };
+                pcapng::packet(&mut file, &packet(interface, &captured)).with_context(attempt)
             })?;
         }
         file.flush().with_context(attempt)
@@ -93,7 +95,7 @@ impl Capture {
 }
 
 impl Drop for Capture {
-    /// The capture of a run that failed is worth having; why the run failed is told elsewhere.
+    /// The capture of a run that failed is worth having; the `end` record says why the run failed.
     fn drop(&mut self) {
         let _ = self.end();
     }
@@ -116,9 +118,9 @@ fn memory_bytes(job: &Job) -> Result<u64> {
     Ok((captured_bytes * 3 / 2 + (16 << 20)).min(MEMORY_MAX_BYTES / routers))
 }
 
-fn packet<'a>(interface: u32, heard: &Heard<'a>) -> Packet<'a> {
-    let way = if heard.outgoing { Way::Outbound } else { Way::Inbound };
-    Packet { interface, time_ns: heard.time_ns, way, bytes: heard.bytes }
+fn packet<'a>(interface: u32, captured: &CapturedPacket<'a>) -> Packet<'a> {
+    let direction = if captured.outgoing { PacketDirection::Outbound } else { PacketDirection::Inbound };
+    Packet { interface, time_ns: captured.time_ns, direction, bytes: captured.bytes }
 }
 
 /// A file whose writes have left the guest's kernel when they return: one that collected them would make the writer

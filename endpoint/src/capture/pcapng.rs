@@ -24,7 +24,7 @@ const NANOSECONDS: u8 = 9;
 
 /// Which way a packet went through its interface: bits 0 and 1 of `epb_flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum PacketDirection {
     /// Into the machine that captures.
     Inbound = 1,
     /// Out of it.
@@ -39,7 +39,7 @@ pub struct Packet<'a> {
     /// Since 1970.
     pub time_ns: u64,
     /// Which way.
-    pub way: Way,
+    pub direction: PacketDirection,
     /// From the Ethernet header on.
     pub bytes: &'a [u8],
 }
@@ -71,7 +71,7 @@ pub fn packet(to: &mut impl Write, packet: &Packet<'_>) -> io::Result<()> {
     let mut body = [packet.interface, high, low, length, length].map(u32::to_le_bytes).concat();
     body.extend_from_slice(packet.bytes);
     pad(&mut body);
-    put_option(&mut body, EPB_FLAGS, &(packet.way as u32).to_le_bytes());
+    put_option(&mut body, EPB_FLAGS, &(packet.direction as u32).to_le_bytes());
     end_options(&mut body);
     block(to, ENHANCED_PACKET, &body)
 }
@@ -123,7 +123,8 @@ mod tests {
 
         bytes.clear();
         let time_ns = 0x0102_0304_0506_0708;
-        packet(&mut bytes, &Packet { interface: 1, time_ns, way: Way::Outbound, bytes: b"abcde" }).unwrap();
+        packet(&mut bytes, &Packet { interface: 1, time_ns, direction: PacketDirection::Outbound, bytes: b"abcde" })
+            .unwrap();
         let expected = "06000000 34000000 01000000 04030201 08070605 05000000 05000000 61626364 65000000 \
                         0200 0400 02000000 00000000 34000000";
         assert_eq!(hex(&bytes), expected.replace(' ', ""));

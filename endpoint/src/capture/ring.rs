@@ -19,12 +19,12 @@ const RETIRE_MS: u32 = 1_000_000_000;
 /// All but those of other namespaces.
 const ALL_DEVICES: i32 = 0;
 
-/// Where the packet socket goes to hear nothing more: the router's loopback, which nobody uses.
+/// Where the packet socket is bound to see nothing more: the router's loopback, which nobody uses.
 const LOOPBACK: i32 = 1;
 
 /// A packet in the ring.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
+pub struct CapturedPacket<'a> {
     /// Index of the interface.
     pub index: u32,
     /// Whether it left by it.
@@ -46,7 +46,7 @@ pub struct Ring {
 impl Ring {
     /// Starts listening in the caller's network namespace, with room for `bytes` of packets and their headers.
     pub fn open(bytes: u64) -> Result<Self> {
-        // Nothing is heard before `bind`: the protocol is none.
+        // Nothing is captured before `bind`: the protocol is none.
         // SAFETY: plain calls; the descriptor is new and owned from here on.
         let socket = unsafe {
             let descriptor = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
@@ -98,11 +98,11 @@ impl Ring {
         check(result, "bind a packet socket").map(drop)
     }
 
-    /// Gives every packet to `take`, in order; to be called when nothing more is heard.
+    /// Gives every packet to `take`, in order; to be called when capturing has stopped.
     ///
     /// # Errors
     /// Those of `take`; packets that did not fit.
-    pub fn read(&self, mut take: impl FnMut(Heard<'_>) -> Result<()>) -> Result<()> {
+    pub fn read(&self, mut take: impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<()> {
         let mut taken = 0;
         // The kernel counts packets in a block as it puts them there, and blocks not reached yet have none.
         for block in 0..self.blocks {
@@ -132,7 +132,7 @@ impl Ring {
     }
 
     /// Number of packets in a block, each given to `take`.
-    fn walk(&self, block: u32, take: &mut impl FnMut(Heard<'_>) -> Result<()>) -> Result<u32> {
+    fn walk(&self, block: u32, take: &mut impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<u32> {
         // SAFETY: the block's header is the kernel's, and only read.
         let header: tpacket_hdr_v1 = unsafe { (*self.block(block)).hdr.bh1 };
         let mut at = header.offset_to_first_pkt as usize;
@@ -146,7 +146,7 @@ impl Ring {
                 (packet, address, bytes)
             };
             ensure!(packet.tp_snaplen == packet.tp_len, "a packet of {} bytes was cut short", packet.tp_len);
-            take(Heard {
+            take(CapturedPacket {
                 index: address.sll_ifindex.unsigned_abs(),
                 outgoing: address.sll_pkttype == libc::PACKET_OUTGOING,
                 time_ns: u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec),

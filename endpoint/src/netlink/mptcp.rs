@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use super::generic::ask_family;
 use super::message::{Attributes, Request};
 use super::{NetlinkError, Socket};
+use crate::topology::Endpoint;
 
 const MPTCP_PM_VER: u8 = 1;
 const MPTCP_PM_CMD_ADD_ADDR: u8 = 1;
@@ -21,15 +22,6 @@ const MPTCP_PM_ADDR_ATTR_ADDR4: u16 = 3;
 const MPTCP_PM_ADDR_ATTR_FLAGS: u16 = 6;
 const MPTCP_PM_ADDR_FLAG_SIGNAL: u32 = 1;
 const MPTCP_PM_ADDR_FLAG_SUBFLOW: u32 = 2;
-
-/// An address of this host that its connections may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Endpoint {
-    /// Its number, by which the peer is told when it goes.
-    pub id: u8,
-    /// The address.
-    pub address: Ipv4Addr,
-}
 
 /// Lets the connections of the socket's network namespace have this many subflows besides their first, and announces
 /// these addresses to their peers.

@@ -4,6 +4,7 @@
 
 use super::NetlinkError;
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
+use crate::topology::{Place, Shaper};
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// Handle of a link's netem, `1:`. By it, it is found wherever it hangs.
@@ -42,7 +43,8 @@ pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper) -> Ve
     // struct tc_fifo_qopt: limit.
     let no_room = Attributes::after(&0_u32.to_ne_bytes());
     let netem = |parent| add(format!("put netem on link {index}"), index, NETEM, parent, "netem", options);
-    let bucket = |parent| add(format!("put tbf on link {index}"), index, SHAPER, parent, "tbf", &shaper.options());
+    let bucket =
+        |parent| add(format!("put tbf on link {index}"), index, SHAPER, parent, "tbf", &shaper_options(shaper));
     let [first, second] = match shaper.place {
         Place::BehindNetem => [netem(SORTER + 1), bucket(NETEM + 1)],
         Place::BeforeNetem => [bucket(SORTER + 1), netem(SHAPER + 1)],
@@ -62,7 +64,7 @@ pub fn change_netem(index: u32, options: &Attributes) -> Request {
 
 /// Changes the rate of a link's token bucket. What waits in it stays, and follows the new rate once it is woken.
 pub fn change_shaper(index: u32, shaper: &Shaper) -> Request {
-    change(format!("change the rate of link {index}"), index, SHAPER, "tbf", &shaper.options())
+    change(format!("change the rate of link {index}"), index, SHAPER, "tbf", &shaper_options(shaper))
 }
 
 /// Asks for the netem of a link and its counters.
@@ -91,46 +93,16 @@ fn request(attempt: String, flags: i32, structure: &[u8], kind: &str, options: &
     Request::new(attempt, libc::RTM_NEWQDISC, flags, structure, &attributes)
 }
 
-/// A token bucket (`sch_tbf`) that keeps a rate.
-///
-/// A change of rate fills the bucket (`tbf_change`). It holds one full-size packet, the least that lets such a packet
-/// through at all: so each change lets at most that much leave beyond the rates, on average half of it where packets are
-/// waiting. At 12 Mbit/s in steps of 100 ms that is half a packet in a hundred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shaper {
-    /// Of Ethernet frames, whole bytes a second of it. 0 is the smallest there is, 1 byte a second: of what waits one packet
-    /// leaves, with the tokens of the change, and no other in the next minutes.
-    pub rate_bit_s: u64,
-    /// Largest frame: also the room for tokens.
-    pub frame_bytes: u32,
-    /// Room for packets that wait behind a netem; before one, they wait in it.
-    pub queue_bytes: u32,
-    /// Where it hangs.
-    pub place: Place,
-}
-
-/// Where a token bucket hangs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// As netem's child: it takes what leaves netem.
-    BehindNetem,
-    /// As netem's parent. Packets that overtake others leave netem at once, past its child (`netem_enqueue`,
-    /// `netem_dequeue`), but not past its parent.
-    BeforeNetem,
-}
-
-impl Shaper {
-    /// `struct tc_tbf_qopt`: two `struct tc_ratespec` (cell_log, linklayer, overhead, cell_align, mpu, rate), limit, and two
-    /// numbers that the attributes replace.
-    fn options(&self) -> Attributes {
-        let rate_byte_s = (self.rate_bit_s / 8).max(1);
-        let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
-        let link_layer = u32::from_le_bytes([0, TC_LINKLAYER_ETHERNET as u8, 0, 0]).to_le();
-        let words = [link_layer, 0, narrow, 0, 0, 0, self.queue_bytes, 0, 0];
-        let parameters: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let options = Attributes::new().put(TCA_TBF_PARMS, &parameters).put_u32(TCA_TBF_BURST, self.frame_bytes);
-        if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_TBF_RATE64, rate_byte_s) } else { options }
-    }
+/// `struct tc_tbf_qopt`: two `struct tc_ratespec` (cell_log, linklayer, overhead, cell_align, mpu, rate), limit, and two
+/// numbers that the attributes replace.
+fn shaper_options(shaper: &Shaper) -> Attributes {
+    let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
+    let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
+    let link_layer = u32::from_le_bytes([0, TC_LINKLAYER_ETHERNET as u8, 0, 0]).to_le();
+    let words = [link_layer, 0, narrow, 0, 0, 0, shaper.queue_bytes, 0, 0];
+    let parameters: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let options = Attributes::new().put(TCA_TBF_PARMS, &parameters).put_u32(TCA_TBF_BURST, shaper.frame_bytes);
+    if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_TBF_RATE64, rate_byte_s) } else { options }
 }
 
 /// What a netem has done.
@@ -192,7 +164,7 @@ mod tests {
     #[test]
     fn no_rate_is_the_smallest_and_fast_ones_travel_in_64_bits() {
         let rate = |rate_bit_s| {
-            let options = Shaper { rate_bit_s, ..SLOW }.options();
+            let options = shaper_options(&Shaper { rate_bit_s, ..SLOW });
             let parameters = attribute(options.bytes(), TCA_TBF_PARMS).expect("there are parameters").to_vec();
             let wide = attribute(options.bytes(), TCA_TBF_RATE64).and_then(|wide| u64_at(wide, 0));
             (u32_at(&parameters, 8).expect("there is a rate"), wide)

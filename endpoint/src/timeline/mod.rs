@@ -14,9 +14,8 @@ use self::schedule::Schedule;
 use crate::job::{Change, Direction, Event, Job, Path};
 use crate::netem;
 use crate::netlink::message::Attributes;
-use crate::netlink::qdisc::Shaper;
 use crate::network::Network;
-use crate::topology::{self, Device, Namespace, bottleneck, handover};
+use crate::topology::{self, Device, Namespace, Shaper, bottleneck, handover};
 
 /// The events still to come.
 ///
@@ -44,7 +43,7 @@ impl<'a> Timeline<'a> {
 
     /// Carries out the next event if it is due, and gives it.
     pub fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
-        let Some(event) = self.schedule.take(elapsed_ns) else { return Ok(None) };
+        let Some(event) = self.schedule.pop_due(elapsed_ns) else { return Ok(None) };
         self.apply(&event, network).with_context(|| format!("apply {event:?}"))?;
         self.arm()?;
         Ok(Some(event))
@@ -58,7 +57,7 @@ impl<'a> Timeline<'a> {
     fn apply(&mut self, event: &Event, network: &mut Network) -> Result<()> {
         let index = u8::try_from(event.path).context("there are fewer paths")?;
         let condition = self.conditions.get_mut(usize::from(index)).context("there is no such path")?;
-        condition.take(&event.change);
+        condition.apply(&event.change);
         match event.change {
             Change::Rate { direction, .. } => {
                 let shaper = condition.shaper(direction).context("the direction has no token bucket")?;
@@ -109,7 +108,7 @@ impl Condition {
         Self { path, is_out: false, is_left: false }
     }
 
-    fn take(&mut self, change: &Change) {
+    fn apply(&mut self, change: &Change) {
         match *change {
             Change::Outage {} => self.is_out = true,
             Change::Restore {} => self.is_out = false,
@@ -154,7 +153,7 @@ mod tests {
     fn netems_after(changes: &[Change]) -> [Attributes; 2] {
         let mut condition = Condition::new(golden_path());
         for change in changes {
-            condition.take(change);
+            condition.apply(change);
         }
         condition.netems(0).map(|(_, options)| options)
     }

@@ -34,10 +34,10 @@ impl<'a> Schedule<'a> {
     }
 
     /// The next change, if it is due by then.
-    pub fn take(&mut self, elapsed_ns: u64) -> Option<Event> {
+    pub fn pop_due(&mut self, elapsed_ns: u64) -> Option<Event> {
         let due_ns = self.next_ns().filter(|&due_ns| due_ns <= elapsed_ns)?;
         // Of several that are due at the same time, the first source's.
-        self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.take()
+        self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.pop()
     }
 }
 
@@ -50,7 +50,7 @@ impl Source<'_> {
         }
     }
 
-    fn take(&mut self) -> Option<Event> {
+    fn pop(&mut self) -> Option<Event> {
         let at_ns = self.next_ns()?;
         match self {
             Self::Fixed(events) => {
@@ -107,7 +107,7 @@ mod tests {
 
     fn first(count: usize, timeline: &job::Timeline) -> Vec<Event> {
         let mut schedule = Schedule::new(timeline);
-        (0..count).map_while(|_| schedule.take(u64::MAX)).collect()
+        (0..count).map_while(|_| schedule.pop_due(u64::MAX)).collect()
     }
 
     /// The round-trip times of the first draws.
@@ -186,10 +186,10 @@ mod tests {
     fn nothing_is_taken_before_it_is_due() {
         let timeline = job::Timeline { redraws: vec![redraw(1, 0, 1)], ..job::Timeline::default() };
         let mut schedule = Schedule::new(&timeline);
-        assert!(schedule.take(0).is_some());
+        assert!(schedule.pop_due(0).is_some());
         assert_eq!(schedule.next_ns(), Some(100 * MS));
-        assert!(schedule.take(100 * MS - 1).is_none());
-        assert!(schedule.take(100 * MS).is_some());
+        assert!(schedule.pop_due(100 * MS - 1).is_none());
+        assert!(schedule.pop_due(100 * MS).is_some());
         assert_eq!(Schedule::new(&job::Timeline::default()).next_ns(), None);
     }
 }

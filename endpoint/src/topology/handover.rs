@@ -17,9 +17,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Route, Step, bottleneck, cables, client_address, client_device, network, numbered};
+use super::{BuildStep, Endpoint, Route, bottleneck, cables, client_address, client_device, network, numbered};
 use crate::job::{Direction, Job};
-use crate::netlink::mptcp::Endpoint;
 use crate::topology::Namespace;
 
 /// The client's routes of path 0 when it sends from its address there; other paths' follow.
@@ -35,54 +34,54 @@ fn server_network() -> Ipv4Addr {
 }
 
 /// Both hosts' ends of a path before the run.
-pub fn configure_hosts(path: u8, job: &Job) -> Vec<Step> {
+pub fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, far] = cables(path);
-    let rule = Step::Rule { host: Namespace::Client, source: client_address(path), table: FIRST_TABLE + path };
-    let mut steps = vec![near.host_offloads(), Step::Up(near.host), rule];
+    let rule = BuildStep::Rule { host: Namespace::Client, source: client_address(path), table: FIRST_TABLE + path };
+    let mut steps = vec![near.host_offloads(), BuildStep::Up(near.host), rule];
     if numbered(&job.paths).any(|(index, description)| index == path && description.attached) {
         steps.extend(attach(path, job));
     }
     steps.push(far.host_offloads());
     if path == 0 {
-        steps.push(Step::Address(far.host, far.host_address()));
+        steps.push(BuildStep::Address(far.host, far.host_address()));
     }
     let route = far.route_to(near.network).with_window(job.transport.initial_window_packets);
     steps.extend([
-        Step::Up(far.host),
+        BuildStep::Up(far.host),
         far.host_neighbour(),
-        Step::Route(Route { gateway_is_local: path == 0, ..route }),
+        BuildStep::Route(Route { gateway_is_local: path == 0, ..route }),
     ]);
     steps
 }
 
 /// The way to the server for a path's router that is not in its network.
-pub fn route_to_server(path: u8) -> Option<Step> {
+pub fn route_to_server(path: u8) -> Option<BuildStep> {
     let [_, far] = cables(path);
     let route = Route::new(bottleneck(path, Direction::Up), server_network(), far.host_address());
-    (path != 0).then_some(Step::Route(route))
+    (path != 0).then_some(BuildStep::Route(route))
 }
 
 /// The client gets its address on a path, and goes that way from now on.
-pub fn attach(path: u8, job: &Job) -> Vec<Step> {
+pub fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, _] = cables(path);
     let route = near.route_to(server_network()).with_window(job.transport.initial_window_packets);
     let mut steps = vec![
-        Step::Address(near.host, near.host_address()),
+        BuildStep::Address(near.host, near.host_address()),
         near.host_neighbour(),
-        Step::Route(Route { table: FIRST_TABLE + path, ..route }),
-        Step::Route(route),
+        BuildStep::Route(Route { table: FIRST_TABLE + path, ..route }),
+        BuildStep::Route(route),
     ];
     if job.transport.kind.has_subflows() {
-        steps.push(Step::AddEndpoint(Namespace::Client, endpoint(path)));
+        steps.push(BuildStep::AddEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
 }
 
 /// The client loses its address on a path, and with it the routes that go by it.
-pub fn detach(path: u8, job: &Job) -> Vec<Step> {
-    let mut steps = vec![Step::RemoveAddress(client_device(path), client_address(path))];
+pub fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
+    let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
     if job.transport.kind.has_subflows() {
-        steps.push(Step::RemoveEndpoint(Namespace::Client, endpoint(path)));
+        steps.push(BuildStep::RemoveEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
 }
@@ -104,14 +103,16 @@ mod tests {
         serde_json::from_str(text).expect("the golden job is a job")
     }
 
-    fn steps() -> Vec<Step> {
+    fn steps() -> Vec<BuildStep> {
         super::super::steps(&golden_job())
     }
 
     #[test]
     fn the_server_has_one_address_and_the_client_that_of_the_path_it_is_on() {
         let hosts = steps().into_iter().filter_map(|step| match step {
-            Step::Address(device, address) if matches!(device.namespace, Namespace::Client | Namespace::Server) => {
+            BuildStep::Address(device, address)
+                if matches!(device.namespace, Namespace::Client | Namespace::Server) =>
+            {
                 Some((device, address))
             }
             _ => None,
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn every_router_knows_the_way_to_the_server_and_the_server_the_way_back() {
         let mut routes = steps().into_iter().filter_map(|step| match step {
-            Step::Route(route) => Some(route),
+            BuildStep::Route(route) => Some(route),
             _ => None,
         });
         let to_server = Ipv4Addr::new(10, 0, 2, 0);
@@ -133,7 +134,7 @@ mod tests {
         let back: Vec<Route> = steps()
             .into_iter()
             .filter_map(|step| match step {
-                Step::Route(route) if route.device.namespace == Namespace::Server => Some(route),
+                BuildStep::Route(route) if route.device.namespace == Namespace::Server => Some(route),
                 _ => None,
             })
             .collect();
@@ -148,25 +149,25 @@ mod tests {
         let routes: Vec<(u8, Ipv4Addr)> = steps
             .iter()
             .filter_map(|step| match step {
-                Step::Route(route) => Some((route.table, route.gateway)),
+                BuildStep::Route(route) => Some((route.table, route.gateway)),
                 _ => None,
             })
             .collect();
         let gateway = Ipv4Addr::new(10, 1, 1, 254);
         assert_eq!(routes, [(101, gateway), (Route::MAIN, gateway)]);
         // The kernel forgot the neighbour when the device lost its last address.
-        assert!(steps.iter().any(|step| matches!(step, Step::Neighbour { address, .. } if *address == gateway)));
-        assert_eq!(detach(1, &golden_job()), [Step::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]);
+        assert!(steps.iter().any(|step| matches!(step, BuildStep::Neighbour { address, .. } if *address == gateway)));
+        assert_eq!(detach(1, &golden_job()), [BuildStep::RemoveAddress(client_device(1), Ipv4Addr::new(10, 1, 1, 1))]);
     }
     #[test]
     fn mptcp_is_told_of_each_address_when_it_is_there_and_when_it_is_not() {
         let mut job = golden_job();
         job.transport.kind = TransportKind::Mptcp;
         let endpoint = Endpoint { id: 2, address: Ipv4Addr::new(10, 1, 1, 1) };
-        assert_eq!(attach(1, &job).last(), Some(&Step::AddEndpoint(Namespace::Client, endpoint)));
-        assert_eq!(detach(1, &job).last(), Some(&Step::RemoveEndpoint(Namespace::Client, endpoint)));
+        assert_eq!(attach(1, &job).last(), Some(&BuildStep::AddEndpoint(Namespace::Client, endpoint)));
+        assert_eq!(detach(1, &job).last(), Some(&BuildStep::RemoveEndpoint(Namespace::Client, endpoint)));
         let announced = super::super::steps(&job).into_iter().find_map(|step| match step {
-            Step::Subflows { host: Namespace::Server, more, announced } => Some((more, announced)),
+            BuildStep::Subflows { host: Namespace::Server, more, announced } => Some((more, announced)),
             _ => None,
         });
         assert_eq!(announced, Some((SUBFLOWS, vec![])));

@@ -20,12 +20,11 @@ mod sysctls;
 
 use std::net::Ipv4Addr;
 
-pub use self::step::{Route, Step};
+pub use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
     address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
 use crate::job::{Direction, Impairments, Job, Path};
-use crate::netlink::qdisc::{Place, Shaper};
 
 /// What a frame has before the packet.
 pub const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -93,10 +92,10 @@ pub fn mac(device: Device) -> [u8; 6] {
 }
 
 /// The steps that build a job's paths.
-pub fn steps(job: &Job) -> Vec<Step> {
+pub fn steps(job: &Job) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for host in [Namespace::Client, Namespace::Server] {
-        steps.push(Step::Create(host));
+        steps.push(BuildStep::Create(host));
         steps.extend(shared_sysctls());
         steps.extend(host_sysctls(job.transport.buffer_bytes));
         steps.extend(joining_subflows(job));
@@ -108,7 +107,7 @@ pub fn steps(job: &Job) -> Vec<Step> {
         }
     }
     for (path, _) in numbered(&job.paths) {
-        steps.push(Step::Create(Namespace::Router(path)));
+        steps.push(BuildStep::Create(Namespace::Router(path)));
         steps.extend(shared_sysctls());
         steps.push(sysctl("net/ipv4/ip_forward", "1"));
     }
@@ -132,8 +131,8 @@ pub fn steps(job: &Job) -> Vec<Step> {
 }
 
 /// The same without netem where it would do nothing: packets of a real clock should not pay for it.
-pub fn without_idle_netem(mut steps: Vec<Step>) -> Vec<Step> {
-    steps.retain(|step| !matches!(step, Step::Netem { impairments, .. } if !impairments.impairs()));
+pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
+    steps.retain(|step| !matches!(step, BuildStep::Netem { impairments, .. } if !impairments.impairs()));
     steps
 }
 
@@ -174,28 +173,28 @@ impl Cable {
         self.network | Ipv4Addr::new(0, 0, 0, 254)
     }
 
-    fn veth(&self, path: u8, mtu_bytes: u32) -> Step {
+    fn veth(&self, path: u8, mtu_bytes: u32) -> BuildStep {
         let towards = if self.host.namespace == Namespace::Client { "to-client" } else { "to-server" };
-        Step::Veth { ends: [(self.host, format!("path{path}")), (self.router, towards.to_owned())], mtu_bytes }
+        BuildStep::Veth { ends: [(self.host, format!("path{path}")), (self.router, towards.to_owned())], mtu_bytes }
     }
 
-    fn configure_host(&self, far: Ipv4Addr, initial_window_packets: u32) -> Vec<Step> {
+    fn configure_host(&self, far: Ipv4Addr, initial_window_packets: u32) -> Vec<BuildStep> {
         vec![
             self.host_offloads(),
-            Step::Address(self.host, self.host_address()),
-            Step::Up(self.host),
+            BuildStep::Address(self.host, self.host_address()),
+            BuildStep::Up(self.host),
             self.host_neighbour(),
-            Step::Route(self.route_to(far).with_window(initial_window_packets)),
+            BuildStep::Route(self.route_to(far).with_window(initial_window_packets)),
         ]
     }
 
-    fn host_offloads(&self) -> Step {
-        Step::Offloads { device: self.host, software_segmentation: true }
+    fn host_offloads(&self) -> BuildStep {
+        BuildStep::Offloads { device: self.host, software_segmentation: true }
     }
 
     /// The router, as the host knows it.
-    fn host_neighbour(&self) -> Step {
-        Step::Neighbour { device: self.host, address: self.router_address(), neighbour: self.router }
+    fn host_neighbour(&self) -> BuildStep {
+        BuildStep::Neighbour { device: self.host, address: self.router_address(), neighbour: self.router }
     }
 
     /// The host's route to a network behind the router.
@@ -203,17 +202,17 @@ impl Cable {
         Route::new(self.host, far, self.router_address())
     }
 
-    fn configure_router(&self, impairments: &Impairments, mtu_bytes: u32) -> Vec<Step> {
+    fn configure_router(&self, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
         let (device, impairments) = (self.router, impairments.clone());
         let impairment = match shaper(&impairments, mtu_bytes) {
-            Some(shaper) => Step::ShapedNetem { device, impairments, shaper },
-            None => Step::Netem { device, impairments },
+            Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper },
+            None => BuildStep::Netem { device, impairments },
         };
         vec![
-            Step::Offloads { device, software_segmentation: false },
-            Step::Address(device, self.router_address()),
-            Step::Up(device),
-            Step::Neighbour { device, address: self.host_address(), neighbour: self.host },
+            BuildStep::Offloads { device, software_segmentation: false },
+            BuildStep::Address(device, self.router_address()),
+            BuildStep::Up(device),
+            BuildStep::Neighbour { device, address: self.host_address(), neighbour: self.host },
             impairment,
         ]
     }
@@ -222,7 +221,7 @@ impl Cable {
 /// The kernel's scheduler and path manager, with room for one subflow a path. Only the server announces: the client's
 /// answer goes out by the path of the address announced, and so from the client's address there. Where the client
 /// moves, the server has but one address.
-fn mptcp_of_host(host: Namespace, job: &Job) -> [Step; 2] {
+fn mptcp_of_host(host: Namespace, job: &Job) -> [BuildStep; 2] {
     let others = || numbered(&job.paths).skip(1).map(|(path, _)| path);
     let announces = host == Namespace::Server && !job.timeline.has_handovers();
     let announced = if announces { others().map(server_address).collect() } else { Vec::new() };
@@ -230,7 +229,7 @@ fn mptcp_of_host(host: Namespace, job: &Job) -> [Step; 2] {
     [
         // The kernel's default, but a native host's distribution may differ.
         sysctl("net/mptcp/enabled", "1"),
-        Step::Subflows { host, more, announced },
+        BuildStep::Subflows { host, more, announced },
     ]
 }
 
@@ -264,7 +263,7 @@ mod tests {
         let netems: Vec<(Device, Impairments)> = steps(&job)
             .into_iter()
             .filter_map(|step| match step {
-                Step::Netem { device, impairments } => Some((device, impairments)),
+                BuildStep::Netem { device, impairments } => Some((device, impairments)),
                 _ => None,
             })
             .collect();
@@ -291,11 +290,11 @@ mod tests {
             ..job.paths[0].down.clone()
         };
         job.paths[0].down = idle;
-        let left: Vec<Step> = without_idle_netem(steps(&job));
+        let left: Vec<BuildStep> = without_idle_netem(steps(&job));
         assert_eq!(left.len(), whole.len() - 1);
         assert!(
             left.iter()
-                .any(|step| matches!(step, Step::Netem { device, .. } if *device == bottleneck(0, Direction::Up)))
+                .any(|step| matches!(step, BuildStep::Netem { device, .. } if *device == bottleneck(0, Direction::Up)))
         );
     }
 
@@ -306,7 +305,7 @@ mod tests {
         let devices: Vec<Device> = steps(&job)
             .into_iter()
             .filter_map(|step| match step {
-                Step::Up(device) => Some(device),
+                BuildStep::Up(device) => Some(device),
                 _ => None,
             })
             .collect();
@@ -324,8 +323,8 @@ mod tests {
         let mut written_in = Vec::new();
         for step in steps(&job) {
             match step {
-                Step::Create(namespace) => created = Some(namespace),
-                Step::Sysctl { key: "net/ipv4/tcp_timestamps", .. } => written_in.extend(created),
+                BuildStep::Create(namespace) => created = Some(namespace),
+                BuildStep::Sysctl { key: "net/ipv4/tcp_timestamps", .. } => written_in.extend(created),
                 _ => {}
             }
         }
@@ -337,14 +336,14 @@ mod tests {
         let mut job = golden_job();
         job.transport.kind = TransportKind::Mptcp;
         job.paths = vec![job.paths[0].clone(); 3];
-        let subflows: Vec<Step> =
-            steps(&job).into_iter().filter(|step| matches!(step, Step::Subflows { .. })).collect();
+        let subflows: Vec<BuildStep> =
+            steps(&job).into_iter().filter(|step| matches!(step, BuildStep::Subflows { .. })).collect();
         let announced = vec![Ipv4Addr::new(10, 1, 2, 1), Ipv4Addr::new(10, 2, 2, 1)];
         assert_eq!(
             subflows,
             [
-                Step::Subflows { host: Namespace::Client, more: 2, announced: vec![] },
-                Step::Subflows { host: Namespace::Server, more: 2, announced },
+                BuildStep::Subflows { host: Namespace::Client, more: 2, announced: vec![] },
+                BuildStep::Subflows { host: Namespace::Server, more: 2, announced },
             ]
         );
     }

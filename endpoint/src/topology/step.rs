@@ -4,12 +4,10 @@ use std::net::Ipv4Addr;
 
 use super::{Device, Namespace};
 use crate::job::Impairments;
-use crate::netlink::mptcp::Endpoint;
-use crate::netlink::qdisc::Shaper;
 
 /// One thing to be done. Steps are to be taken in order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum BuildStep {
     /// Create a network namespace and stay in it; its loopback goes up.
     Create(Namespace),
     /// Write a sysctl of the namespace created last.
@@ -70,7 +68,7 @@ pub enum Step {
         /// Addresses that the host tells its peers to open them to.
         announced: Vec<Ipv4Addr>,
     },
-    /// The same as [`Step::Netem`], with a token bucket that keeps the rate.
+    /// The same as [`BuildStep::Netem`], with a token bucket that keeps the rate.
     ShapedNetem {
         /// Which device.
         device: Device,
@@ -122,4 +120,41 @@ impl Route {
     pub fn with_window(self, initial_window_packets: u32) -> Self {
         Self { initial_window_packets: Some(initial_window_packets), ..self }
     }
+}
+
+/// An address of this host that its connections may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its number, by which the peer is told when it goes.
+    pub id: u8,
+    /// The address.
+    pub address: Ipv4Addr,
+}
+
+/// A token bucket (`sch_tbf`) that keeps a rate.
+///
+/// A change of rate fills the bucket (`tbf_change`). It holds one full-size packet, the least that lets such a packet
+/// through at all: so each change lets at most that much leave beyond the rates, on average half of it where packets are
+/// waiting. At 12 Mbit/s in steps of 100 ms that is half a packet in a hundred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shaper {
+    /// Of Ethernet frames, whole bytes a second of it. 0 is the smallest there is, 1 byte a second: of what waits one packet
+    /// leaves, with the tokens of the change, and no other in the next minutes.
+    pub rate_bit_s: u64,
+    /// Largest frame: also the room for tokens.
+    pub frame_bytes: u32,
+    /// Room for packets that wait behind a netem; before one, they wait in it.
+    pub queue_bytes: u32,
+    /// Where it hangs.
+    pub place: Place,
+}
+
+/// Where a token bucket hangs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// As netem's child: it takes what leaves netem.
+    BehindNetem,
+    /// As netem's parent. Packets that overtake others leave netem at once, past its child (`netem_enqueue`,
+    /// `netem_dequeue`), but not past its parent.
+    BeforeNetem,
 }

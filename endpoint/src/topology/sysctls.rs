@@ -1,14 +1,14 @@
-//! What the kernels of hosts and routers are told: sysctls, each of a network namespace. Pure.
+//! The sysctls of hosts and routers, each of a network namespace. Pure.
 
-use super::Step;
+use super::BuildStep;
 use crate::job::{Job, Reconnect, Recovery, Resume, Transport};
 
 /// For hosts and routers.
-pub fn shared_sysctls() -> [Step; 3] {
+pub fn shared_sysctls() -> [BuildStep; 3] {
     [
         // Duplicate address detection and multicast listener reports would take loss draws. A kernel without IPv6
         // sends none.
-        Step::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true },
+        BuildStep::Sysctl { key: "net/ipv6/conf/all/disable_ipv6", value: "1".to_owned(), optional: true },
         // A path may be asymmetric. Zero is the kernel's default, but a native host's distribution may differ, and
         // the stricter of the two applies.
         sysctl("net/ipv4/conf/all/rp_filter", "0"),
@@ -17,25 +17,25 @@ pub fn shared_sysctls() -> [Step; 3] {
 }
 
 /// For hosts. All else keeps the kernel's default, ECN among it, unless the job says otherwise ([`tcp_sysctls`]).
-pub fn host_sysctls(buffer_bytes: u64) -> [Step; 4] {
+pub fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
     let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
     [
-        Step::Sysctl { key: "net/ipv4/tcp_rmem", value: triple(131_072), optional: false },
-        Step::Sysctl { key: "net/ipv4/tcp_wmem", value: triple(16_384), optional: false },
+        BuildStep::Sysctl { key: "net/ipv4/tcp_rmem", value: triple(131_072), optional: false },
+        BuildStep::Sysctl { key: "net/ipv4/tcp_wmem", value: triple(16_384), optional: false },
         // A second connection of a run must not start from what the first one learned.
         sysctl("net/ipv4/tcp_no_metrics_save", "1"),
         // SCTP cookies are signed with a key of the listening endpoint, and accept(2) moves an association to a new
         // one (net/sctp/socket.c, sctp_sock_migrate). A COOKIE ECHO repeated because its answer was lost then fails
         // the check (net/sctp/sm_statefuns.c, sctp_sf_do_5_2_4_dupcook), and the client never connects.
-        Step::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
+        BuildStep::Sysctl { key: "net/sctp/cookie_hmac_alg", value: "none".to_owned(), optional: true },
     ]
 }
 
 /// For hosts whose MPTCP connections open subflows in the middle of a transfer. The kernel has subflows' receive buffers grow
 /// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
 /// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
-pub fn joining_subflows(job: &Job) -> Option<Step> {
+pub fn joining_subflows(job: &Job) -> Option<BuildStep> {
     let late = job.transport.kind.has_subflows() && job.timeline.has_handovers();
     let buffer_bytes = job.transport.buffer_bytes;
     let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
@@ -44,7 +44,7 @@ pub fn joining_subflows(job: &Job) -> Option<Step> {
 
 /// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
 /// unless told otherwise, and without it nothing is authenticated here.
-pub fn address_reconfiguration(transport: &Transport) -> Vec<Step> {
+pub fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
     if !transport.kind.reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
         return Vec::new();
     }
@@ -52,14 +52,14 @@ pub fn address_reconfiguration(transport: &Transport) -> Vec<Step> {
 }
 
 /// For hosts: Fast Open for clients (1) and servers (2).
-pub fn fast_open(transport: &Transport) -> Option<Step> {
+pub fn fast_open(transport: &Transport) -> Option<BuildStep> {
     let wanted = transport.kind.has_fast_open() && transport.resume == Resume::ZeroRtt;
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
 /// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
 /// and a connection takes them when it is set up; the transport reads back what it got.
-pub fn tcp_sysctls(transport: &Transport) -> Vec<Step> {
+pub fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     if !transport.kind.uses_tcp() {
         return Vec::new();
     }
@@ -89,8 +89,8 @@ pub fn tcp_sysctls(transport: &Transport) -> Vec<Step> {
     off.into_iter().map(|key| sysctl(key, "0")).collect()
 }
 
-pub fn sysctl(key: &'static str, value: &str) -> Step {
-    Step::Sysctl { key, value: value.to_owned(), optional: false }
+pub fn sysctl(key: &'static str, value: &str) -> BuildStep {
+    BuildStep::Sysctl { key, value: value.to_owned(), optional: false }
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
         let steps = tcp_sysctls(&job.transport).into_iter();
         steps
             .map(|step| match step {
-                Step::Sysctl { key, value, optional: false } if value == "0" => key,
+                BuildStep::Sysctl { key, value, optional: false } if value == "0" => key,
                 other => panic!("{other:?}"),
             })
             .collect()
@@ -155,7 +155,7 @@ mod tests {
         let values: Vec<String> = host_sysctls(8192)
             .into_iter()
             .filter_map(|step| match step {
-                Step::Sysctl { key, value, .. } if key.ends_with("mem") => Some(value),
+                BuildStep::Sysctl { key, value, .. } if key.ends_with("mem") => Some(value),
                 _ => None,
             })
             .collect();

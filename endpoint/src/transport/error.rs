@@ -1,4 +1,4 @@
-//! Why an operation of a transport failed: how a connection was lost, told apart from all else that can be wrong.
+//! Why an operation of a transport failed: how a connection was lost, or what else was wrong.
 
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind};
@@ -258,9 +258,9 @@ mod tests {
 
     #[test]
     fn all_that_was_attempted_is_said_also_by_way_of_others() {
-        let told = "sending the content: the peer closed";
-        assert_eq!(format!("{:#}", of(Error::closed("the peer closed"))), told);
-        assert_eq!(format!("{:#}", anyhow::Error::from(of(Error::closed("the peer closed")))), told);
-        assert_eq!(io::Error::from(of(Error::closed("the peer closed"))).to_string(), told);
+        let message = "sending the content: the peer closed";
+        assert_eq!(format!("{:#}", of(Error::closed("the peer closed"))), message);
+        assert_eq!(format!("{:#}", anyhow::Error::from(of(Error::closed("the peer closed")))), message);
+        assert_eq!(io::Error::from(of(Error::closed("the peer closed"))).to_string(), message);
     }
 }

@@ -261,7 +261,7 @@ pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
 }
 
 /// Gives a socket send and receive buffers of this size: past the limits of `net.core` where the process may
-/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), else as far as they allow. What was granted must be read back.
+/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), else as far as they allow. The effective size must be read back.
 ///
 /// # Errors
 /// As `setsockopt(2)`.
@@ -278,20 +278,20 @@ pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// What the socket was granted to send from: half of what the kernel answers, which doubles what it is asked for to
+/// The effective size of the buffer to send from: half of what the kernel answers, which doubles what is requested to
 /// make up for its own overhead (socket(7)).
 ///
 /// # Errors
 /// As `getsockopt(2)`.
-pub fn granted_send_bytes(socket: &socket2::Socket) -> Result<u64> {
+pub fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.send_buffer_size().context("reading SO_SNDBUF")? as u64 / 2)
 }
 
-/// As [`granted_send_bytes`], to receive into.
+/// As [`effective_send_bytes`], to receive into.
 ///
 /// # Errors
 /// As `getsockopt(2)`.
-pub fn granted_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
+pub fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
 }
 

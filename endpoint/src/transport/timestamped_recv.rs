@@ -1,10 +1,10 @@
-//! Content taken from a stream socket with the times at which it came, for few system calls.
+//! Receives content from a stream socket with the times of its arrival, in few system calls.
 //!
-//! A reader that takes each packet as it comes needs a system call and a look at the clock for each. This one waits for
-//! the next packet, and then lets the kernel collect what follows for a moment ([`LOOK`]). The kernel stamps packets when
-//! they arrive (`SO_TIMESTAMPNS`), so what ends a look is known to the nanosecond, and so is what comes first after a pause.
-//! A pause is seen if it is longer than a look; within one, content counts as having come without a pause. Where nobody asks
-//! for pauses, looks are as long as the record of goodput allows: in a run of hours over a lossy path they would be most of
+//! A reader that takes each packet as it comes needs a system call and a reading of the clock for each. This one waits for
+//! the next packet, and then lets the kernel collect what follows for a moment ([`BATCH`]). The kernel stamps packets when
+//! they arrive (`SO_TIMESTAMPNS`), so the end of a batch is known to the nanosecond, and so is what arrives first after a pause.
+//! A pause is seen if it is longer than a batch; within one, content counts as having arrived without a pause. Where nobody asks
+//! for pauses, batches are as long as the record of goodput allows: in a run of hours over a lossy path they would be most of
 //! what it costs.
 
 use std::io::{self, ErrorKind};
@@ -19,10 +19,10 @@ use crate::clock::{self, Moment};
 use crate::sink::Sink;
 
 /// How long the kernel collects: the least it can, which is the tick it counts a socket's time-outs in, and up to one more.
-const LOOK: Duration = Duration::from_millis(10);
+const BATCH: Duration = Duration::from_millis(10);
 
 /// How much it collects at most: 5 ms at 100 Mbit/s.
-const LOOK_BYTES: usize = 64 << 10;
+const BATCH_BYTES: usize = 64 << 10;
 
 /// Receives all that the sink waits for.
 ///
@@ -30,24 +30,24 @@ const LOOK_BYTES: usize = 64 << 10;
 /// As `recvmsg(2)`; the peer closing first.
 pub fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
     socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
-    let received = look(socket, sink);
+    let received = receive_batches(socket, sink);
     socket.set_read_timeout(None).context("setting SO_RCVTIMEO")?;
     received
 }
 
-fn look(socket: &Socket, sink: &mut Sink) -> Result<()> {
+fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
     let lead_ns = clock::realtime_lead_ns();
-    let mut block = vec![0; if sink.discards() { 0 } else { LOOK_BYTES }];
-    let mut look = Duration::ZERO;
-    // Every other look is for what comes first, however long that takes.
+    let mut block = vec![0; if sink.discards() { 0 } else { BATCH_BYTES }];
+    let mut timeout = Duration::ZERO;
+    // Every other call waits for what arrives first, however long that takes.
     let mut is_first = true;
     while let remaining @ 1.. = sink.remaining_bytes() {
-        let wanted = sink.resolution().map_or(LOOK, |resolution| resolution.max(LOOK));
-        if look != wanted {
-            look = wanted;
-            socket.set_read_timeout(Some(look)).context("setting SO_RCVTIMEO")?;
+        let wanted = sink.resolution().map_or(BATCH, |resolution| resolution.max(BATCH));
+        if timeout != wanted {
+            timeout = wanted;
+            socket.set_read_timeout(Some(timeout)).context("setting SO_RCVTIMEO")?;
         }
-        let length = remaining.min(LOOK_BYTES as u64) as usize;
+        let length = remaining.min(BATCH_BYTES as u64) as usize;
         let flags = if is_first { 0 } else { libc::MSG_WAITALL };
         match receive(socket, &mut block, length, flags) {
             Ok((0, _)) => {
@@ -57,7 +57,7 @@ fn look(socket: &Socket, sink: &mut Sink) -> Result<()> {
             Ok((received, stamp_ns)) => {
                 let at = stamp_ns.map_or_else(Moment::now, |stamp_ns| Moment::after(stamp_ns.saturating_sub(lead_ns)));
                 sink.hash(block.get(..received).unwrap_or_default());
-                sink.came(received as u64, at, is_first)?;
+                sink.record_arrival(received as u64, at, is_first)?;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock && is_first => {
                 socket.await_readable().context("waiting for content")?;
@@ -111,7 +111,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::arrival_log::SharedFlow;
+    use crate::arrival_log::SharedArrivalLog;
     use crate::sink::{Received, WatchedArrivals};
 
     /// What a sink sees of a peer that sends these parts, with pauses in between.
@@ -133,8 +133,8 @@ mod tests {
             slept
         });
         let socket = Socket::from(socket2::Socket::from(ours));
-        let flow = WatchedArrivals { flow: SharedFlow::default(), epoch_ns: 0, for_gaps: true };
-        let mut sink = Sink::new(size_bytes, verify).watching_arrivals(Some(flow));
+        let arrival_log = WatchedArrivals { arrival_log: SharedArrivalLog::default(), epoch_ns: 0, for_gaps: true };
+        let mut sink = Sink::new(size_bytes, verify).watching_arrivals(Some(arrival_log));
         receive_content(&socket, &mut sink).unwrap();
         assert_eq!(socket.read_timeout().unwrap(), None, "later calls wait for as long as it takes");
         (sink.received().unwrap(), sending.join().unwrap())
@@ -144,7 +144,7 @@ mod tests {
     fn every_byte_is_taken_and_hashed() {
         let parts: Vec<Vec<u8>> = (0..50_u8).map(|part| vec![part; 10_000]).collect();
         let mut whole = Sink::new(500_000, true);
-        whole.take(&parts.concat()).unwrap();
+        whole.consume(&parts.concat()).unwrap();
         let (hashed, _) = received(parts.clone(), Duration::ZERO, true);
         assert_eq!(hashed.sha256, whole.received().unwrap().sha256);
         assert!(received(parts, Duration::ZERO, false).0.sha256.is_none());

@@ -12,8 +12,8 @@ pub struct AttemptTracker {
 }
 
 impl AttemptTracker {
-    /// The client asked for something on a connection of this attempt: how often it had dialled anew before, in the run.
-    pub fn heard_of(&self, attempt: u32) {
+    /// Records that a request came on a connection of this attempt: how often the client had dialled anew before, in the run.
+    pub fn record_attempt(&self, attempt: u32) {
         self.latest_attempt.fetch_max(attempt, Relaxed);
     }
 
@@ -36,10 +36,10 @@ mod tests {
     #[test]
     fn a_connection_is_superseded_by_a_later_attempt_alone() {
         let attempts = AttemptTracker::default();
-        attempts.heard_of(0);
+        attempts.record_attempt(0);
         assert!(!attempts.is_superseded(0));
-        attempts.heard_of(2);
-        attempts.heard_of(1);
+        attempts.record_attempt(2);
+        attempts.record_attempt(1);
         assert!(attempts.is_superseded(1) && !attempts.is_superseded(2));
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
-use crate::arrival_log::SharedFlow;
+use crate::arrival_log::SharedArrivalLog;
 use crate::job::{self, Change, Event, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::WatchedArrivals;
@@ -30,7 +30,7 @@ pub struct Run {
     /// Where the server listens.
     pub server: SocketAddr,
     /// What this side receives, over time.
-    pub flow: SharedFlow,
+    pub arrival_log: SharedArrivalLog,
     /// What a server knows of clients that come back.
     pub attempts: AttemptTracker,
 }
@@ -38,7 +38,7 @@ pub struct Run {
 impl Run {
     /// A run that begins.
     pub fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
-        Self { job, epoch_ns, server, flow: SharedFlow::default(), attempts: AttemptTracker::default() }
+        Self { job, epoch_ns, server, arrival_log: SharedArrivalLog::default(), attempts: AttemptTracker::default() }
     }
 
     /// Whether the client will move after these moves.
@@ -48,8 +48,8 @@ impl Run {
     }
 
     /// A server whose client moves loses connections that the client has given up, and whether it has is the client's to
-    /// know: it will come back, or fail itself. But a client that waits for content hears nothing when the server's kernel
-    /// gives up sending; that is told here, unless the client has come back since.
+    /// know: it will come back, or fail itself. But a client that waits for content does not learn that the server's kernel
+    /// has given up sending; that is an error here, unless the client has come back since.
     ///
     /// # Arguments
     /// * `attempt` - of the client, if it has asked for anything on the connection.
@@ -65,12 +65,12 @@ impl Run {
         if given_up && self.job.timeline.has_handovers() { Ok(()) } else { Err(error) }
     }
 
-    /// Where sinks note what comes, in a run whose records tell of it.
+    /// Where sinks record arrivals, in a run that has records of them.
     pub fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.workload).is_played();
         let is_told = is_played || !self.job.timeline.is_empty();
         let for_gaps = is_played || self.job.timeline.interrupts();
-        is_told.then(|| WatchedArrivals { flow: self.flow.clone(), epoch_ns: self.epoch_ns, for_gaps })
+        is_told.then(|| WatchedArrivals { arrival_log: self.arrival_log.clone(), epoch_ns: self.epoch_ns, for_gaps })
     }
 }
 
@@ -144,7 +144,7 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Whether somebody waits for content all the time: then the records say when it came, timeline or not.
+    /// Whether somebody waits for content all the time: then the records say when it arrived, with a timeline or without.
     fn is_played(&self) -> bool {
         false
     }

@@ -85,11 +85,11 @@ pub fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
         element_bytes: size_of::<TcpInfo>() as u32,
         ..SubflowData::default()
     };
-    let asked = SubflowInfos { data, ..SubflowInfos::default() };
-    let told = socket.get(SOL_MPTCP, MPTCP_TCPINFO, asked, "MPTCP_TCPINFO")?;
-    let count = told.data.subflows as usize;
+    let requested = SubflowInfos { data, ..SubflowInfos::default() };
+    let answer = socket.get(SOL_MPTCP, MPTCP_TCPINFO, requested, "MPTCP_TCPINFO")?;
+    let count = answer.data.subflows as usize;
     ensure!(count <= SUBFLOWS_MAX, "an MPTCP connection has {count} subflows, more than the kernel allows");
-    connected(&told.infos[..count])
+    connected(&answer.infos[..count])
 }
 
 fn connected(subflows: &[TcpInfo]) -> Result<Vec<TcpInfo>> {
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn a_plain_tcp_socket_has_fallen_back() {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-        let told = format!("{:#}", check_not_fallen_back(&Socket::from(socket)).unwrap_err());
-        assert!(told.contains("fell back to plain TCP"), "{told}");
+        let answer = format!("{:#}", check_not_fallen_back(&Socket::from(socket)).unwrap_err());
+        assert!(answer.contains("fell back to plain TCP"), "{answer}");
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
             busy_ns: Some(9),
             ..Stats::default()
         };
-        let told = combined(&[subflow(3, 50, Some(40)), subflow(4, 30, Some(20)), subflow(0, 10, None)]);
+        let answer = combined(&[subflow(3, 50, Some(40)), subflow(4, 30, Some(20)), subflow(0, 10, None)]);
         let expected = Stats {
             retransmitted_packets: Some(7),
             smoothed_rtt_ns: Some(50),
@@ -163,6 +163,6 @@ mod tests {
             congestion_window_bytes: Some(3 * 14_480),
             ..Stats::default()
         };
-        assert_eq!(told, expected);
+        assert_eq!(answer, expected);
     }
 }

@@ -196,8 +196,8 @@ fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Optio
     Ok(Options {
         transport: job.transport.clone(),
         initial_window_bytes: config::initial_window_bytes(job, address)?,
-        send_buffer_bytes: asked_bytes.min(socket::granted_send_bytes(socket)?),
-        receive_buffer_bytes: asked_bytes.min(socket::granted_receive_bytes(socket)?),
+        send_buffer_bytes: asked_bytes.min(socket::effective_send_bytes(socket)?),
+        receive_buffer_bytes: asked_bytes.min(socket::effective_receive_bytes(socket)?),
     })
 }
 
@@ -349,7 +349,7 @@ impl super::Stream for Stream {
                 let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
                 let bytes = self.receive.next(limit).await.context("receiving the content over quic")?;
                 let ended = || Error::closed(format!("the stream ended when {remaining} bytes were to come"));
-                sink.lock().expect("no holder panics").take(&bytes.ok_or_else(ended)?)?;
+                sink.lock().expect("no holder panics").consume(&bytes.ok_or_else(ended)?)?;
             }
             Ok(())
         })

@@ -150,16 +150,16 @@ fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
     })
 }
 
-/// Sees that the association has what was asked for: the peer may grant fewer streams, and the kernel keeps
+/// Checks that the association has what was requested: the peer may allow fewer streams, and the kernel keeps
 /// times in ticks.
 fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpOptions) -> Result<()> {
-    let granted = status.outbound_streams.min(status.inbound_streams);
-    ensure!(granted == wanted.streams, "the association has {granted} streams instead of {}", wanted.streams);
+    let effective = status.outbound_streams.min(status.inbound_streams);
+    ensure!(effective == wanted.streams, "the association has {effective} streams instead of {}", wanted.streams);
     let kept = RtoInfo { association: 0, ..socket.get(SOL_SCTP, SCTP_RTOINFO, RtoInfo::default(), "SCTP_RTOINFO")? };
-    let asked = rto_bounds(wanted)?;
+    let requested = rto_bounds(wanted)?;
     ensure!(
-        kept == asked,
-        "the kernel keeps the RTO bounds (initial, max, min) as {kept:?} instead of {asked:?}: it counts in ticks of \
+        kept == requested,
+        "the kernel keeps the RTO bounds (initial, max, min) as {kept:?} instead of {requested:?}: it counts in ticks of \
          {} ms, so choose whole ones",
         clock::tick_ns() / NANOSECONDS_PER_MILLISECOND
     );
@@ -305,7 +305,7 @@ impl ByteStream for SctpStream {
         while let remaining @ 1.. = sink.remaining_bytes() {
             let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
             let received = self.receive_some(&mut block[..length])?;
-            sink.take(&block[..received])?;
+            sink.consume(&block[..received])?;
         }
         Ok(())
     }
@@ -331,8 +331,8 @@ impl ByteStream for SctpStream {
             congestion: self.options.congestion.clone(),
             initial_window_bytes: self.initial_window_bytes.into(),
             mss_bytes: status.fragmentation_point_bytes,
-            send_buffer_bytes: socket::granted_send_bytes(&self.socket)?,
-            receive_buffer_bytes: socket::granted_receive_bytes(&self.socket)?,
+            send_buffer_bytes: socket::effective_send_bytes(&self.socket)?,
+            receive_buffer_bytes: socket::effective_receive_bytes(&self.socket)?,
             paced: false,
         };
         Ok(Report { settings, stats: stats(&counters, &peer, clock::tick_ns()), resumed: Resume::None })

@@ -119,7 +119,7 @@ mod tests {
     fn a_multihomed_server_elsewhere_is_refused() {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         let elsewhere = "127.0.0.1:4433".parse().expect("an address");
-        let told = Addresses::of(&job(true)).bind_server(&Socket::from(socket), elsewhere).unwrap_err().to_string();
-        assert!(told.contains("10.0.2.1"), "{told}");
+        let message = Addresses::of(&job(true)).bind_server(&Socket::from(socket), elsewhere).unwrap_err().to_string();
+        assert!(message.contains("10.0.2.1"), "{message}");
     }
 }

@@ -121,7 +121,7 @@ impl ByteStream for TcpStream {
         }
         let mut first = [0];
         self.socket.receive_exact(&mut first)?;
-        sink.take(&first)?;
+        sink.consume(&first)?;
         let mut block = match sink.discards() {
             true => Vec::new(),
             false => vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize],
@@ -130,12 +130,12 @@ impl ByteStream for TcpStream {
             if sink.discards() {
                 match self.socket.discard(remaining)? {
                     0 => return Err(ended(remaining)),
-                    discarded => sink.skip(discarded)?,
+                    discarded => sink.discard(discarded)?,
                 }
             } else {
                 let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
                 self.socket.receive_exact(&mut block[..length])?;
-                sink.take(&block[..length])?;
+                sink.consume(&block[..length])?;
             }
         }
         Ok(())

@@ -150,7 +150,7 @@ impl TlsStream {
         flush(&mut self.session, &mut self.records)
     }
 
-    /// Client: a server that answers early data has to be heard first.
+    /// Client: what a server answers to early data is read after its part of the handshake.
     fn client_handshake(&mut self) -> Result<()> {
         match self.session {
             Session::Client(_) if self.session.is_handshaking() => self.handshake(),
@@ -171,7 +171,7 @@ impl TlsStream {
 
     /// Server: takes what there is of a handshake that goes on while early data is answered. Its end brings the client a
     /// ticket, which one that moves before it has everything could not do without.
-    fn hear_handshake(&mut self) -> Result<()> {
+    fn continue_handshake(&mut self) -> Result<()> {
         while self.session.is_handshaking() && self.records.socket.is_readable().context("watching for a record")? {
             self.receive_record().context("TLS handshake")?;
         }
@@ -289,7 +289,7 @@ impl ByteStream for TlsStream {
         self.client_handshake()?;
         let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
         while content.remaining_bytes() > 0 {
-            self.hear_handshake()?;
+            self.continue_handshake()?;
             let room = if self.session.is_handshaking() { block.len().min(EARLY_BLOCK_BYTES) } else { block.len() };
             self.session.writer().write_all(content.read(&mut block[..room])?).context("sealing a block")?;
             flush(&mut self.session, &mut self.records)?;
@@ -302,7 +302,7 @@ impl ByteStream for TlsStream {
         while let remaining @ 1.. = sink.remaining_bytes() {
             self.with_plaintext(|plaintext| {
                 let length = remaining.min(plaintext.len() as u64) as usize;
-                sink.take(&plaintext[..length])?;
+                sink.consume(&plaintext[..length])?;
                 Ok(length)
             })?;
         }

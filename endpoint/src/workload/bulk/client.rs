@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{Bulk, gather};
+use super::{Bulk, join_all};
 use crate::clock::Moment;
 use crate::job::{self, Dial, Direction};
 use crate::record::{ConnectionRecord, Record, Side};
@@ -20,13 +20,13 @@ use crate::workload::{Moves, Run, connection_record, unless_moved};
 /// Whatever kept the content from arriving.
 pub async fn drive(
     run: &Arc<Run>,
-    asked: &job::Bulk,
+    requested: &job::Bulk,
     dialer: &Arc<dyn Dialer>,
     moves: watch::Receiver<Moves>,
 ) -> Result<Vec<Record>> {
-    let mut client = Client { bulk: Bulk::of(run, asked, Side::Client), dialer: dialer.clone(), moves, attempt: 0 };
+    let mut client = Client { bulk: Bulk::of(run, requested, Side::Client), dialer: dialer.clone(), moves, attempt: 0 };
     let mut records = Vec::new();
-    for transfer in 0..asked.transfers {
+    for transfer in 0..requested.transfers {
         records.append(&mut client.transfer(transfer).await?);
     }
     Ok(records)
@@ -36,7 +36,7 @@ struct Client {
     bulk: Bulk,
     dialer: Arc<dyn Dialer>,
     moves: watch::Receiver<Moves>,
-    /// How often connections on which something was asked were given up, in the run.
+    /// How often connections that carried requests were given up, in the run.
     attempt: u32,
 }
 
@@ -44,14 +44,14 @@ struct Client {
 struct Share {
     /// Which of the transfer's connections.
     number: u32,
-    lanes: Vec<Lane>,
+    slots: Vec<StreamSlot>,
     /// When the connection was dialled at first, if moves cut that short.
     first_try: Option<Moment>,
 }
 
 /// What one stream is to carry: chunks, one after another.
 #[derive(Clone)]
-struct Lane {
+struct StreamSlot {
     number: u32,
     chunks: Vec<Chunk>,
 }
@@ -64,7 +64,7 @@ struct Chunk {
 }
 
 /// How a connection ended.
-struct Asked {
+struct ConnectionOutcome {
     /// Which of the transfer's connections.
     number: u32,
     records: Vec<Record>,
@@ -85,15 +85,20 @@ impl Client {
                 left.iter_mut().for_each(|share| _ = share.first_try.get_or_insert(dialled));
                 continue;
             };
-            let mut asking = JoinSet::new();
+            let mut requesting = JoinSet::new();
             for (share, connection) in left.drain(..).zip(connections) {
-                asking.spawn(self.bulk.clone().ask(connection, share, (transfer, self.attempt), self.moves.clone()));
+                requesting.spawn(self.bulk.clone().ask(
+                    connection,
+                    share,
+                    (transfer, self.attempt),
+                    self.moves.clone(),
+                ));
             }
-            let mut asked = gather(asking).await?;
-            asked.sort_by_key(|asked| asked.number);
-            for asked in asked {
-                records.extend(asked.records);
-                left.extend(asked.left);
+            let mut requested = join_all(requesting).await?;
+            requested.sort_by_key(|requested| requested.number);
+            for requested in requested {
+                records.extend(requested.records);
+                left.extend(requested.left);
             }
             self.attempt += u32::from(!left.is_empty());
         }
@@ -101,22 +106,22 @@ impl Client {
     }
 
     fn share(&self, number: u32) -> Share {
-        let Bulk { layout, asked, run, .. } = &self.bulk;
+        let Bulk { layout, requested, run, .. } = &self.bulk;
         let chunk = |chunk| {
             let sink =
-                Sink::new(layout.part(chunk).length_bytes, asked.verify).watching_arrivals(run.watched_arrivals());
+                Sink::new(layout.part(chunk).length_bytes, requested.verify).watching_arrivals(run.watched_arrivals());
             Chunk { number: chunk, sink: sink.shared() }
         };
-        let lane = |lane| Lane { number: lane, chunks: layout.chunks_of(lane).map(chunk).collect() };
-        let lanes = (number * layout.streams..(number + 1) * layout.streams).map(lane).collect();
-        Share { number, lanes, first_try: None }
+        let slot = |slot| StreamSlot { number: slot, chunks: layout.chunks_of(slot).map(chunk).collect() };
+        let slots = (number * layout.streams..(number + 1) * layout.streams).map(slot).collect();
+        Share { number, slots, first_try: None }
     }
 
     /// Opens so many connections, in order; ready when the last is connected. They may resume what earlier transfers left,
     /// but no connection of their own; after a move, whatever was left. None if the client moves meanwhile.
     async fn dial(&mut self, transfer: u32, count: usize) -> Result<Option<Vec<Box<dyn Connection>>>> {
         let may_resume = transfer > 0 || self.moves.borrow().count > 0;
-        let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.asked.dial);
+        let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);
         let dialling = dial_all(dialer, server, count, may_resume, order);
         match unless_moved(&mut self.moves, dialling).await {
             None => Ok(None),
@@ -152,7 +157,7 @@ async fn dial_all(
                 let dialer = dialer.clone();
                 dialling.spawn(async move { Ok((number, dialer.dial(server, may_resume).await?)) });
             }
-            let mut dialled = gather(dialling).await?;
+            let mut dialled = join_all(dialling).await?;
             dialled.sort_by_key(|(number, _)| *number);
             connections.extend(dialled.into_iter().map(|(_, connection)| connection));
         }
@@ -160,12 +165,12 @@ async fn dial_all(
     Ok(connections)
 }
 
-/// A lane that was carried to its end.
+/// A slot that was carried to its end.
 struct Carried {
     number: u32,
     records: Vec<Record>,
     /// The peer is known to have it all.
-    is_settled: bool,
+    is_confirmed: bool,
 }
 
 impl Bulk {
@@ -176,8 +181,8 @@ impl Bulk {
         share: Share,
         round: (u32, u32),
         mut moves: watch::Receiver<Moves>,
-    ) -> Result<Asked> {
-        let (mut carried, mut is_given_up) = self.carry_all(&mut *connection, &share.lanes, round, &mut moves).await?;
+    ) -> Result<ConnectionOutcome> {
+        let (mut carried, mut is_given_up) = self.carry_all(&mut *connection, &share.slots, round, &mut moves).await?;
         // Of one that was given up before its handshake was over, there is nothing to say.
         let record = connection_record(&self.run, Side::Client, &*connection, is_given_up)?;
         let (transfer, attempt) = round;
@@ -187,32 +192,32 @@ impl Bulk {
             let start_ns = share.first_try.map_or(record.start_ns, |first_try| first_try.since(self.run.epoch_ns));
             ConnectionRecord { connection: index, transfer, abandoned: is_given_up, start_ns, ..record }
         });
-        carried.retain(|lane| lane.is_settled || !is_given_up);
-        carried.sort_by_key(|lane| lane.number);
-        let is_left = |lane: &Lane| carried.iter().all(|carried| carried.number != lane.number);
-        let lanes: Vec<Lane> = share.lanes.into_iter().filter(is_left).collect();
-        let left = (!lanes.is_empty()).then_some(Share { number: share.number, lanes, first_try: None });
+        carried.retain(|slot| slot.is_confirmed || !is_given_up);
+        carried.sort_by_key(|slot| slot.number);
+        let is_left = |slot: &StreamSlot| carried.iter().all(|carried| carried.number != slot.number);
+        let slots: Vec<StreamSlot> = share.slots.into_iter().filter(is_left).collect();
+        let left = (!slots.is_empty()).then_some(Share { number: share.number, slots, first_try: None });
         let records = record
             .map(Record::Connection)
             .into_iter()
-            .chain(carried.into_iter().flat_map(|lane| lane.records))
+            .chain(carried.into_iter().flat_map(|slot| slot.records))
             .collect();
-        Ok(Asked { number: share.number, records, left })
+        Ok(ConnectionOutcome { number: share.number, records, left })
     }
 
-    /// Carries lanes at once. Gives those that were carried to their end, and whether the connection was given up meanwhile.
+    /// Carries slots at once. Gives those that were carried to their end, and whether the connection was given up meanwhile.
     async fn carry_all(
         &self,
         connection: &mut dyn Connection,
-        lanes: &[Lane],
+        slots: &[StreamSlot],
         round: (u32, u32),
         moves: &mut watch::Receiver<Moves>,
     ) -> Result<(Vec<Carried>, bool)> {
         let mut carrying = JoinSet::new();
-        for lane in lanes {
+        for slot in slots {
             // Waits for nobody: a connection that stands has room for its streams.
             let stream = connection.open_stream().await?;
-            carrying.spawn(self.clone().carry(stream, lane.clone(), round));
+            carrying.spawn(self.clone().carry(stream, slot.clone(), round));
         }
         let (mut carried, mut is_given_up) = (Vec::new(), false);
         loop {
@@ -220,8 +225,8 @@ impl Bulk {
                 biased;
                 one = carrying.join_next() => match one {
                     Some(one) => match one.context("a task panicked")? {
-                        Ok(lane) => carried.push(lane),
-                        // Its sinks have what came until then.
+                        Ok(slot) => carried.push(slot),
+                        // Its sinks have what arrived until then.
                         Err(_) if is_given_up => {}
                         Err(error) => return Err(error),
                     },
@@ -235,37 +240,37 @@ impl Bulk {
         }
     }
 
-    /// Carries a lane's chunks, one after another, without waiting for the peer's word in between.
-    async fn carry(self, mut stream: Box<dyn Stream>, lane: Lane, round: (u32, u32)) -> Result<Carried> {
-        let records = match self.asked.direction {
-            Direction::Down => self.fetch(&mut *stream, &lane, round).await?,
-            Direction::Up => self.deliver(&mut *stream, &lane, round).await?,
+    /// Carries a slot's chunks, one after another, without waiting for the peer's word in between.
+    async fn carry(self, mut stream: Box<dyn Stream>, slot: StreamSlot, round: (u32, u32)) -> Result<Carried> {
+        let records = match self.requested.direction {
+            Direction::Down => self.fetch(&mut *stream, &slot, round).await?,
+            Direction::Up => self.deliver(&mut *stream, &slot, round).await?,
         };
-        let is_settled = stream.finish().await?;
-        Ok(Carried { number: lane.number, records, is_settled })
+        let is_confirmed = stream.finish().await?;
+        Ok(Carried { number: slot.number, records, is_confirmed })
     }
 
-    async fn fetch(&self, stream: &mut dyn Stream, lane: &Lane, round: (u32, u32)) -> Result<Vec<Record>> {
+    async fn fetch(&self, stream: &mut dyn Stream, slot: &StreamSlot, round: (u32, u32)) -> Result<Vec<Record>> {
         let mut requests = Vec::new();
-        for Chunk { number, sink } in &lane.chunks {
+        for Chunk { number, sink } in &slot.chunks {
             let request = self.request(round, *number, sink.lock().expect("no holder panics").position_bytes());
             stream.send(&request.encode()).await.context("sending the request")?;
             requests.push(request);
         }
         let mut records = Vec::new();
-        for (Chunk { sink, .. }, request) in lane.chunks.iter().zip(&requests) {
+        for (Chunk { sink, .. }, request) in slot.chunks.iter().zip(&requests) {
             let received = self.receive(stream, sink).await?;
             records.push(self.record(stream, request, 0, received));
         }
         Ok(records)
     }
 
-    async fn deliver(&self, stream: &mut dyn Stream, lane: &Lane, round: (u32, u32)) -> Result<Vec<Record>> {
+    async fn deliver(&self, stream: &mut dyn Stream, slot: &StreamSlot, round: (u32, u32)) -> Result<Vec<Record>> {
         let mut all_sent = Vec::new();
-        for chunk in &lane.chunks {
+        for chunk in &slot.chunks {
             let request = self.request(round, chunk.number, 0);
             stream.send(&request.encode()).await.context("sending the request")?;
-            all_sent.push((request, self.send(stream, &request, self.asked.verify).await?));
+            all_sent.push((request, self.send(stream, &request, self.requested.verify).await?));
         }
         let mut records = Vec::new();
         for (request, sent) in all_sent {

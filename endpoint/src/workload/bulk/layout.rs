@@ -1,14 +1,14 @@
 //! How a content is cut into chunks, and which stream of which connection carries which. Pure.
 //!
-//! Chunk i of n is the i-th of n equal parts; the last takes the rest. A transfer has as many *lanes*, streams that work
+//! Chunk i of n is the i-th of n equal parts; the last takes the rest. A transfer has as many *stream slots*, streams that work
 //! at once, as it has chunks: one connection each where a connection carries one stream, else streams of one connection.
-//! Where that has fewer streams than chunks (SCTP), a lane carries several chunks, one after another: chunk i is on
+//! Where that has fewer streams than chunks (SCTP), a slot carries several chunks, one after another: chunk i is on
 //! stream i modulo the streams.
 
 use crate::content::Part;
 use crate::job::{Bulk, Transport};
 
-/// The lanes of every transfer of a run.
+/// The slots of every transfer of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     size_bytes: u64,
@@ -43,22 +43,22 @@ impl Layout {
         (0..self.chunks).map(|chunk| self.part(chunk)).collect()
     }
 
-    /// The chunks of a lane, which has the number of its first one.
-    pub fn chunks_of(&self, lane: u32) -> impl Iterator<Item = u32> + use<> {
-        (lane..self.chunks).step_by(self.lanes() as usize)
+    /// The chunks of a slot, which has the number of its first one.
+    pub fn chunks_of(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
+        (slot..self.chunks).step_by(self.slots() as usize)
     }
 
     /// Lanes of one transfer.
-    pub fn lanes(&self) -> u32 {
+    pub fn slots(&self) -> u32 {
         self.connections * self.streams
     }
 
-    /// Number in the run of the connection that carries a lane.
+    /// Number in the run of the connection that carries a slot.
     ///
     /// # Arguments
     /// * `attempt` - how often the client had dialled anew before, in the run.
-    pub fn connection(&self, transfer: u32, attempt: u32, lane: u32) -> u32 {
-        (transfer + attempt) * self.connections + lane / self.streams
+    pub fn connection(&self, transfer: u32, attempt: u32, slot: u32) -> u32 {
+        (transfer + attempt) * self.connections + slot / self.streams
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_connections_or_streams_and_carry_every_chunk_once() {
+    fn slots_are_connections_or_streams_and_carry_every_chunk_once() {
         let cases = [
             (TransportKind::Tcp, 1, 5, (5, 1)),
             (TransportKind::Tls, 1, 1, (1, 1)),
@@ -104,7 +104,7 @@ mod tests {
         for (kind, sctp_streams, chunks, expected) in cases {
             let of_job = layout(kind, sctp_streams, chunks);
             assert_eq!((of_job.connections, of_job.streams), expected, "{kind:?}");
-            let mut carried: Vec<u32> = (0..of_job.lanes()).flat_map(|lane| of_job.chunks_of(lane)).collect();
+            let mut carried: Vec<u32> = (0..of_job.slots()).flat_map(|slot| of_job.chunks_of(slot)).collect();
             carried.sort_unstable();
             assert_eq!(carried, (0..chunks).collect::<Vec<_>>(), "{kind:?}");
         }

@@ -1,7 +1,7 @@
 //! `bulk`: one content, whole or in chunks that travel at once, once or several times.
 //!
 //! The client dials, waits until all connections of the transfer stand, then opens their streams and asks on each for
-//! its chunks ([`Request`]). The chunk follows: from the server (`down`), or straight from the client (`up`). Its
+//! its chunks ([`ChunkRequest`]). The chunk follows: from the server (`down`), or straight from the client (`up`). Its
 //! receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has that: no byte
 //! can be lost at close, whatever the transport does there.
 //!
@@ -28,7 +28,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use self::layout::Layout;
-use self::request::Request;
+use self::request::ChunkRequest;
 use self::verify::Expected;
 use super::{Driving, Moves, Run, Workload};
 use crate::clock::Moment;
@@ -82,7 +82,7 @@ impl Workload for job::Bulk {
 }
 
 /// What all tasks gave; the first error ends the wait.
-async fn gather<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
+async fn join_all<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     while let Some(one) = tasks.join_next().await {
         all.push(one.context("a task panicked")??);
@@ -94,25 +94,25 @@ async fn gather<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
 #[derive(Clone)]
 struct Bulk {
     run: Arc<Run>,
-    asked: job::Bulk,
+    requested: job::Bulk,
     side: Side,
     layout: Layout,
 }
 
 impl Bulk {
-    fn of(run: &Arc<Run>, asked: &job::Bulk, side: Side) -> Self {
-        let layout = Layout::of(asked, &run.job.transport);
-        Self { run: run.clone(), asked: asked.clone(), side, layout }
+    fn of(run: &Arc<Run>, requested: &job::Bulk, side: Side) -> Self {
+        let layout = Layout::of(requested, &run.job.transport);
+        Self { run: run.clone(), requested: requested.clone(), side, layout }
     }
 
     /// For one of the attempts at a chunk of a transfer: what is left of it after so many bytes.
-    fn request(&self, (transfer, attempt): (u32, u32), chunk: u32, after_bytes: u64) -> Request {
+    fn request(&self, (transfer, attempt): (u32, u32), chunk: u32, after_bytes: u64) -> ChunkRequest {
         let part = self.layout.part(chunk).after(after_bytes);
-        Request { direction: self.asked.direction, transfer, attempt, chunk, part }
+        ChunkRequest { direction: self.requested.direction, transfer, attempt, chunk, part }
     }
 
-    async fn send(&self, stream: &mut dyn Stream, request: &Request, verify: bool) -> Result<Sent> {
-        let content = Reader::open(&self.asked.content, request.part, verify)?;
+    async fn send(&self, stream: &mut dyn Stream, request: &ChunkRequest, verify: bool) -> Result<Sent> {
+        let content = Reader::open(&self.requested.content, request.part, verify)?;
         stream.send_content(content).await.context("sending the content")
     }
 
@@ -133,18 +133,18 @@ impl Bulk {
         Ok(Received { first_byte, last_byte: Moment::now(), longest_gap: None, sha256 })
     }
 
-    fn record(&self, stream: &dyn Stream, request: &Request, resumed_at_bytes: u64, received: Received) -> Record {
+    fn record(&self, stream: &dyn Stream, request: &ChunkRequest, resumed_at_bytes: u64, received: Received) -> Record {
         let Received { first_byte, last_byte, longest_gap, sha256 } = received;
-        let Request { transfer, attempt, chunk, .. } = *request;
+        let ChunkRequest { transfer, attempt, chunk, .. } = *request;
         let Part { length_bytes, .. } = self.layout.part(chunk);
-        let lane = chunk % self.layout.lanes();
+        let slot = chunk % self.layout.slots();
         Record::Transfer(TransferRecord {
             side: self.side,
-            connection: self.layout.connection(transfer, attempt, lane),
+            connection: self.layout.connection(transfer, attempt, slot),
             stream: stream.index(),
             transfer,
             chunk,
-            direction: self.asked.direction,
+            direction: self.requested.direction,
             bytes: length_bytes - resumed_at_bytes,
             resumed_at_bytes,
             first_byte_ns: first_byte.since(self.run.epoch_ns),

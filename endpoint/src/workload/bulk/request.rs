@@ -15,7 +15,7 @@ pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + 2 * si
 ///
 /// On the wire: magic, direction (0 down, 1 up), transfer, attempt, chunk, offset, length; big endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct ChunkRequest {
     /// Which way the content goes.
     pub direction: Direction,
     /// Which of the run's transfers.
@@ -28,7 +28,7 @@ pub struct Request {
     pub part: Part,
 }
 
-impl Request {
+impl ChunkRequest {
     /// As it travels.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         let direction = match self.direction {
@@ -78,15 +78,15 @@ fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
 mod tests {
     use super::*;
 
-    fn request(direction: Direction) -> Request {
+    fn request(direction: Direction) -> ChunkRequest {
         let part = Part { offset_bytes: 1 << 40, length_bytes: u64::MAX };
-        Request { direction, transfer: 1, attempt: 0x0506_0708, chunk: 0x0102_0304, part }
+        ChunkRequest { direction, transfer: 1, attempt: 0x0506_0708, chunk: 0x0102_0304, part }
     }
 
     #[test]
     fn requests_survive_the_round_trip() {
         for direction in [Direction::Down, Direction::Up] {
-            assert_eq!(Request::decode(&request(direction).encode()).unwrap(), request(direction));
+            assert_eq!(ChunkRequest::decode(&request(direction).encode()).unwrap(), request(direction));
         }
     }
 
@@ -95,7 +95,7 @@ mod tests {
         for at in [0, 7, 8] {
             let mut bad = request(Direction::Up).encode();
             bad[at] ^= 0x40;
-            assert!(Request::decode(&bad).is_err(), "byte {at}");
+            assert!(ChunkRequest::decode(&bad).is_err(), "byte {at}");
         }
     }
 }

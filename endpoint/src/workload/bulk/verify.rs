@@ -56,8 +56,8 @@ pub fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
             }
         }
     }
-    let asked = 2 * expected.transfers as usize * expected.chunks_bytes.len();
-    (ends.len() != asked).then(|| format!("{} records of transfers instead of {asked}", ends.len()))
+    let requested = 2 * expected.transfers as usize * expected.chunks_bytes.len();
+    (ends.len() != requested).then(|| format!("{} records of transfers instead of {requested}", ends.len()))
 }
 
 fn difference_of_chunk(ends: &[&TransferRecord], bytes: u64, original: Option<&str>, resumes: bool) -> Option<String> {
@@ -167,8 +167,8 @@ mod tests {
             (vec![], "the client has no record"),
         ];
         for (transfers, expected) in cases {
-            let told = difference(&transfers, &ten_bytes(Some("ab"))).expect("there is a difference");
-            assert!(told.contains(expected), "{told}");
+            let message = difference(&transfers, &ten_bytes(Some("ab"))).expect("there is a difference");
+            assert!(message.contains(expected), "{message}");
         }
     }
 
@@ -183,8 +183,8 @@ mod tests {
             ([client(10, "cd"), piece(4, 6)], "cd at the client, but ab in the original"),
             ([client(10, "ab"), client(10, "ab")], "the client has several records"),
         ] {
-            let told = difference(&transfers, &resumed).expect("there is a difference");
-            assert!(told.contains(expected), "{told}");
+            let message = difference(&transfers, &resumed).expect("there is a difference");
+            assert!(message.contains(expected), "{message}");
         }
     }
 

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::alarm::Alarm;
-use super::lanes::Lane;
-use super::link::Link;
+use super::client_connection::ClientConnection;
+use super::deadline::Deadline;
 use super::media::Media;
-use super::player::{Player, Step, Ticket, Wish};
-use super::request::{Ask, Request};
+use super::player::{NextAction, Player, Ticket, Wish};
+use super::request::{MediaRequest, MediaRequestKind};
 use super::rule::{Chooser, Fetched};
+use super::stream_slots::StreamSlot;
 use crate::clock::Moment;
 use crate::job;
 use crate::record::{PlayerRecord, Record, SegmentRecord};
@@ -36,16 +36,16 @@ pub struct Client {
     media: Media,
     player: Player,
     chooser: Chooser,
-    alarm: Alarm,
+    deadline: Deadline,
     /// None while it dials.
-    link: Option<Link>,
+    link: Option<ClientConnection>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
     dialled: Moment,
     /// When the connection being dialled was dialled at first, if moves cut that short.
     first_try: Option<Moment>,
     /// Connections that came up.
     connections: u32,
-    fetching: JoinSet<(Fetch, Result<Lane>)>,
+    fetching: JoinSet<(Fetch, Result<StreamSlot>)>,
     /// What the player wants and a connection that was given up had under way.
     interrupted: Option<Fetch>,
     requests: u32,
@@ -71,10 +71,10 @@ impl Client {
     /// About to connect. Must be called inside the runtime.
     ///
     /// # Errors
-    /// As [`Alarm::new`].
+    /// As [`Deadline::new`].
     pub fn new(
         run: &Arc<Run>,
-        asked: &job::Stream,
+        requested: &job::Stream,
         dialer: &Arc<dyn Dialer>,
         moves: watch::Receiver<Moves>,
     ) -> Result<Self> {
@@ -82,11 +82,11 @@ impl Client {
             run: run.clone(),
             dialer: dialer.clone(),
             moves,
-            verify: asked.verify,
-            media: Media::of(asked),
-            player: Player::new(asked, run.job.seed),
-            chooser: Chooser::new(asked),
-            alarm: Alarm::new()?,
+            verify: requested.verify,
+            media: Media::of(requested),
+            player: Player::new(requested, run.job.seed),
+            chooser: Chooser::new(requested),
+            deadline: Deadline::new()?,
             link: None,
             dialing: JoinSet::new(),
             dialled: Moment::now(),
@@ -108,14 +108,14 @@ impl Client {
         self.dial();
         loop {
             let until_ns = match self.player.next(Moment::now().since(self.run.epoch_ns)) {
-                Step::Done => break,
-                Step::Ask(wish) => {
+                NextAction::Done => break,
+                NextAction::MediaRequestKind(wish) => {
                     if self.ask(wish).await? {
                         continue;
                     }
                     self.player.next_change_ns()
                 }
-                Step::Wait { until_ns } => until_ns,
+                NextAction::Wait { until_ns } => until_ns,
             };
             self.wait(until_ns.map(|until_ns| self.run.epoch_ns + until_ns)).await?;
         }
@@ -132,9 +132,9 @@ impl Client {
     pub async fn close(mut self) -> Result<Vec<Record>> {
         if let Some(mut link) = self.link.take() {
             let migrates = link.migrates();
-            match unless_lost(&mut self.moves, migrates, settle(&mut link, &mut self.fetching)).await {
-                Some(settled) => {
-                    settled?;
+            match unless_lost(&mut self.moves, migrates, finish_fetching(&mut link, &mut self.fetching)).await {
+                Some(finished) => {
+                    finished?;
                     self.records.extend(link.record(&self.run, false)?);
                     unless_lost(&mut self.moves, migrates, link.close()).await.transpose()?;
                 }
@@ -157,14 +157,14 @@ impl Client {
             biased;
             Ok(()) = self.moves.changed() => self.moved().await,
             Some(fetched) = self.fetching.join_next() => {
-                let (fetch, lane) = fetched.context("a task panicked")?;
-                self.fetched(fetch, lane?)
+                let (fetch, slot) = fetched.context("a task panicked")?;
+                self.fetched(fetch, slot?)
             }
             Some(dialled) = self.dialing.join_next() => {
                 self.dialled(dialled.context("a task panicked")?).await
             }
             Some(left) = left => left,
-            rung = self.alarm.ring_at(at_ns) => Ok(rung?),
+            reached = self.deadline.wait_until(at_ns) => Ok(reached?),
         }
     }
 
@@ -188,12 +188,12 @@ impl Client {
             }
         };
         let fixed = super::fixed_streams(&self.run.job.transport);
-        let mut link = Link::over(connection, self.connections, fixed, self.first_try.take()).await?;
+        let mut link = ClientConnection::over(connection, self.connections, fixed, self.first_try.take()).await?;
         self.connections += 1;
         self.chooser.start_over();
         if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.ticket)) {
-            let lane = link.take(fetch.quality).await?;
-            self.fetching.spawn(carry(lane, fetch, link.number));
+            let slot = link.take(fetch.quality).await?;
+            self.fetching.spawn(carry(slot, fetch, link.number));
         }
         self.link = Some(link);
         Ok(())
@@ -216,12 +216,12 @@ impl Client {
     }
 
     /// Gives a connection up. What the player wants of it stays wanted.
-    async fn give_up(&mut self, link: &Link) -> Result<()> {
+    async fn give_up(&mut self, link: &ClientConnection) -> Result<()> {
         link.abandon();
         while let Some(fetched) = self.fetching.join_next().await {
-            let (fetch, lane) = fetched.context("a task panicked")?;
-            match lane {
-                Ok(lane) => self.arrived(fetch, link.number, lane.stream.index())?,
+            let (fetch, slot) = fetched.context("a task panicked")?;
+            match slot {
+                Ok(slot) => self.arrived(fetch, link.number, slot.stream.index())?,
                 Err(_) if self.player.wants(fetch.ticket) => self.interrupted = Some(fetch),
                 Err(_) => {}
             }
@@ -245,17 +245,17 @@ impl Client {
         let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_arrivals()).shared();
         let (ticket, request) = (self.player.sent(), self.requests);
         self.requests += 1;
-        let lane = link.take(quality).await?;
+        let slot = link.take(quality).await?;
         let fetch = Fetch { ticket, wish, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
-        self.fetching.spawn(carry(lane, fetch, link.number));
+        self.fetching.spawn(carry(slot, fetch, link.number));
         Ok(true)
     }
 
     /// A segment is in, and its stream idle.
-    fn fetched(&mut self, fetch: Fetch, lane: Lane) -> Result<()> {
+    fn fetched(&mut self, fetch: Fetch, slot: StreamSlot) -> Result<()> {
         let link = self.link.as_mut().context("a segment came over no connection")?;
-        let (connection, stream) = (link.number, lane.stream.index());
-        link.put_back(lane);
+        let (connection, stream) = (link.number, slot.stream.index());
+        link.put_back(slot);
         self.arrived(fetch, connection, stream)
     }
 
@@ -269,7 +269,7 @@ impl Client {
         let [sent_ns, first_byte_ns, last_byte_ns] =
             [sent, first_byte, last_byte].map(|moment| moment.since(self.run.epoch_ns));
         let (link_delay_ns, duration_ns) = (first_byte_ns - sent_ns, last_byte_ns - sent_ns);
-        self.chooser.note(Fetched { bytes, link_delay_ns, duration_ns });
+        self.chooser.record(Fetched { bytes, link_delay_ns, duration_ns });
         self.records.push(Record::Segment(SegmentRecord {
             request,
             segment: wish.segment,
@@ -289,10 +289,13 @@ impl Client {
 }
 
 /// Waits for all that is under way and says farewell. May be dropped and begun again.
-async fn settle(link: &mut Link, fetching: &mut JoinSet<(Fetch, Result<Lane>)>) -> Result<()> {
+async fn finish_fetching(
+    link: &mut ClientConnection,
+    fetching: &mut JoinSet<(Fetch, Result<StreamSlot>)>,
+) -> Result<()> {
     while let Some(fetched) = fetching.join_next().await {
-        let (_, lane) = fetched.context("a task panicked")?;
-        link.put_back(lane?);
+        let (_, slot) = fetched.context("a task panicked")?;
+        link.put_back(slot?);
     }
     link.say_farewell().await
 }
@@ -310,17 +313,17 @@ async fn unless_lost<T>(
 }
 
 /// Asks for what the sink does not have of a segment, and takes it.
-async fn carry(lane: Lane, fetch: Fetch, connection: u32) -> (Fetch, Result<Lane>) {
-    let lane = fill(lane, &fetch, connection).await;
-    (fetch, lane)
+async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32) -> (Fetch, Result<StreamSlot>) {
+    let slot = fill(slot, &fetch, connection).await;
+    (fetch, slot)
 }
 
-async fn fill(mut lane: Lane, fetch: &Fetch, connection: u32) -> Result<Lane> {
+async fn fill(mut slot: StreamSlot, fetch: &Fetch, connection: u32) -> Result<StreamSlot> {
     let (quality, segment) = (fetch.quality, fetch.wish.segment);
     let offset_bytes = fetch.sink.lock().expect("no holder panics").position_bytes();
-    let request = Request { connection, what: Ask::Segment { quality, segment, offset_bytes } };
-    lane.stream.send(&request.encode()).await.with_context(|| format!("asking for segment {segment}"))?;
-    let received = lane.stream.receive_content(fetch.sink.clone()).await;
+    let request = MediaRequest { connection, what: MediaRequestKind::Segment { quality, segment, offset_bytes } };
+    slot.stream.send(&request.encode()).await.with_context(|| format!("requesting for segment {segment}"))?;
+    let received = slot.stream.receive_content(fetch.sink.clone()).await;
     received.with_context(|| format!("receiving segment {segment}"))?;
-    Ok(lane)
+    Ok(slot)
 }

@@ -16,15 +16,15 @@ pub struct Media {
 
 impl Media {
     /// That of a sound job, whose bytes can be counted in 64 bits.
-    pub fn of(asked: &Stream) -> Self {
+    pub fn of(requested: &Stream) -> Self {
         let mut size_bytes = 0;
         let mut qualities = Vec::new();
-        for quality in &asked.qualities {
+        for quality in &requested.qualities {
             qualities.push((size_bytes, quality.segment_bytes));
-            size_bytes += u64::from(asked.segments) * quality.segment_bytes;
+            size_bytes += u64::from(requested.segments) * quality.segment_bytes;
         }
-        let content = Content::Seeded { seed: asked.seed, size_bytes };
-        Self { segments: asked.segments, content, qualities }
+        let content = Content::Seeded { seed: requested.seed, size_bytes };
+        Self { segments: requested.segments, content, qualities }
     }
 
     /// Where a segment lies, if there is one.
@@ -65,12 +65,12 @@ mod tests {
     fn segments_tile_the_medium_and_differ() {
         let text = include_str!("../../../../tests/golden/job-stream-roaming.json");
         let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let Workload::Stream(mut asked) = job.workload else { panic!("the golden job is a stream") };
-        asked.segments = 2;
-        for (quality, bytes) in asked.qualities.iter_mut().zip([10, 11, 13]) {
+        let Workload::Stream(mut requested) = job.workload else { panic!("the golden job is a stream") };
+        requested.segments = 2;
+        for (quality, bytes) in requested.qualities.iter_mut().zip([10, 11, 13]) {
             quality.segment_bytes = bytes;
         }
-        let media = Media::of(&asked);
+        let media = Media::of(&requested);
         let places = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)];
         let parts = places.map(|(quality, segment)| media.part(quality, segment).expect("there is one"));
         let ends = parts.map(|part| (part.offset_bytes, part.offset_bytes + part.length_bytes));

@@ -2,15 +2,15 @@
 //!
 //! [`player`], [`rule`] and [`medium`] decide, and know neither clock nor connection; [`client`] and [`storage`] carry out.
 
-mod alarm;
 mod client;
-mod lanes;
-mod link;
+mod client_connection;
+mod deadline;
 mod media;
 mod player;
 mod request;
 mod rule;
 mod server;
+mod stream_slots;
 mod verify;
 
 use std::sync::Arc;
@@ -73,11 +73,11 @@ impl Workload for job::Stream {
 
 async fn serve(
     run: &Arc<Run>,
-    asked: &job::Stream,
+    requested: &job::Stream,
     mut connection: Box<dyn Connection>,
     mut finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
-    let mut storage = MediaServer::new(&Arc::new(Media::of(asked)), fixed_streams(&run.job.transport));
+    let mut storage = MediaServer::new(&Arc::new(Media::of(requested)), fixed_streams(&run.job.transport));
     let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
     let has_handovers = run.job.timeline.has_handovers();
     let index = match storage.number() {

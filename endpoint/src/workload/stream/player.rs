@@ -1,4 +1,4 @@
-//! The player and its viewer: a state machine that is told the time. Pure.
+//! The player and its viewer: a state machine whose caller gives the time. Pure.
 //!
 //! The buffer's level follows from what arrived and what was played, so everything happens at its exact time, whenever
 //! somebody asks. The viewer's seeks are drawn at full seconds of play time: the n-th second brings the same in every run
@@ -17,9 +17,9 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What the player waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum NextAction {
     /// It asks for a segment, as soon as something can carry the request.
-    Ask(Wish),
+    MediaRequestKind(Wish),
     /// What it asked for, or room for more: nothing changes before this time unless something arrives.
     Wait {
         /// None: nothing changes by itself.
@@ -60,7 +60,7 @@ pub struct Player {
     media: Stream,
     draws: Draws,
     phase: Phase,
-    /// All that happened before is settled.
+    /// All that happened before this time has been accounted for.
     now_ns: u64,
     /// Play time at hand.
     ahead_ns: u64,
@@ -102,23 +102,23 @@ impl Player {
     }
 
     /// What it waits for at this time. Times must not go back.
-    pub fn next(&mut self, now_ns: u64) -> Step {
-        self.settle(now_ns, true);
+    pub fn next(&mut self, now_ns: u64) -> NextAction {
+        self.finish_fetching(now_ns, true);
         if self.phase == Phase::Ended {
-            return Step::Done;
+            return NextAction::Done;
         }
         let until_ns = self.next_change_ns();
         if self.sent.is_some() || self.ahead_ns >= self.unwatched_ns() {
-            return Step::Wait { until_ns };
+            return NextAction::Wait { until_ns };
         }
         let beyond_ns = (self.ahead_ns + self.media.segment_ns).saturating_sub(self.media.buffer_ns);
         if beyond_ns > 0 {
             let room_ns = self.now_ns + beyond_ns;
-            return Step::Wait { until_ns: Some(until_ns.map_or(room_ns, |until_ns| until_ns.min(room_ns))) };
+            return NextAction::Wait { until_ns: Some(until_ns.map_or(room_ns, |until_ns| until_ns.min(room_ns))) };
         }
         let (segment, is_first) = (self.segment, self.is_new_place);
         let wish = Wish { segment, since_ns: self.now_ns, ahead_ns: self.ahead_ns, is_first };
-        Step::Ask(*self.wish.get_or_insert(wish))
+        NextAction::MediaRequestKind(*self.wish.get_or_insert(wish))
     }
 
     /// When something happens that changes what it asks for, if nothing arrives. That is not so of a stall.
@@ -148,7 +148,7 @@ impl Player {
 
     /// What was asked for is at hand, in the nick of time if the buffer runs out right now.
     pub fn arrived(&mut self, ticket: Ticket, now_ns: u64) {
-        self.settle(now_ns, false);
+        self.finish_fetching(now_ns, false);
         if !self.wants(ticket) {
             return;
         }
@@ -162,7 +162,7 @@ impl Player {
         }
     }
 
-    /// What it did since this was last asked, in order of time.
+    /// Gives what it did since the last call, in order of time.
     pub fn take_actions(&mut self) -> Vec<(u64, Action)> {
         take(&mut self.actions)
     }
@@ -171,7 +171,7 @@ impl Player {
     ///
     /// # Arguments
     /// * `included` - whether what happens at this very time is settled too.
-    fn settle(&mut self, now_ns: u64, included: bool) {
+    fn finish_fetching(&mut self, now_ns: u64, included: bool) {
         while self.phase == Phase::Playing {
             let passing_ns = self.ahead_ns.min(self.unwatched_ns()).min(self.next_draw_ns - self.watched_ns);
             let left_ns = now_ns.saturating_sub(self.now_ns);

@@ -13,16 +13,16 @@ pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + size_o
 /// On the wire: magic, kind (0 segment, 1 farewell), connection, quality, segment, offset; big endian. A farewell's last
 /// three are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct MediaRequest {
     /// The client's number of the connection.
     pub connection: u32,
     /// What it wants.
-    pub what: Ask,
+    pub what: MediaRequestKind,
 }
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
+pub enum MediaRequestKind {
     /// The bytes of a segment, from one of them to the last.
     Segment {
         /// Index of the quality.
@@ -36,12 +36,12 @@ pub enum Ask {
     Farewell,
 }
 
-impl Request {
+impl MediaRequest {
     /// As it travels.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         let (kind, quality, segment, offset_bytes) = match self.what {
-            Ask::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
-            Ask::Farewell => (1, 0, 0, 0),
+            MediaRequestKind::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
+            MediaRequestKind::Farewell => (1, 0, 0, 0),
         };
         let fields: [&[u8]; 6] = [
             &MAGIC,
@@ -67,8 +67,8 @@ impl Request {
         let segment = u32::from_be_bytes(take(&mut rest));
         let offset_bytes = u64::from_be_bytes(take(&mut rest));
         let what = match kind {
-            0 => Ask::Segment { quality, segment, offset_bytes },
-            1 => Ask::Farewell,
+            0 => MediaRequestKind::Segment { quality, segment, offset_bytes },
+            1 => MediaRequestKind::Farewell,
             other => bail!("the client's request is of kind {other}, which there is not"),
         };
         Ok(Self { connection, what })
@@ -85,15 +85,18 @@ fn take<const LENGTH: usize>(rest: &mut &[u8]) -> [u8; LENGTH] {
 mod tests {
     use super::*;
 
-    const REQUESTS: [Request; 2] = [
-        Request { connection: 1, what: Ask::Segment { quality: 2, segment: 0x0102_0304, offset_bytes: u64::MAX } },
-        Request { connection: 7, what: Ask::Farewell },
+    const REQUESTS: [MediaRequest; 2] = [
+        MediaRequest {
+            connection: 1,
+            what: MediaRequestKind::Segment { quality: 2, segment: 0x0102_0304, offset_bytes: u64::MAX },
+        },
+        MediaRequest { connection: 7, what: MediaRequestKind::Farewell },
     ];
 
     #[test]
     fn requests_survive_the_round_trip() {
         for request in REQUESTS {
-            assert_eq!(Request::decode(&request.encode()).unwrap(), request);
+            assert_eq!(MediaRequest::decode(&request.encode()).unwrap(), request);
         }
     }
 
@@ -102,7 +105,7 @@ mod tests {
         for at in [0, 7, 8] {
             let mut bad = REQUESTS[0].encode();
             bad[at] ^= 0x40;
-            assert!(Request::decode(&bad).is_err(), "byte {at}");
+            assert!(MediaRequest::decode(&bad).is_err(), "byte {at}");
         }
     }
 }

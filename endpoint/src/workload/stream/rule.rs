@@ -42,12 +42,12 @@ pub struct Chooser {
 
 impl Chooser {
     /// That of a job, just connected.
-    pub fn new(asked: &job::Stream) -> Self {
+    pub fn new(requested: &job::Stream) -> Self {
         Self {
-            rule: asked.rule.clone(),
-            segment_ns: asked.segment_ns,
-            buffer_ns: asked.buffer_ns,
-            segments_bytes: asked.qualities.iter().map(|quality| quality.segment_bytes).collect(),
+            rule: requested.rule.clone(),
+            segment_ns: requested.segment_ns,
+            buffer_ns: requested.buffer_ns,
+            segments_bytes: requested.qualities.iter().map(|quality| quality.segment_bytes).collect(),
             fetched: VecDeque::new(),
             starts: true,
         }
@@ -59,7 +59,7 @@ impl Chooser {
     }
 
     /// A segment has arrived.
-    pub fn note(&mut self, fetched: Fetched) {
+    pub fn record(&mut self, fetched: Fetched) {
         let window = match self.rule {
             Rule::Throughput { window, .. } => window as usize,
             Rule::Delay { .. } | Rule::Bola {} => 1,
@@ -157,7 +157,7 @@ mod tests {
         let mut chooser = chooser(Rule::Delay { bounds_ns }, &[4_000_000, 4_500_000, 5_000_000]);
         let cases = [(0, 2), (99, 2), (100, 1), (199, 1), (200, 0), (5000, 0), (50, 2)];
         for (link_delay_ms, expected) in cases {
-            chooser.note(fetched(4_000_000, link_delay_ms * MS, 1000 * MS));
+            chooser.record(fetched(4_000_000, link_delay_ms * MS, 1000 * MS));
             assert_eq!(chooser.choose(0), expected, "{link_delay_ms} ms");
         }
         chooser.start_over();
@@ -168,10 +168,10 @@ mod tests {
     #[test]
     fn one_quality_leaves_no_choice() {
         let mut delay = chooser(Rule::Delay { bounds_ns: vec![] }, &[4_000_000]);
-        delay.note(fetched(4_000_000, 1, 1));
+        delay.record(fetched(4_000_000, 1, 1));
         assert_eq!(delay.choose(0), 0);
         let mut throughput = chooser(Rule::Throughput { safety_ratio: 0.9, window: 2 }, &[4_000_000]);
-        throughput.note(fetched(4_000_000, 1, 60_000 * MS));
+        throughput.record(fetched(4_000_000, 1, 60_000 * MS));
         assert_eq!(throughput.choose(0), 0);
     }
 
@@ -181,20 +181,20 @@ mod tests {
         let mut chooser =
             chooser(Rule::Throughput { safety_ratio: 0.8, window: 2 }, &[1_000_000, 2_000_000, 4_000_000]);
         // 8 Mbit in 1 s and 8 Mbit in 250 ms: 8 and 32 Mbit/s, mean 2 / (1/8 + 1/32) = 12.8; 80 % of it 10.24.
-        chooser.note(fetched(1_000_000, 1, 1000 * MS));
-        chooser.note(fetched(1_000_000, 1, 250 * MS));
+        chooser.record(fetched(1_000_000, 1, 1000 * MS));
+        chooser.record(fetched(1_000_000, 1, 250 * MS));
         assert_eq!(chooser.choose(0), 0);
         // 32 and 16 Mbit/s: 2 / (1/32 + 1/16) = 21.33; 80 %: 17.07. (The arithmetic mean of all three would do too.)
-        chooser.note(fetched(2_000_000, 1, 1000 * MS));
+        chooser.record(fetched(2_000_000, 1, 1000 * MS));
         assert_eq!(chooser.choose(0), 1);
         // 16 and 40.1 Mbit/s: 2 / (1/16 + 1/40.1) = 22.87; 80 %: 18.3. The arithmetic mean, 28.05 · 0.8 = 22.4, agrees.
-        chooser.note(fetched(4_010_000, 1, 800 * MS));
+        chooser.record(fetched(4_010_000, 1, 800 * MS));
         assert_eq!(chooser.choose(0), 1);
         // 40.1 and 40 Mbit/s: 40.05; 80 %: 32.04.
-        chooser.note(fetched(5_000_000, 1, 1000 * MS));
+        chooser.record(fetched(5_000_000, 1, 1000 * MS));
         assert_eq!(chooser.choose(0), 2);
         // 40 and 2 Mbit/s: 2 / (1/40 + 1/2) = 3.8. The arithmetic mean, 21 · 0.8 = 16.8, would choose the second.
-        chooser.note(fetched(250_000, 1, 1000 * MS));
+        chooser.record(fetched(250_000, 1, 1000 * MS));
         assert_eq!(chooser.choose(0), 0);
     }
 
@@ -205,7 +205,7 @@ mod tests {
         // Equal scores of 1 and 2: 2·(7.0464 − Q) = 8.0232 − Q at Q = 6.0696.
         // Of 2 and 3: 2·(8.0232 − Q) = 9 − Q at Q = 7.0464.
         let mut chooser = chooser(Rule::Bola {}, &[1_000_000, 2_000_000, 4_000_000]);
-        chooser.note(fetched(1_000_000, 1, 1));
+        chooser.record(fetched(1_000_000, 1, 1));
         for (ahead_ms, expected) in [(0, 0), (6069, 0), (6070, 1), (7046, 1), (7047, 2), (9000, 2)] {
             assert_eq!(chooser.choose(ahead_ms * MS), expected, "{ahead_ms} ms");
         }

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use super::FAREWELL;
 use super::media::Media;
-use super::request::{Ask, REQUEST_BYTES, Request};
+use super::request::{MediaRequest, MediaRequestKind, REQUEST_BYTES};
 use crate::transport::error::{Context as _, Error, Result, ensure};
 use crate::transport::{Connection, Stream};
 use crate::workload::{Run, finished};
@@ -91,7 +91,7 @@ impl MediaServer {
         self.number.get().copied()
     }
 
-    /// Confirms the farewells. What is to be asked of a connection must be asked before: an SCTP association
+    /// Confirms the farewells. A connection's report must be taken before: an SCTP association
     /// has nothing left to say once its peer has shut it down.
     pub fn confirm(&mut self) {
         for mut stream in self.ended.drain(..) {
@@ -134,11 +134,11 @@ async fn answer(
     let mut encoded = [0; REQUEST_BYTES];
     loop {
         stream.receive(&mut encoded).await.context("receiving a request")?;
-        let Request { connection, what } = Request::decode(&encoded)?;
-        run.attempts.heard_of(connection);
+        let MediaRequest { connection, what } = MediaRequest::decode(&encoded)?;
+        run.attempts.record_attempt(connection);
         let known = *number.get_or_init(|| connection);
         ensure!(known == connection, "one connection has the numbers {known} and {connection}");
-        let Ask::Segment { quality, segment, offset_bytes } = what else { return Ok(stream) };
+        let MediaRequestKind::Segment { quality, segment, offset_bytes } = what else { return Ok(stream) };
         let content = media.open_from(quality, segment, offset_bytes)?;
         stream.send_content(content).await.with_context(|| format!("sending segment {segment}"))?;
     }

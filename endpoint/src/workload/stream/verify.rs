@@ -13,21 +13,21 @@ use crate::record::{Record, SegmentRecord};
 ///
 /// # Errors
 /// As [`Media::sha256`].
-pub fn difference(records: &[Record], asked: &Stream) -> Result<Option<String>> {
-    let media = Media::of(asked);
+pub fn difference(records: &[Record], requested: &Stream) -> Result<Option<String>> {
+    let media = Media::of(requested);
     let mut originals: BTreeMap<(u32, u32), String> = BTreeMap::new();
     let mut received = 0;
     for record in records {
         let Record::Segment(SegmentRecord { request, segment, quality, bytes, sha256, .. }) = record else { continue };
         received += 1;
-        let told = |difference: String| Ok(Some(format!("request {request}, segment {segment}: {difference}")));
+        let message = |difference: String| Ok(Some(format!("request {request}, segment {segment}: {difference}")));
         let Some(part) = media.part(*quality, *segment) else {
-            return told(format!("the medium has none such in quality {quality}"));
+            return message(format!("the medium has none such in quality {quality}"));
         };
         if *bytes != part.length_bytes {
-            return told(format!("{bytes} bytes were received instead of {}", part.length_bytes));
+            return message(format!("{bytes} bytes were received instead of {}", part.length_bytes));
         }
-        if !asked.verify {
+        if !requested.verify {
             continue;
         }
         let original = match originals.entry((*quality, *segment)) {
@@ -36,10 +36,10 @@ pub fn difference(records: &[Record], asked: &Stream) -> Result<Option<String>> 
         };
         let ours = sha256.as_deref().unwrap_or("missing");
         if ours != original {
-            return told(format!("the client's SHA-256 is {ours}, but {original} in the medium"));
+            return message(format!("the client's SHA-256 is {ours}, but {original} in the medium"));
         }
     }
-    let watched = asked.watch_ns.div_ceil(asked.segment_ns);
+    let watched = requested.watch_ns.div_ceil(requested.segment_ns);
     Ok((received < watched).then(|| format!("{received} segments were received, but {watched} or more were watched")))
 }
 
@@ -48,16 +48,16 @@ mod tests {
     use super::*;
     use crate::job::{Job, Workload};
 
-    fn asked(verify: bool) -> Stream {
+    fn requested(verify: bool) -> Stream {
         let text = include_str!("../../../../tests/golden/job-stream-roaming.json");
         let job: Job = serde_json::from_str(text).expect("the golden job is a job");
-        let Workload::Stream(mut asked) = job.workload else { panic!("the golden job is a stream") };
-        asked.qualities.iter_mut().for_each(|quality| quality.segment_bytes /= 1000);
-        Stream { watch_ns: 2 * asked.segment_ns, verify, ..asked }
+        let Workload::Stream(mut requested) = job.workload else { panic!("the golden job is a stream") };
+        requested.qualities.iter_mut().for_each(|quality| quality.segment_bytes /= 1000);
+        Stream { watch_ns: 2 * requested.segment_ns, verify, ..requested }
     }
 
     fn received(request: u32, segment: u32, quality: u32) -> Record {
-        let media = Media::of(&asked(true));
+        let media = Media::of(&requested(true));
         let part = media.part(quality, segment).expect("there is one");
         Record::Segment(SegmentRecord {
             request,
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_medium_s_own_bytes_are_no_difference() {
         let records = [received(0, 0, 0), received(2, 1, 2), received(3, 0, 0), received(4, 599, 1)];
-        assert_eq!(difference(&records, &asked(true)).unwrap(), None);
+        assert_eq!(difference(&records, &requested(true)).unwrap(), None);
     }
 
     #[test]
@@ -114,21 +114,22 @@ mod tests {
             (beyond, "segment 600: the medium has none such in quality 0"),
         ];
         for (wrong, expected) in cases {
-            let told = difference(&[received(0, 0, 0), wrong], &asked(true)).unwrap().expect("there is a difference");
-            assert!(told.contains(expected), "{told}");
+            let message =
+                difference(&[received(0, 0, 0), wrong], &requested(true)).unwrap().expect("there is a difference");
+            assert!(message.contains(expected), "{message}");
         }
     }
 
     #[test]
     fn what_was_not_to_be_hashed_is_not() {
         let records = [exchanged((0, 0, 0), (7, 0)), received(1, 1, 0)];
-        assert_eq!(difference(&records, &asked(false)).unwrap(), None);
-        assert!(difference(&records, &asked(true)).unwrap().is_some());
+        assert_eq!(difference(&records, &requested(false)).unwrap(), None);
+        assert!(difference(&records, &requested(true)).unwrap().is_some());
     }
 
     #[test]
     fn what_was_watched_was_received() {
-        let told = difference(&[received(0, 0, 0)], &asked(true)).unwrap().expect("there is a difference");
-        assert!(told.contains("1 segments were received, but 2 or more were watched"), "{told}");
+        let message = difference(&[received(0, 0, 0)], &requested(true)).unwrap().expect("there is a difference");
+        assert!(message.contains("1 segments were received, but 2 or more were watched"), "{message}");
     }
 }

@@ -19,8 +19,8 @@ fn medium() -> Stream {
     }
 }
 
-fn wait(until_ms: u64) -> Step {
-    Step::Wait { until_ns: Some(until_ms * MS) }
+fn wait(until_ms: u64) -> NextAction {
+    NextAction::Wait { until_ns: Some(until_ms * MS) }
 }
 
 fn play(at_ms: u64, segment: u32) -> (u64, Action) {
@@ -39,7 +39,7 @@ fn end(at_ms: u64) -> (u64, Action) {
 fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> Ticket {
     let is_first = player.tickets == 0;
     let wish = Wish { segment, since_ns: at_ms * MS, ahead_ns: ahead_ms * MS, is_first };
-    assert_eq!(player.next(at_ms * MS), Step::Ask(wish));
+    assert_eq!(player.next(at_ms * MS), NextAction::MediaRequestKind(wish));
     player.sent()
 }
 
@@ -49,12 +49,12 @@ fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u6
     let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1), 0, None::<(Ticket, u64)>);
     loop {
         let until_ns = match player.next(now_ns) {
-            Step::Done => return player.take_actions(),
-            Step::Ask(_) => {
+            NextAction::Done => return player.take_actions(),
+            NextAction::MediaRequestKind(_) => {
                 under_way = Some((player.sent(), now_ns + durations_ms.next().expect("a duration for each") * MS));
                 continue;
             }
-            Step::Wait { until_ns } => until_ns.unwrap_or(u64::MAX),
+            NextAction::Wait { until_ns } => until_ns.unwrap_or(u64::MAX),
         };
         now_ns = until_ns.min(under_way.map_or(u64::MAX, |(_, at_ns)| at_ns));
         if let Some((ticket, _)) = under_way.take_if(|(_, at_ns)| *at_ns == now_ns) {
@@ -104,21 +104,21 @@ fn a_full_buffer_is_waited_out() {
     assert_eq!(player.next(1000 * MS), wait(1100));
     let ticket = ask(&mut player, 1100, 3, 2000);
     // The wish is sent: now only the end changes anything, but at 3100 nothing is at hand.
-    assert_eq!(player.next(1200 * MS), Step::Wait { until_ns: None });
+    assert_eq!(player.next(1200 * MS), NextAction::Wait { until_ns: None });
     player.arrived(ticket, 1300 * MS);
     assert_eq!(player.next(1300 * MS), wait(2100));
     let ticket = ask(&mut player, 2100, 4, 2000);
     player.arrived(ticket, 2200 * MS);
     // All that will be watched is at hand: the end is all there is to wait for.
     assert_eq!(player.next(2200 * MS), wait(5100));
-    assert_eq!(player.next(5100 * MS), Step::Done);
+    assert_eq!(player.next(5100 * MS), NextAction::Done);
     assert_eq!(player.take_actions(), [play(100, 0), end(5100)]);
 }
 
 #[test]
 fn a_wish_keeps_its_time_until_it_is_sent() {
     let mut player = Player::new(&medium(), 1);
-    let wish = Step::Ask(Wish { segment: 0, since_ns: 10 * MS, ahead_ns: 0, is_first: true });
+    let wish = NextAction::MediaRequestKind(Wish { segment: 0, since_ns: 10 * MS, ahead_ns: 0, is_first: true });
     assert_eq!(player.next(10 * MS), wish);
     assert_eq!(player.next(30 * MS), wish);
 }
@@ -153,13 +153,13 @@ fn a_seek_throws_away_what_is_at_hand_and_under_way() {
     let third = ask(&mut player, 200, 2, 1900);
     assert_eq!(player.next(300 * MS), wait(1100));
     // The first full second of play time is over at 1100, and asked about late.
-    let Step::Ask(wish) = player.next(1150 * MS) else { panic!("nothing is at hand") };
+    let NextAction::MediaRequestKind(wish) = player.next(1150 * MS) else { panic!("nothing is at hand") };
     assert_eq!((wish.since_ns, wish.ahead_ns, wish.is_first), (1150 * MS, 0, true));
     let sought = (1100 * MS, Action::Seek { segment: wish.segment });
     let fourth = player.sent();
     assert!(!player.wants(third) && player.wants(fourth));
     player.arrived(third, 1200 * MS);
-    assert_eq!(player.next(1200 * MS), Step::Wait { until_ns: None }, "what arrived is of no use");
+    assert_eq!(player.next(1200 * MS), NextAction::Wait { until_ns: None }, "what arrived is of no use");
     player.arrived(fourth, 1300 * MS);
     assert_eq!(player.take_actions(), [play(100, 0), sought, play(1300, wish.segment)]);
 }

@@ -11,7 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Rings once for each time it is set to.
-pub struct Alarm(AsyncFd<Timer>);
+pub struct Deadline(AsyncFd<Timer>);
 
 struct Timer(TimerFd);
 
@@ -21,7 +21,7 @@ impl AsRawFd for Timer {
     }
 }
 
-impl Alarm {
+impl Deadline {
     /// One that is not set. Must be called inside the runtime.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Alarm {
     ///
     /// # Errors
     /// As `timerfd_settime(2)`.
-    pub async fn ring_at(&self, at_ns: Option<u64>) -> Result<()> {
+    pub async fn wait_until(&self, at_ns: Option<u64>) -> Result<()> {
         let Some(at_ns) = at_ns else { return std::future::pending().await };
         // A timer set to zero is switched off.
         let at = Expiration::OneShot(TimeSpec::from(Duration::from_nanos(at_ns.max(1))));
@@ -57,32 +57,32 @@ mod tests {
     use super::*;
     use crate::clock::Moment;
 
-    fn in_a_runtime(test: impl AsyncFnOnce(Alarm)) {
+    fn in_a_runtime(test: impl AsyncFnOnce(Deadline)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-        runtime.block_on(async { test(Alarm::new().unwrap()).await });
+        runtime.block_on(async { test(Deadline::new().unwrap()).await });
     }
 
     #[test]
     fn it_rings_no_earlier_and_once() {
-        in_a_runtime(async |alarm| {
-            alarm.ring_at(Some(0)).await.unwrap();
+        in_a_runtime(async |deadline| {
+            deadline.wait_until(Some(0)).await.unwrap();
             let later_ns = Moment::now().since(0) + 3_000_000;
-            alarm.ring_at(Some(later_ns)).await.unwrap();
+            deadline.wait_until(Some(later_ns)).await.unwrap();
             assert!(Moment::now().since(0) >= later_ns);
         });
     }
 
     #[test]
     fn a_ring_nobody_heard_is_forgotten() {
-        in_a_runtime(async |alarm| {
+        in_a_runtime(async |deadline| {
             tokio::select! {
                 biased;
                 () = std::future::ready(()) => {}
-                _ = alarm.ring_at(Some(1)) => {}
+                _ = deadline.wait_until(Some(1)) => {}
             }
-            alarm.ring_at(Some(1)).await.unwrap();
+            deadline.wait_until(Some(1)).await.unwrap();
             let later_ns = Moment::now().since(0) + 3_000_000;
-            alarm.ring_at(Some(later_ns)).await.unwrap();
+            deadline.wait_until(Some(later_ns)).await.unwrap();
             assert!(Moment::now().since(0) >= later_ns);
         });
     }

@@ -7,7 +7,7 @@ use crate::transport::error::Result;
 use crate::transport::{Connection, Stream};
 
 /// An idle stream.
-pub struct Lane {
+pub struct StreamSlot {
     /// The stream.
     pub stream: Box<dyn Stream>,
     /// Index of the quality it carried last, if any.
@@ -15,15 +15,15 @@ pub struct Lane {
 }
 
 /// The idle streams of a connection.
-pub struct Lanes {
+pub struct StreamSlots {
     /// How many streams a connection has; none if it can open any number.
     fixed: Option<u32>,
-    idle: Vec<Lane>,
+    idle: Vec<StreamSlot>,
     /// Number of the stream used last.
     current: Option<u32>,
 }
 
-impl Lanes {
+impl StreamSlots {
     /// Of a connection just opened. Of a fixed number of streams all are opened, as the server awaits them all.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Lanes {
     pub async fn open(connection: &mut dyn Connection, fixed: Option<u32>) -> Result<Self> {
         let mut idle = Vec::new();
         for _ in 0..fixed.unwrap_or(0) {
-            idle.push(Lane { stream: connection.open_stream().await?, quality: None });
+            idle.push(StreamSlot { stream: connection.open_stream().await?, quality: None });
         }
         Ok(Self { fixed, idle, current: None })
     }
@@ -45,32 +45,32 @@ impl Lanes {
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<Lane> {
-        let idle: Vec<(u32, Option<u32>)> = self.idle.iter().map(|lane| (lane.stream.index(), lane.quality)).collect();
-        let mut lane = match choose(&idle, self.fixed, self.current, quality) {
+    pub async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<StreamSlot> {
+        let idle: Vec<(u32, Option<u32>)> = self.idle.iter().map(|slot| (slot.stream.index(), slot.quality)).collect();
+        let mut slot = match choose(&idle, self.fixed, self.current, quality) {
             Some(place) => self.idle.swap_remove(place),
-            None => Lane { stream: connection.open_stream().await?, quality: None },
+            None => StreamSlot { stream: connection.open_stream().await?, quality: None },
         };
-        (lane.quality, self.current) = (Some(quality), Some(lane.stream.index()));
-        Ok(lane)
+        (slot.quality, self.current) = (Some(quality), Some(slot.stream.index()));
+        Ok(slot)
     }
 
     /// A stream is idle again.
-    pub fn put_back(&mut self, lane: Lane) {
-        self.idle.push(lane);
+    pub fn put_back(&mut self, slot: StreamSlot) {
+        self.idle.push(slot);
     }
 
     /// Idle streams that will not be used again.
-    pub fn take_outdated(&mut self) -> Vec<Lane> {
+    pub fn take_outdated(&mut self) -> Vec<StreamSlot> {
         let current = self.current.filter(|_| self.fixed.is_none());
-        let is_outdated = |lane: &Lane| current.is_some_and(|current| lane.stream.index() != current);
+        let is_outdated = |slot: &StreamSlot| current.is_some_and(|current| slot.stream.index() != current);
         let (outdated, idle) = std::mem::take(&mut self.idle).into_iter().partition(is_outdated);
         self.idle = idle;
         outdated
     }
 
     /// All idle streams.
-    pub fn take_idle(&mut self) -> Vec<Lane> {
+    pub fn take_idle(&mut self) -> Vec<StreamSlot> {
         std::mem::take(&mut self.idle)
     }
 }

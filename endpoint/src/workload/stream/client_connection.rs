@@ -3,8 +3,8 @@
 use tokio::task::JoinSet;
 
 use super::FAREWELL;
-use super::lanes::{Lane, Lanes};
-use super::request::{Ask, Request};
+use super::request::{MediaRequest, MediaRequestKind};
+use super::stream_slots::{StreamSlot, StreamSlots};
 use crate::clock::Moment;
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::Connection;
@@ -12,18 +12,18 @@ use crate::transport::error::{Context as _, Result, ensure};
 use crate::workload::{Run, connection_record};
 
 /// A connection that stands.
-pub struct Link {
+pub struct ClientConnection {
     /// Of the run's connections, from 0.
     pub number: u32,
     connection: Box<dyn Connection>,
     /// When it was dialled at first, if moves cut that short.
     first_try: Option<Moment>,
-    lanes: Lanes,
+    slots: StreamSlots,
     /// Streams that are being given back.
     leaving: JoinSet<Result<()>>,
 }
 
-impl Link {
+impl ClientConnection {
     /// Over a connection just opened.
     ///
     /// # Arguments
@@ -37,13 +37,13 @@ impl Link {
         fixed: Option<u32>,
         first_try: Option<Moment>,
     ) -> Result<Self> {
-        let lanes = Lanes::open(&mut *connection, fixed).await?;
-        Ok(Self { number, connection, first_try, lanes, leaving: JoinSet::new() })
+        let slots = StreamSlots::open(&mut *connection, fixed).await?;
+        Ok(Self { number, connection, first_try, slots, leaving: JoinSet::new() })
     }
 
     /// Whether a segment could be asked for right now.
     pub fn can_carry(&self) -> bool {
-        self.lanes.can_carry()
+        self.slots.can_carry()
     }
 
     /// Whether it goes on when the client moves.
@@ -55,15 +55,15 @@ impl Link {
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn take(&mut self, quality: u32) -> Result<Lane> {
-        let lane = self.lanes.take(&mut *self.connection, quality).await?;
+    pub async fn take(&mut self, quality: u32) -> Result<StreamSlot> {
+        let slot = self.slots.take(&mut *self.connection, quality).await?;
         self.leave_outdated();
-        Ok(lane)
+        Ok(slot)
     }
 
     /// A stream is idle again.
-    pub fn put_back(&mut self, lane: Lane) {
-        self.lanes.put_back(lane);
+    pub fn put_back(&mut self, slot: StreamSlot) {
+        self.slots.put_back(slot);
         self.leave_outdated();
     }
 
@@ -98,8 +98,8 @@ impl Link {
     /// # Errors
     /// A stream that does not end in order.
     pub async fn say_farewell(&mut self) -> Result<()> {
-        for lane in self.lanes.take_idle() {
-            self.leaving.spawn(leave(lane, self.number));
+        for slot in self.slots.take_idle() {
+            self.leaving.spawn(leave(slot, self.number));
         }
         while let Some(left) = self.next_left().await {
             left?;
@@ -117,18 +117,18 @@ impl Link {
 
     /// Streams that will not be used again are given back.
     fn leave_outdated(&mut self) {
-        for lane in self.lanes.take_outdated() {
-            self.leaving.spawn(leave(lane, self.number));
+        for slot in self.slots.take_outdated() {
+            self.leaving.spawn(leave(slot, self.number));
         }
     }
 }
 
 /// Says farewell on a stream and waits until the server has confirmed it.
-async fn leave(mut lane: Lane, connection: u32) -> Result<()> {
-    let farewell = Request { connection, what: Ask::Farewell };
-    lane.stream.send(&farewell.encode()).await.context("saying farewell")?;
+async fn leave(mut slot: StreamSlot, connection: u32) -> Result<()> {
+    let farewell = MediaRequest { connection, what: MediaRequestKind::Farewell };
+    slot.stream.send(&farewell.encode()).await.context("saying farewell")?;
     let mut confirmation = [0];
-    lane.stream.receive(&mut confirmation).await.context("waiting for the confirmation of the farewell")?;
+    slot.stream.receive(&mut confirmation).await.context("waiting for the confirmation of the farewell")?;
     ensure!(confirmation == [FAREWELL], "the server answered {confirmation:?}, which confirms nothing");
-    lane.stream.finish().await.map(drop)
+    slot.stream.finish().await.map(drop)
 }
