@@ -20,6 +20,7 @@ from netwarp.wording import (
     mean_text,
     median_text,
     number,
+    percent,
     quantity,
     sentence_case,
     verdict_text,
@@ -142,7 +143,9 @@ def _longest(text: Text) -> int:
 
 def notes(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[str]:
     """Say how the numbers came about, and which runs failed."""
-    text = "± is half the 95 % confidence interval of the mean (Student's t)"
+    text = (
+        "± is half the 95 % confidence interval of the mean; of a wide one brackets have both ends"
+    )
     paired = "verdicts by paired t-tests on shared loss seeds"
     if clock == "real":
         text = "real time: medians, in brackets the smallest and the largest value"
@@ -153,6 +156,8 @@ def notes(results: Results, compared: Comparisons, clock: Clock = "virtual") -> 
         text += f"; {paired}"
     if compared.tested > 1:
         text += f", Holm-adjusted for {compared.tested} comparisons"
+    if compared.comparisons:
+        text += f"; less than {percent(results.criteria.relevant, 2)} is no difference"
     lines = [text + "."]
     if any(c.exact for c in compared.comparisons):
         lines.append("exact: nothing random happened, all replicates are equal.")
