@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -168,3 +168,9 @@ ReorderField = Annotated[
     BeforeValidator(parse_reorder),
     Kind("a percentage, or a table of `ratio`, `correlation`, `gap`"),
 ]
+ProfileName = Literal[
+    "3g", "lte", "wifi", "dsl", "cable", "fibre", "satellite-geo", "satellite-leo", "datacentre"
+]
+Distribution = wire.Distribution
+# 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
+Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
 
 from netwarp import wire
+from netwarp.path_properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
 from netwarp.plan import plan_study
 from netwarp.study.compare import PATH_OPTIONS, study_from_compare
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import inherited
-from netwarp.study.sections.properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
+from netwarp.study.sections.properties import value_type
 from support import job_of
 
 TABLES = {"redraw", "trace"}
@@ -88,3 +89,12 @@ def test_correlations_are_options_too() -> None:
     study = study_from_compare(transports=["tcp"], path=path, sizes=["1kB"])
     losses = [run.job.paths[0].down.loss for run in plan_study(study) if run.replicate == 0]
     assert [loss.correlation for loss in losses if loss.kind == "random"] == [0.0, 0.25]
+
+
+def test_help_names_every_choice_there_is() -> None:
+    """Help texts do not wait for the models; here they are held to them."""
+    for row in PATH_PROPERTIES:
+        values = value_type(row)
+        bare = get_args(values)[0] if get_origin(values) is Annotated else values
+        for choice in get_args(bare) if get_origin(bare) is Literal else ():
+            assert choice in row.option_help, (row.key, choice)

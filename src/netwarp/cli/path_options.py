@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from netwarp.cli.options import PATH, levels
-from netwarp.study.sections.properties import options
+from netwarp.path_properties import options
 
 PathLevels = dict[str, list[str]]
 """Levels by key of `[path]`; a key that was not given is missing."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from netwarp.errors import StudyError
 from netwarp.fields import did_you_mean
+from netwarp.path_properties import BY_KEY, options
 from netwarp.study.overrides import apply_overrides
-from netwarp.study.sections.properties import BY_KEY, Mtu, options
 from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "compare"
@@ -101,7 +101,7 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
 def _typed(key: str, level: str) -> str | int:
     """Give a level as a study file has it: text, or a plain number where the key takes one."""
     row = BY_KEY.get(key)
-    return _whole(level) if row is not None and row.type is Mtu else level
+    return _whole(level) if row is not None and row.type == "Mtu" else level
 
 
 def _whole(level: str) -> str | int:

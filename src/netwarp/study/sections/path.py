@@ -11,15 +11,15 @@ from pydantic import create_model, model_validator
 
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, KeyValueError, Section
-from netwarp.study.sections.mahimahi import RateTrace
-from netwarp.study.sections.profiles import with_profile
-from netwarp.study.sections.properties import (
+from netwarp.path_properties import (
     BY_KEY,
     OF_EACH_DIRECTION,
     PATH_PROPERTIES,
     PathProperty,
-    fields,
 )
+from netwarp.study.sections.mahimahi import RateTrace
+from netwarp.study.sections.profiles import with_profile
+from netwarp.study.sections.properties import absent_values, fields
 from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_ns
 from netwarp.units import QueueLength
 from netwarp.wire import Direction
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     _Keys = Section
 else:
     _Keys = create_model("_Keys", __base__=Section, **fields())
+
+_ABSENT = absent_values()
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class SinglePath(_Keys):
             value = getattr(self, own)
         else:
             value = getattr(self, row.key) if direction in row.plain_key_covers else None
-        return row.absent if value is None else value
+        return _ABSENT.get(row.key) if value is None else value
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -10,9 +10,9 @@ from pydantic import model_validator
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
+from netwarp.path_properties import BY_KEY, OF_EACH_DIRECTION
 from netwarp.study.sections.events import merged_events
 from netwarp.study.sections.path import SinglePath
-from netwarp.study.sections.properties import BY_KEY, OF_EACH_DIRECTION
 from netwarp.study.sections.timeline import (
     HandoversSection,
     OutagesSection,

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netwarp.study.sections.properties import BY_KEY, ProfileName
+from netwarp.fields import ProfileName
+from netwarp.path_properties import BY_KEY
 
 
 @dataclass(frozen=True)

@@ -1,206 +1,13 @@
-"""What a path does to packets, one row each: the keys of `[path]` and all that follows from them.
-
-A row makes the study's keys, their place in the key reference, the options of `netwarp compare`,
-what a second path inherits, which keys contradict each other, and the field of the job that it
-becomes.
-"""
+"""The rows of `PATH_PROPERTIES` as fields of a model, and what their values are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
-from netwarp import wire
-from netwarp.fields import (
-    DurationNs,
-    Kind,
-    LossField,
-    Queue,
-    RateBitS,
-    RatioField,
-    ReorderField,
-)
-from netwarp.wire import Direction, Distribution
-
-ProfileName = Literal[
-    "3g", "lte", "wifi", "dsl", "cable", "fibre", "satellite-geo", "satellite-leo", "datacentre"
-]
-# 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
-Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathProperty:
-    """A property of a path."""
-
-    key: str
-    """In `[path]`; of one that each direction has, without `_down` and `_up`."""
-    type: Any
-    help: str
-    """For the key reference; of a property that each direction has, of the key without either."""
-    option_help: str
-    """For the command line, in a few words."""
-    directions: Literal["path", "both", "down"] = "path"
-    """What the key without direction means: the path as a whole, both directions, or server to
-    client alone, where the property harms packets."""
-    each_help: str = ""
-    """What it is in a direction, before the direction's name."""
-    default: Any = None
-    """Of the key: what the study's file may leave out."""
-    netem: str | None = None
-    """Field of `wire.Impairments` that the value becomes, where that is all."""
-    absent: Any = None
-    """What the field is without it."""
-    without: str | None = None
-    """Key of a property without which it has no effect."""
-
-    @property
-    def plain_key_covers(self) -> tuple[Direction, ...]:
-        """The directions that the key without direction stands for."""
-        return ("down",) if self.directions == "down" else ("down", "up")
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """All its keys."""
-        if self.directions == "path":
-            return (self.key,)
-        return (self.key, f"{self.key}_down", f"{self.key}_up")
-
-
-PATH_PROPERTIES: tuple[PathProperty, ...] = (
-    PathProperty(
-        key="profile",
-        type=ProfileName,
-        help="A named access network: its round-trip time and rates, unless they are given. See"
-        " [path profiles](#path-profiles).",
-        option_help="Round-trip time and rates of a kind of network: 3g, lte, wifi, dsl, cable,"
-        " fibre, satellite-geo, satellite-leo, datacentre.",
-    ),
-    PathProperty(
-        key="rtt",
-        type=DurationNs,
-        help="Round-trip time of the idle path, split evenly over the directions. Instead of"
-        " `delay`.",
-        option_help="Round-trip time, split evenly.",
-    ),
-    PathProperty(
-        key="delay",
-        type=DurationNs,
-        directions="both",
-        help="One-way delay of each direction. Default: no delay.",
-        each_help="One-way delay",
-        option_help="One-way delay, both directions.",
-    ),
-    PathProperty(
-        key="jitter",
-        type=DurationNs,
-        directions="both",
-        help="Spread of the delay: half width (uniform) or standard deviation (others). Without a"
-        " `rate`, a packet with a short delay overtakes one with a long delay, as in netem.",
-        each_help="Spread of the delay",
-        option_help="Spread of the delay.",
-        netem="jitter_ns",
-        absent=0,
-    ),
-    PathProperty(
-        key="distribution",
-        type=Distribution,
-        help="Shape of the delay's distribution, netem's tables.",
-        option_help="Of the delay: uniform, normal, pareto, paretonormal.",
-        default="uniform",
-        netem="distribution",
-        without="jitter",
-    ),
-    PathProperty(
-        key="jitter_correlation",
-        type=RatioField,
-        help="How much a delay depends on the one before.",
-        option_help="How much a delay depends on the one before.",
-        default=0.0,
-        netem="jitter_correlation",
-        without="jitter",
-    ),
-    PathProperty(
-        key="loss",
-        type=LossField,
-        directions="down",
-        help="Packets lost, server to client. Default: none.",
-        each_help="Packets lost",
-        option_help="Packet loss, server to client: 1%, or 'gemodel p r 1-h 1-k'.",
-        netem="loss",
-        absent=wire.NoLoss(kind="none"),
-    ),
-    PathProperty(
-        key="loss_correlation",
-        type=RatioField,
-        help="How much a random loss depends on the one before, as netem does it. Prefer"
-        " `gemodel`.",
-        option_help="How much a random loss depends on the one before.",
-        default=0.0,
-        without="loss",
-    ),
-    PathProperty(
-        key="rate",
-        type=RateBitS,
-        directions="both",
-        help="Bottleneck rate of each direction, Ethernet headers counted. Default: unlimited.",
-        each_help="Bottleneck rate",
-        option_help="Bottleneck, both directions: 50mbit.",
-    ),
-    PathProperty(
-        key="queue",
-        type=Queue,
-        directions="both",
-        help="Room of the bottleneck's queue, beyond the packets in the delay line. A BDP is the"
-        " direction's rate times the round-trip time. Default: one BDP, and at least 20 packets.",
-        each_help="Room of the queue",
-        option_help="Beyond the delay line: 1bdp, 64kB, 1000p.",
-    ),
-    PathProperty(
-        key="mtu",
-        type=Mtu,
-        help="Largest IP packet in bytes, headers included.",
-        option_help="Largest IP packet in bytes.",
-        default=1500,
-    ),
-    PathProperty(
-        key="reorder",
-        type=ReorderField,
-        directions="down",
-        help="Packets sent on at once, overtaking those in the delay line, server to client.",
-        each_help="Packets sent on at once",
-        option_help="Share of packets that overtake, server to client.",
-        netem="reorder",
-        absent=wire.Reorder(ratio=0.0, correlation=0.0, gap=0),
-    ),
-    PathProperty(
-        key="duplicate",
-        type=RatioField,
-        directions="down",
-        help="Packets delivered twice, server to client.",
-        each_help="Packets delivered twice",
-        option_help="Share of packets sent twice, server to client.",
-        netem="duplicate_ratio",
-        absent=0.0,
-    ),
-    PathProperty(
-        key="corrupt",
-        type=RatioField,
-        directions="down",
-        help="Packets with one bit flipped, server to client. A checksum turns most into losses.",
-        each_help="Packets with one bit flipped",
-        option_help="Share with a bit flipped, server to client.",
-        netem="corrupt_ratio",
-        absent=0.0,
-    ),
-)
-"""In the order of the key reference."""
-
-BY_KEY: Mapping[str, PathProperty] = {row.key: row for row in PATH_PROPERTIES}
-OF_EACH_DIRECTION = tuple(row for row in PATH_PROPERTIES if row.directions != "path")
+import netwarp.fields
+from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 
 
 def fields() -> dict[str, Any]:
@@ -220,17 +27,23 @@ def fields() -> dict[str, Any]:
     return made
 
 
-def options() -> Iterator[tuple[str, str]]:
-    """Give each key with its help on the command line."""
-    for row in PATH_PROPERTIES:
-        yield row.key, row.option_help
-        if row.directions != "path":
-            explicit = row.directions == "down"
-            down = "The same, said explicitly." if explicit else "… server to client only."
-            yield f"{row.key}_down", down
-            yield f"{row.key}_up", "… client to server." if explicit else "… client to server only."
-
-
 def _field(row: PathProperty, description: str, default: Any = None) -> Any:
-    taken = row.type if default is not None else row.type | None
-    return (taken, Field(default=default, description=description))
+    values = value_type(row)
+    return (
+        values if default is not None else values | None,
+        Field(default=default, description=description),
+    )
+
+
+def value_type(row: PathProperty) -> Any:
+    """Give the type that a row names."""
+    return getattr(netwarp.fields, row.type)
+
+
+def absent_values() -> dict[str, Any]:
+    """Give what each property is where a study says nothing of it."""
+    return {
+        row.key: TypeAdapter(value_type(row)).validate_python(row.absent)
+        for row in PATH_PROPERTIES
+        if row.absent is not None
+    }
