@@ -17,13 +17,14 @@ LIMIT_S = 20
 class Terminal:
     """netwarp in a pseudo-terminal: keys typed there reach it as a user's do."""
 
-    def __init__(self, place: Path, *arguments: str | Path) -> None:
+    def __init__(self, place: Path, *arguments: str | Path, **environ: str) -> None:
         self._master, slave = os.openpty()
         termios.tcsetwinsize(slave, (24, 200))
         with os.fdopen(slave) as terminal:
             self.process = subprocess.Popen(
                 ["setsid", "--ctty", NETWARP, *arguments],
                 cwd=place,
+                env={**os.environ, **environ},
                 stdin=terminal,
                 stdout=terminal,
                 stderr=terminal,

@@ -98,10 +98,16 @@ def test_ctrl_c_stops_runs(place: Path, arguments: tuple[str, ...], out: str, ke
 
 
 @pytest.mark.usefixtures("busy_machine")
-def test_ctrl_c_stops_the_drawing_of_a_picture(tmp_path: Path) -> None:
-    """It comes while the process that draws is at work."""
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [(("report", "out"), "report.html"), (("timeline", "out", "c003-r01"), "figures/c003-r01.svg")],
+    ids=["report", "timeline"],
+)
+def test_ctrl_c_stops_drawing(tmp_path: Path, arguments: tuple[str, ...], made: str) -> None:
+    """It comes while the process that draws, or bundles a report's script, is at it."""
     write_directory(tmp_path / "out")
-    terminal = Terminal(tmp_path, "timeline", "out", "c003-r01", "--out", "run.png")
+    # Without a cache the script is bundled anew.
+    terminal = Terminal(tmp_path, *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
     while not (drawing := children(terminal.process.pid)):
         assert terminal.process.poll() is None, "it ended without drawing anything"
     terminal.type(CTRL_C * 3)
@@ -109,7 +115,7 @@ def test_ctrl_c_stops_the_drawing_of_a_picture(tmp_path: Path) -> None:
     assert terminal.process.returncode == 130, said
     assert "interrupted" in said
     assert "Traceback" not in said
-    assert not (tmp_path / "run.png").exists()
+    assert not (tmp_path / "out" / made).exists()
     for process in drawing:
         assert has_ended(process), "the process that draws outlived netwarp"
 
