@@ -9,15 +9,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from fuzz.conftest import MUTANTS, block_id, blocks, report
 from fuzz.damage import damaged
 from fuzz.mutations import mutated_arguments, mutated_study, wrong_study
 from fuzz.program import Answer, call, line_fault, refusal_fault
 from fuzz.studies import random_study
-from netwarp.cli import app
+from netwarp.cli.commands import load_command
 from support import write_run_directory
 
 # Nothing may run here, so there is no kernel to run it with: a study that is accepted says so.
@@ -109,12 +107,10 @@ def test_damaged_run_directories_get_one_line(seeds: range, tmp_path: Path) -> N
 
 def _options() -> dict[str, list[str]]:
     """List the commands, each with its options."""
-    program = get_command(app)
-    assert isinstance(program, TyperGroup)
     return {
         name: [
             flag
-            for parameter in program.commands[name].params
+            for parameter in load_command(name).params
             for flag in parameter.opts
             if flag.startswith("-")
         ]

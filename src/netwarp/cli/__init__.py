@@ -1,7 +1,7 @@
 """The command line: arguments → calls. No logic lives here.
 
-Modules that draw and compute are imported by the commands that need them, so that `--help` and a
-refused option answer at once.
+Commands are imported when they are called, and import what draws and computes when they need it, so
+that `--help` and a refused option answer at once.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Annotated, NoReturn
 
 import typer
 
-from netwarp.cli import compare, diff, figure, inspect, machine, running
+from netwarp.cli.commands import Commands
 from netwarp.cli.interruption import interruption
-from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
 from netwarp.cli.terminal import accept_any_encoding, print_error
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
+from netwarp.version import __version__
 
 app = typer.Typer(
     name="netwarp",
+    cls=Commands,
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=True,
@@ -30,21 +30,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `netwarp demo`; `netwarp COMMAND --help` explains a command.",
 )
-for command in (
-    running.demo,
-    running.run,
-    compare.compare,
-    running.reproduce,
-    inspect.show,
-    inspect.report,
-    inspect.timeline,
-    figure.figure,
-    diff.diff,
-    inspect.export,
-    machine.doctor,
-):
-    app.command()(command)
-app.add_typer(machine.kernel_app, name="kernel")
 
 
 @app.callback()
@@ -55,7 +40,7 @@ def netwarp(
 ) -> None:
     """Race transport protocols over a real Linux kernel in virtual time."""
     if version:
-        typer.echo(f"netwarp {metadata.version('netwarp')}")
+        typer.echo(f"netwarp {__version__}")
         raise typer.Exit
 
 
@@ -76,6 +61,8 @@ def main() -> NoReturn:
         print_error(str(error))
         status = error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
+        from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
+
         status = UNEXPECTED_STATUS
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
             status = 1

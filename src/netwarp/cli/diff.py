@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich.console import Console
 
 from netwarp.cli import options
 from netwarp.cli.terminal import print_json
@@ -22,6 +21,8 @@ def diff(
     as_json: options.Json = False,
 ) -> None:
     """Say which cells changed between two run directories, by tests, and what else differs."""
+    from rich.console import Console
+
     from netwarp.evaluation import load
     from netwarp.output.diff import difference, difference_json, print_difference
 

@@ -11,7 +11,9 @@ import typer
 from netwarp.cli import options
 
 kernel_app = typer.Typer(
-    help="The guest kernel: build it, or say what is built.", no_args_is_help=True
+    help="The guest kernel: build it, or say what is built.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 

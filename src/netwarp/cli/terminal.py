@@ -8,11 +8,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
 from netwarp.errors import one_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from netwarp.library import Run
 
 SCREENFUL = 24 * 80
@@ -27,6 +28,8 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
         as_json: whether to print the one object of `--json` instead of a table.
         anew: whether to write the report in any case.
     """
+    from rich.console import Console
+
     from netwarp.pipeline import write_outputs
 
     if as_json:
@@ -74,6 +77,8 @@ def print_error(message: str) -> None:
 
 def console() -> Console:
     """Everything that is not the answer goes to standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, emoji=False)
 
 

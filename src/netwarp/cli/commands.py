@@ -1,0 +1,85 @@
+"""The commands by name: each with the module that has it, imported when it is called.
+
+`netwarp --help` lists them without importing any, and a command imports nothing of the others.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context
+
+# Module, and the first paragraph of the command's help: a test holds it against the command's own.
+COMMANDS = {
+    "demo": (
+        "running", "Send a real file over TCP, TLS, SCTP and QUIC; show table, chart and report.",
+    ),
+    "run": (
+        "running", "Run a study: all its cells and replicates, then table, figures and report.",
+    ),
+    "compare": ("compare", "Race transports over paths given right here; every list is a factor."),
+    "reproduce": (
+        "running",
+        "Do a source document's experiments again, and say of each conclusion whether it holds.",
+    ),
+    "show": ("inspect", "Print the table of a run directory again."),
+    "report": (
+        "inspect", "Make results, summary and report of a run directory anew, finished or not.",
+    ),
+    "timeline": (
+        "inspect", "Draw what happened in one run over time: delay, goodput, what the player did.",
+    ),
+    "figure": ("figure", "Draw a figure of the report into a file, or list the figures there are."),
+    "diff": (
+        "diff",
+        "Say which cells changed between two run directories, by tests, and what else differs.",
+    ),
+    "export": ("inspect", "Write a run directory's results to standard output in another format."),
+    "doctor": ("machine", "Say what is missing to run here, and the exact command that mends it."),
+    "kernel": ("machine", "The guest kernel: build it, or say what is built."),
+}  # fmt: skip
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(TyperGroup):
+    """The program's commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, (_, help_line) in COMMANDS.items():
+            self.add_command(_Listed(name, help=help_line))
+
+
+class _Listed(TyperCommand):
+    """A command as `--help` lists it; called, it is the one of its module."""
+
+    @cached_property
+    def loaded(self) -> Command:
+        return load_command(str(self.name))
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any
+    ) -> Context:
+        return self.loaded.make_context(info_name, args, parent=parent, **extra)
+
+
+def load_command(name: str) -> Command:
+    """Import a command, with all its options.
+
+    Raises:
+        KeyError: there is no such command.
+    """
+    module = import_module(f"netwarp.cli.{COMMANDS[name][0]}")
+    if name == "kernel":
+        group: Command = typer.main.get_command(module.kernel_app)
+        return group
+    alone = typer.Typer(context_settings=_SETTINGS, add_completion=False)
+    alone.command(name)(getattr(module, name))
+    command: Command = typer.main.get_command(alone)
+    return command
