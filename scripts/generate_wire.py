@@ -10,9 +10,10 @@ from __future__ import annotations
 import importlib
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from annotated_types import Lt
 
@@ -47,49 +48,57 @@ def main(arguments: list[str]) -> int:
     return stale
 
 
+class Place(NamedTuple):
+    """Where a type is defined: a module of Python, a file of Rust."""
+
+    folder: str
+    module: str
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the module of the whole folder, which gives all its names."""
+        return self.module == self.folder
+
+    @property
+    def path(self) -> str:
+        """Its file below `endpoint/src/`."""
+        return f"{self.folder}/{'mod' if self.is_root else self.module}.rs"
+
+
 def files() -> dict[str, str]:
     """Make the text of each file, by its path below `endpoint/src/`."""
-    placed: dict[NamedType, tuple[str, str]] = {}
+    return {place.path: "\n".join(_file(place)) for place in dict.fromkeys(_places().values())}
+
+
+@cache
+def _places() -> Mapping[NamedType, Place]:
+    placed: dict[NamedType, Place] = {}
     for folder, root in FOLDERS.items():
         for each in schema.types_of(root):
-            placed.setdefault(each, (folder, _module(each).rpartition(".")[2]))
-    found: dict[str, str] = {}
-    for place in dict.fromkeys(placed.values()):
-        folder, module = place
-        here = [each for each, where in placed.items() if where == place]
-        inside = sorted({name for within, name in placed.values() if within == folder} - {folder})
-        path = f"{folder}/mod.rs" if module == folder else f"{folder}/{module}.rs"
-        found[path] = "\n".join(_file(place, here, placed, inside))
-    return found
+            module = each.module if isinstance(each, Choice | Tagged) else each.__module__
+            placed.setdefault(each, Place(folder, module.rpartition(".")[2]))
+    return placed
 
 
-def _module(kind: NamedType) -> str:
-    return kind.module if isinstance(kind, Choice | Tagged) else kind.__module__
-
-
-def _file(
-    place: tuple[str, str],
-    kinds: list[NamedType],
-    placed: dict[NamedType, tuple[str, str]],
-    inside: list[str],
-) -> Iterator[str]:
-    folder, module = place
+def _file(place: Place) -> Iterator[str]:
+    kinds = [kind for kind, where in _places().items() if where == place]
     variants = {v for kind in kinds if isinstance(kind, Tagged) for v in kind.variants}
-    yield from _comment("//!", _prose(importlib.import_module(f"netwarp.wire.{module}")))
+    yield from _comment("//!", _prose(importlib.import_module(f"netwarp.wire.{place.module}")))
     yield from (GENERATED, "")
-    if module == folder:
-        methods = ["methods"] if folder == "job" else []
+    of_folder = {where for where in _places().values() if where.folder == place.folder} - {place}
+    inside = sorted(where.module for where in of_folder) if place.is_root else []
+    if place.is_root:
+        methods = ["methods"] if place.folder == "job" else []
         yield from (f"mod {each};" for each in sorted([*inside, *methods]))
         yield ""
     yield from ("use serde::{Deserialize, Serialize};", "")
-    if module == folder:
+    if place.is_root:
         yield from (f"pub use self::{each}::*;" for each in inside)
         yield ""
-    imports = sorted(_imports(place, kinds, placed))
-    if imports:
+    if imports := sorted(_imports(place, kinds)):
         yield from (*imports, "")
-    if module == "base":
-        yield from ("/// Version of the wire format. A reader refuses any other.",)
+    if place.module == "base":
+        yield "/// Version of the wire format. A reader refuses any other."
         yield from (f"pub const FORMAT: u32 = {FORMAT};", "")
     blocks = [_definition(kind) for kind in kinds if kind not in variants or _is_own(kind)]
     for number, block in enumerate(blocks):
@@ -103,6 +112,7 @@ def _is_own(kind: NamedType) -> bool:
     return kind in _names_of_variants()
 
 
+@cache
 def _names_of_variants() -> dict[NamedType, str]:
     """Name the types that are variants of a union and yet types of their own."""
     names: dict[NamedType, str] = {}
@@ -122,15 +132,12 @@ def _name(kind: NamedType) -> str:
     return _names_of_variants().get(kind, kind.__name__)
 
 
-def _imports(
-    place: tuple[str, str], kinds: list[NamedType], placed: dict[NamedType, tuple[str, str]]
-) -> Iterator[str]:
-    folder, module = place
+def _imports(place: Place, kinds: list[NamedType]) -> Iterator[str]:
     used = {each for kind in kinds for each in _uses(kind)} - set(kinds)
-    for other in FOLDERS:
-        names = sorted(_name(each) for each in used if placed[each][0] == other)
-        if names and not (other == folder and module == folder):
-            where = "super" if other == folder else f"crate::{other}"
+    for folder in FOLDERS:
+        names = sorted(_name(each) for each in used if _places()[each].folder == folder)
+        if names and not (place.folder == folder and place.is_root):
+            where = "super" if place.folder == folder else f"crate::{folder}"
             listed = names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
             yield f"use {where}::{listed};"
 
@@ -199,7 +206,10 @@ def _union(kind: Tagged) -> Iterator[str]:
     yield f"pub enum {kind.name} {{"
     for variant in kind.variants:
         yield from _comment("    ///", _prose(variant))
-        name = _pascal(kind.tag_of(variant))
+        tag = kind.tag_of(variant)
+        name = _pascal(tag)
+        if name.lower() != tag:
+            yield f'    #[serde(rename = "{tag}")]'
         if is_own:
             yield f"    {name}({_name(variant)}),"
         elif fields := list(_struct_fields(variant, "        ", "")):

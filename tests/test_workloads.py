@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import runpy
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from pydantic import Field
 
 import netwarp
 from netwarp import wire
+from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError
-from netwarp.metrics import METRICS
+from netwarp.figures.over_time.run_timeline import run_timeline
+from netwarp.metrics import METRICS, failure_from_records, metrics_from_records
+from netwarp.units import NS_PER_S
 from netwarp.wire import Workload as WireWorkload
-from netwarp.workloads import WORKLOADS, section_model, workload_of
+from netwarp.wire import read_records
+from netwarp.workloads import WORKLOADS, Activity, Phase, section_model, workload_of
+from netwarp.workloads.bulk import BulkWorkload
+from netwarp.workloads.bulk.section import BulkSection
 from support import job_of
 
 PACKAGE = Path(netwarp.__file__).parent
+REPOSITORY = Path(__file__).parents[1]
 HOME = {"workloads", "wire"}
 """Where workloads may be told apart."""
 
@@ -99,3 +108,58 @@ def test_a_stream_goes_to_its_player() -> None:
     job = job_of("tcp", workload={"kind": "stream"})
     assert isinstance(job.workload, wire.Stream)
     assert job.direction == "down"
+
+
+class ToySection(BulkSection):
+    """A file with a key more."""
+
+    laps: int = Field(default=1, ge=1)
+    """How often it would go round."""
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        if self.laps > 2:
+            raise KeyValueError("workload.laps", self.laps, "it is dizzy", "go round less often")
+
+
+class Toy(BulkWorkload):
+    """A file whose records are read in another way."""
+
+    section = ToySection
+
+    def end_ns(self, job: wire.Job, records: Sequence[wire.Record]) -> int:
+        return super().end_ns(job, records) + NS_PER_S
+
+    def difference(self, job: wire.Job, records: Sequence[wire.Record]) -> str | None:
+        return None if super().difference(job, records) else "nothing is missing"
+
+    def activity(self, job: wire.Job, records: Sequence[wire.Record]) -> Activity:
+        return Activity("The toy", [Phase(0, NS_PER_S, "round")], {"round": "moving"})
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the toy in the place of `bulk`: the registry is all that is changed."""
+    entries: dict[str, Any] = WORKLOADS  # type: ignore[assignment]
+    monkeypatch.setitem(entries, "bulk", Toy())
+
+
+def test_the_registry_is_asked_by_all(toy: None) -> None:
+    workload = {"size": "10MB", "laps": 2}
+    job = job_of("tcp", workload=workload, factors={"transport": ["tcp"], "workload.laps": [2]})
+    with pytest.raises(StudyError, match=r"workload.laps = 3: it is dizzy; go round less often"):
+        job_of("tcp", workload=workload | {"laps": 3})
+    with pytest.raises(StudyError, match="a bulk has it, not a stream"):
+        job_of("tcp", workload={"kind": "stream", "laps": 2})
+    records = read_records(Path(__file__).parent / "golden" / "records-bulk-quic.jsonl")
+    failure = failure_from_records(job, records)
+    assert failure is not None
+    assert failure.message == "nothing is missing"
+    short = [each for each in records if each.record != "transfer" or each.side == "client"]
+    assert metrics_from_records(job, short)["completion_time_s"] == pytest.approx(14.199999)
+    shown = run_timeline(job, records)
+    assert (shown.activity, [band.label for band in shown.playback]) == ("The toy", ["round"])
+    documents = runpy.run_path(str(REPOSITORY / "scripts" / "generate_docs.py"))["documents"]()
+    assert (
+        "| `laps` | a whole number | `1` | How often it would go round. |"
+        in documents["study-format.md"]
+    )
