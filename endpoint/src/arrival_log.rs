@@ -7,7 +7,7 @@ use crate::job::{Change, Event, Job, Path};
 use crate::record::{GoodputRecord, HandoverRecord, Record};
 
 /// Shared by all that receive.
-pub type SharedArrivalLog = Arc<Mutex<ArrivalLog>>;
+pub(crate) type SharedArrivalLog = Arc<Mutex<ArrivalLog>>;
 
 /// Most steps of a goodput record.
 const STEPS_MAX: usize = 2000;
@@ -17,7 +17,7 @@ const FIRST_STEP_NS: u64 = 10_000_000;
 
 /// The arrivals of one end in one run, all times since its epoch.
 #[derive(Debug)]
-pub struct ArrivalLog {
+pub(crate) struct ArrivalLog {
     step_ns: u64,
     /// Bytes of each step, up to the last with any.
     bytes: Vec<u64>,
@@ -36,7 +36,7 @@ struct Handover {
 
 /// When content may be missing for a move of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// What was missing before was missing for another reason, such as a burst of losses.
     pub from_ns: u64,
     /// Nothing comes by the path before any more: a gap that begins later is another matter.
@@ -60,7 +60,7 @@ impl ArrivalLog {
     ///
     /// # Arguments
     /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
-    pub fn record_arrival(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
+    pub(crate) fn record_arrival(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
         let last_ns = self.last_arrival_ns.filter(|_| awaited);
         self.count(at_ns, bytes);
         if let (Some(last_ns), Some(handover)) = (last_ns, self.handovers.last_mut()) {
@@ -87,17 +87,17 @@ impl ArrivalLog {
     }
 
     /// The width of what is counted together.
-    pub fn step(&self) -> Duration {
+    pub(crate) fn step(&self) -> Duration {
         Duration::from_nanos(self.step_ns)
     }
 
     /// The client was told of its address on this path; the move's span is as [`Span::of`] says.
-    pub fn moved(&mut self, at_ns: u64, path: u32, span: Span) {
+    pub(crate) fn moved(&mut self, at_ns: u64, path: u32, span: Span) {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
     /// The records of the log: each handover, and the goodput if anything arrived.
-    pub fn records(&self) -> Vec<Record> {
+    pub(crate) fn records(&self) -> Vec<Record> {
         let handovers = self.handovers.iter().map(|handover| {
             Record::Handover(HandoverRecord {
                 at_ns: handover.at_ns,
@@ -113,7 +113,7 @@ impl ArrivalLog {
 
 impl Span {
     /// Of the move to a path that the client was told of at this time.
-    pub fn of(job: &Job, path: u32, told_ns: u64) -> Self {
+    pub(crate) fn of(job: &Job, path: u32, told_ns: u64) -> Self {
         Self { from_ns: from_ns(job, path, told_ns), until_ns: until_ns(job, path, told_ns) }
     }
 }

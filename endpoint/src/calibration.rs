@@ -18,7 +18,7 @@ const READINGS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Counts both directions of every path.
-pub fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
+pub(crate) fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
         for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
@@ -49,18 +49,18 @@ fn balanced(
 
 /// The most that each direction of each path can have delivered at its rates. Pure.
 #[derive(Debug)]
-pub struct Capacities(Vec<[Capacity; 2]>);
+pub(crate) struct Capacities(Vec<[Capacity; 2]>);
 
 impl Capacities {
     /// Those of a job's paths, from the epoch on.
-    pub fn new(job: &Job) -> Self {
+    pub(crate) fn new(job: &Job) -> Self {
         let capacity = |impairments: &Impairments, mtu_bytes| Capacity::new(impairments.rate_bit_s, mtu_bytes);
         let both = |path: &Path| [capacity(&path.down, path.mtu_bytes), capacity(&path.up, path.mtu_bytes)];
         Self(job.paths.iter().map(both).collect())
     }
 
     /// An event was applied at some time between two, counted from the epoch.
-    pub fn apply(&mut self, event: &Event, from_ns: u64, until_ns: u64) {
+    pub(crate) fn apply(&mut self, event: &Event, from_ns: u64, until_ns: u64) {
         if let Change::Rate { direction, rate_bit_s } = event.change {
             let capacity = &mut self.0[event.path as usize][place(direction)];
             // One that is due at the epoch is there before anything is sent.
@@ -72,7 +72,7 @@ impl Capacities {
     }
 
     /// What is wrong with calibration records: a direction that delivered more than its rates allow.
-    pub fn excess(&self, records: &[CalibrationRecord]) -> Option<String> {
+    pub(crate) fn excess(&self, records: &[CalibrationRecord]) -> Option<String> {
         records.iter().find_map(|record| {
             let CalibrationRecord { path, direction, interval_ns, delivered_packets, delivered_bytes, .. } = record;
             let capacity = &self.0[*path as usize][place(*direction)];

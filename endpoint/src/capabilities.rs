@@ -48,7 +48,7 @@ struct Missing {
 }
 
 /// Tries everything and prints what came of it, as one JSON object or one line each.
-pub fn report(json: bool) -> ExitCode {
+pub(crate) fn report(json: bool) -> ExitCode {
     let capabilities = match examine() {
         Ok(capabilities) => capabilities,
         Err(error) => {

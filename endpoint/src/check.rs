@@ -38,7 +38,7 @@ const RTO_UNIT_NS: u64 = 1_000_000;
 const STANDARD_INPUT: &str = "-";
 
 /// Reads a job and refuses an unsound one.
-pub fn load(file: &Path) -> Result<Job> {
+pub(crate) fn load(file: &Path) -> Result<Job> {
     let text = fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
     understand(&text, &file.display().to_string())
 }
@@ -47,7 +47,7 @@ pub fn load(file: &Path) -> Result<Job> {
 ///
 /// # Errors
 /// Standard input that cannot be read.
-pub fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
+pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
     let mut refusals = Vec::new();
     for file in files.iter().map(AsRef::as_ref) {
         if file == Path::new(STANDARD_INPUT) {
@@ -70,7 +70,7 @@ fn understand(text: &str, name: &str) -> Result<Job> {
 }
 
 /// Everything that is wrong with a job, as `key: what is wrong`.
-pub fn problems(job: &Job) -> Vec<String> {
+pub(crate) fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems(Vec::new());
     problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
     problems.check_references(job);

@@ -23,7 +23,7 @@ const ACCESS: ABI = ABI::V3;
 /// # Arguments
 /// * `writable` - directories that it can write to, and all below them.
 /// * `must` - fail if the kernel has no Landlock, rather than go on without.
-pub fn run(writable: &[PathBuf], must: bool, program: &[OsString]) -> ExitCode {
+pub(crate) fn run(writable: &[PathBuf], must: bool, program: &[OsString]) -> ExitCode {
     let error = confine(writable, must).map_or_else(|error| error, |()| start(program));
     eprintln!("netwarp-endpoint: {error:#}");
     ExitCode::FAILURE

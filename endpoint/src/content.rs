@@ -12,7 +12,7 @@ use crate::job::Content;
 
 /// Where a part lies in a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// Bytes of the content before it.
     pub offset_bytes: u64,
     /// Its own bytes.
@@ -21,18 +21,18 @@ pub struct Part {
 
 impl Part {
     /// Where it ends in the content.
-    pub fn end_bytes(&self) -> u64 {
+    pub(crate) fn end_bytes(&self) -> u64 {
         self.offset_bytes + self.length_bytes
     }
 
     /// What is left of it after so many bytes.
-    pub fn after(&self, bytes: u64) -> Self {
+    pub(crate) fn after(&self, bytes: u64) -> Self {
         Self { offset_bytes: self.offset_bytes + bytes, length_bytes: self.length_bytes - bytes }
     }
 }
 
 /// Reads a part of a [`Content`] front to back, hashing what passes if asked to.
-pub struct Reader {
+pub(crate) struct Reader {
     source: Source,
     end: u64,
     position: u64,
@@ -52,7 +52,7 @@ impl Reader {
     ///
     /// # Errors
     /// A file that cannot be opened, or whose size is no longer the job's.
-    pub fn open(content: &Content, part: Part, verify: bool) -> Result<Self> {
+    pub(crate) fn open(content: &Content, part: Part, verify: bool) -> Result<Self> {
         let source = match content {
             Content::Seeded { seed, .. } => Source::Seeded { seed: *seed },
             Content::File { path, size_bytes } => open_file(path, *size_bytes, part.offset_bytes)?,
@@ -61,7 +61,7 @@ impl Reader {
     }
 
     /// Bytes not read yet.
-    pub fn remaining_bytes(&self) -> u64 {
+    pub(crate) fn remaining_bytes(&self) -> u64 {
         self.end - self.position
     }
 
@@ -69,7 +69,7 @@ impl Reader {
     ///
     /// # Errors
     /// A file that cannot be read or ends early.
-    pub fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
+    pub(crate) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
         let length = self.remaining_bytes().min(buffer.len() as u64) as usize;
         let block = &mut buffer[..length];
         match &self.source {
@@ -87,7 +87,7 @@ impl Reader {
 
     /// The file, when its bytes need not pass through this process: `sendfile(2)` will do, from the file's own
     /// position.
-    pub fn sendable_file(&self) -> Option<&File> {
+    pub(crate) fn sendable_file(&self) -> Option<&File> {
         match &self.source {
             Source::File { file, .. } if self.hasher.is_none() => Some(file),
             _ => None,
@@ -95,12 +95,12 @@ impl Reader {
     }
 
     /// Counts as read what was sent straight from [`Self::sendable_file`].
-    pub fn advance(&mut self, bytes: u64) {
+    pub(crate) fn advance(&mut self, bytes: u64) {
         self.position += bytes;
     }
 
     /// Hex SHA-256 of what was read, if asked for.
-    pub fn into_sha256(self) -> Option<String> {
+    pub(crate) fn into_sha256(self) -> Option<String> {
         self.hasher.map(hex_digest)
     }
 }
@@ -109,7 +109,7 @@ impl Reader {
 ///
 /// # Errors
 /// As [`Reader::read`]; a reader that was not asked to hash.
-pub fn hash(mut original: Reader) -> Result<String> {
+pub(crate) fn hash(mut original: Reader) -> Result<String> {
     let mut buffer = vec![0; original.remaining_bytes().min(HASH_BLOCK_BYTES as u64) as usize];
     while original.remaining_bytes() > 0 {
         original.read(&mut buffer)?;
@@ -124,7 +124,7 @@ pub fn hash(mut original: Reader) -> Result<String> {
 ///
 /// # Errors
 /// As [`Reader::open`] and [`Reader::read`].
-pub fn hash_parts(content: &Content, parts: &[Part]) -> Result<Vec<String>> {
+pub(crate) fn hash_parts(content: &Content, parts: &[Part]) -> Result<Vec<String>> {
     let whole = Part { offset_bytes: 0, length_bytes: content.size_bytes() };
     let mut original = Reader::open(content, whole, false)?;
     let mut buffer = vec![0; HASH_BLOCK_BYTES];
@@ -157,12 +157,12 @@ fn open_file(name: &str, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
 }
 
 /// Of SHA-256.
-pub fn new_hasher() -> Hasher {
+pub(crate) fn new_hasher() -> Hasher {
     Hasher::new(&SHA256)
 }
 
 /// What a hasher has come to, in hex digits.
-pub fn hex_digest(hasher: Hasher) -> String {
+pub(crate) fn hex_digest(hasher: Hasher) -> String {
     to_hex(hasher.finish().as_ref())
 }
 
@@ -191,7 +191,7 @@ fn fill_seeded(seed: u64, offset: u64, block: &mut [u8]) {
 
 /// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), which gives any of
 /// its outputs without those before.
-pub fn splitmix64(seed: u64, index: u64) -> u64 {
+pub(crate) fn splitmix64(seed: u64, index: u64) -> u64 {
     let mut word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Failure, Record};
 
 /// The descriptor a role writes its messages to.
-pub const MESSAGE_FD: i32 = 3;
+pub(crate) const MESSAGE_FD: i32 = 3;
 
 /// From the orchestrator to a role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Order {
+pub(crate) enum Order {
     /// First line: begin.
     Begin {
         /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -38,7 +38,7 @@ pub enum Order {
 /// From a role to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Message {
+pub(crate) enum Message {
     /// Server: listening; a client may dial.
     Ready {
         /// Hex DER of the certificate it will present, if it has one.

@@ -17,7 +17,7 @@ const ENTRIES: usize = 4096;
 const PARETO_SHAPE: f64 = 3.0;
 
 /// The table for a distribution; none for the uniform one, which netem has built in.
-pub fn table(distribution: Distribution) -> Option<Vec<i16>> {
+pub(crate) fn table(distribution: Distribution) -> Option<Vec<i16>> {
     let quantile: fn(f64) -> f64 = match distribution {
         Distribution::Uniform => return None,
         Distribution::Normal => normal_quantile,

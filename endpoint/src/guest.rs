@@ -23,7 +23,7 @@ const RUN_DIRECTORY: &str = "/tmp/run";
 const HOST_TMP: &str = "/tmp/host";
 
 /// Lives and dies as PID 1. `run_directory` is the host's.
-pub fn run(run_directory: &Path) -> ! {
+pub(crate) fn run(run_directory: &Path) -> ! {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("netwarp-endpoint: {panic}");
         let failure = Failure { stage: "teardown".to_owned(), message: format!("the orchestrator broke: {panic}") };

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 
 /// Writes bytes as lower-case hex digits.
-pub fn to_hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -11,7 +11,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// An odd number of digits, or something else than digits.
-pub fn from_hex(text: &str) -> Result<Vec<u8>> {
+pub(crate) fn from_hex(text: &str) -> Result<Vec<u8>> {
     ensure!(text.len() % 2 == 0 && text.is_ascii(), "{} characters are not pairs of hex digits", text.len());
     (0..text.len())
         .step_by(2)

@@ -15,7 +15,7 @@ use crate::role_process::RoleProcess;
 use crate::topology::{self, BuildStep, Namespace};
 
 /// What carries a run out.
-pub trait Host {
+pub(crate) trait Host {
     /// The clock of the roles and of the path.
     fn clock(&self) -> ClockKind;
 
@@ -42,7 +42,7 @@ pub trait Host {
 }
 
 /// A role at work. Its descriptor is readable when it has something to say. Dropped, it ends.
-pub trait Role: AsFd {
+pub(crate) trait Role: AsFd {
     /// Whether there is anything more to come from it.
     fn is_running(&self) -> bool;
 
@@ -61,7 +61,7 @@ pub trait Role: AsFd {
 
 /// What a role did.
 #[derive(Debug)]
-pub enum Event {
+pub(crate) enum Event {
     /// It said something.
     Said(Message),
     /// It is gone: none if by itself and successfully, else how.
@@ -69,7 +69,7 @@ pub enum Event {
 }
 
 /// Network namespaces of this kernel: a role in each, and a router for each path in between.
-pub struct Namespaces {
+pub(crate) struct Namespaces {
     clock: ClockKind,
     prepare: fn(&Job) -> Result<()>,
     network: Option<Network>,
@@ -80,7 +80,7 @@ impl Namespaces {
     ///
     /// # Arguments
     /// * `prepare` - what is to be done before the first is made.
-    pub fn new(clock: ClockKind, prepare: fn(&Job) -> Result<()>) -> Self {
+    pub(crate) fn new(clock: ClockKind, prepare: fn(&Job) -> Result<()>) -> Self {
         Self { clock, prepare, network: None }
     }
 }

@@ -8,6 +8,7 @@ mod calibration;
 mod capabilities;
 mod capture;
 mod check;
+#[allow(unreachable_pub, clippy::use_self, reason = "to follow with the rest of QUIC's event loop")]
 mod clock;
 mod confine;
 mod content;
@@ -18,6 +19,7 @@ mod golden;
 mod guest;
 mod hex;
 mod host;
+#[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod job;
 mod native;
 mod netem;
@@ -26,12 +28,14 @@ mod netns;
 mod network;
 mod orchestrate;
 mod probe;
+#[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod record;
 mod record_writer;
 mod role;
 mod role_process;
 mod sink;
 mod timeline;
+#[allow(unreachable_pub, clippy::use_self, reason = "to follow with the rest of QUIC's event loop")]
 mod timers;
 mod topology;
 mod transport;

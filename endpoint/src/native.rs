@@ -11,7 +11,7 @@ use crate::record::{ClockKind, Failure};
 use crate::userns;
 
 /// Carries out `run_directory/job.json`. What goes wrong is in the records, and said on standard error as well.
-pub fn run(run_directory: &Path) -> ExitCode {
+pub(crate) fn run(run_directory: &Path) -> ExitCode {
     match live(run_directory) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(failure)) => complain(&format!("{}: {}", failure.stage, failure.message)),

@@ -21,7 +21,7 @@ const NETEM_LOSS_GE: u16 = 2;
 /// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
 /// A rate that a token bucket keeps ([`crate::topology::shaper`]) is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
-pub fn options(impairments: &Impairments) -> Attributes {
+pub(crate) fn options(impairments: &Impairments) -> Attributes {
     let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
     let loss_correlation = match impairments.loss {
@@ -55,7 +55,7 @@ pub fn options(impairments: &Impairments) -> Attributes {
 /// For `RTM_NEWQDISC` on a discipline that exists: the kernel keeps the queue, the counters and what no attribute names
 /// (`netem_change`), here the random number generator, the rate, the distribution, and the state of correlated draws.
 /// Nothing may be duplicated, since netem would lose one of the two only.
-pub fn outage(impairments: &Impairments) -> Attributes {
+pub(crate) fn outage(impairments: &Impairments) -> Attributes {
     let [latency, limit, ..] = basics(impairments);
     delays(Attributes::after(&words(&[latency, limit, u32::MAX, 0, 0, 0])), impairments)
 }
@@ -65,7 +65,7 @@ pub fn outage(impairments: &Impairments) -> Attributes {
 /// The generator is not seeded again: it goes on from where it is, one draw further for each packet lost in the outage.
 /// `netem_change` starts two things afresh whatever it is told: Gilbert–Elliott's chain in its good state, and the
 /// count to the next candidate for reordering.
-pub fn restore(impairments: &Impairments) -> Attributes {
+pub(crate) fn restore(impairments: &Impairments) -> Attributes {
     let options = delays(Attributes::after(&words(&basics(impairments))), impairments);
     losses(reordering(options, impairments), impairments)
 }

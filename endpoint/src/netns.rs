@@ -9,33 +9,33 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 /// A network namespace, kept alive by its descriptor.
 #[derive(Debug)]
-pub struct NetNs(File);
+pub(crate) struct NetNs(File);
 
 impl NetNs {
     /// The caller's.
-    pub fn current() -> Result<Self> {
+    pub(crate) fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         File::open(path).map(Self).with_context(|| format!("open {path}"))
     }
 
     /// A new one, which the caller is left in.
-    pub fn create() -> Result<Self> {
+    pub(crate) fn create() -> Result<Self> {
         unshare(CloneFlags::CLONE_NEWNET).context("create a network namespace (unshare CLONE_NEWNET)")?;
         Self::current()
     }
 
     /// Moves the caller into it.
-    pub fn enter(&self) -> Result<()> {
+    pub(crate) fn enter(&self) -> Result<()> {
         setns(&self.0, CloneFlags::CLONE_NEWNET).context("enter a network namespace (setns)")
     }
 
     /// For `IFLA_NET_NS_FD`.
-    pub fn descriptor(&self) -> RawFd {
+    pub(crate) fn descriptor(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 }
 
 /// Writes a sysctl of the caller's network namespace. `key` is the path below `/proc/sys`.
-pub fn write_sysctl(key: &str, value: &str) -> io::Result<()> {
+pub(crate) fn write_sysctl(key: &str, value: &str) -> io::Result<()> {
     fs::write(format!("/proc/sys/{key}"), value)
 }

@@ -22,7 +22,7 @@ use crate::waker::Waker;
 const LOOPBACK: u32 = 1;
 
 /// The namespaces of a run.
-pub struct Network {
+pub(crate) struct Network {
     home: NetNs,
     namespaces: BTreeMap<Namespace, Made>,
     /// Devices with a netem.
@@ -43,7 +43,7 @@ struct Made {
 
 impl Network {
     /// Builds everything; on return the caller is in the namespace it came from.
-    pub fn build(steps: &[BuildStep]) -> Result<Self> {
+    pub(crate) fn build(steps: &[BuildStep]) -> Result<Self> {
         let mut network = Self {
             home: NetNs::current()?,
             namespaces: BTreeMap::new(),
@@ -56,12 +56,12 @@ impl Network {
     }
 
     /// Changes what was built. The caller stays in its namespace: nothing is created.
-    pub fn change(&mut self, steps: &[BuildStep]) -> Result<()> {
+    pub(crate) fn change(&mut self, steps: &[BuildStep]) -> Result<()> {
         self.apply(steps)
     }
 
     /// Runs `work` in a namespace of the run.
-    pub fn within<T>(&self, namespace: Namespace, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn within<T>(&self, namespace: Namespace, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.namespaces.get(&namespace).with_context(|| format!("no {namespace:?} was built"))?.namespace.enter()?;
         let result = work();
         self.home.enter()?;
@@ -69,14 +69,14 @@ impl Network {
     }
 
     /// A UDP socket bound in a namespace of the run, to any port.
-    pub fn udp_socket(&self, namespace: Namespace, address: Ipv4Addr) -> Result<UdpSocket> {
+    pub(crate) fn udp_socket(&self, namespace: Namespace, address: Ipv4Addr) -> Result<UdpSocket> {
         self.within(namespace, || {
             UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
         })
     }
 
     /// Changes the rate of a router's device that has a token bucket, also for what waits there.
-    pub fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
+    pub(crate) fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
         let request = qdisc::change_shaper(device.index, shaper);
         let waker = self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no token bucket"))?;
         self.namespaces
@@ -88,7 +88,7 @@ impl Network {
     }
 
     /// Changes the netems of a router's devices, all at the same time.
-    pub fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
+    pub(crate) fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
         let requests: Vec<Request> =
             changes.iter().map(|(device, options)| qdisc::change_netem(device.index, options)).collect();
         self.made(router)?.route.transact(&requests)?;
@@ -96,12 +96,12 @@ impl Network {
     }
 
     /// What a device has carried.
-    pub fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
+    pub(crate) fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
     /// What a router's device has dropped and holds: its netem, if it has one, and the device itself.
-    pub fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
+    pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
             NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?
         } else {

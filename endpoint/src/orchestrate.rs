@@ -30,7 +30,7 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 ///
 /// # Errors
 /// Records that cannot be written.
-pub fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
+pub(crate) fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
     let mut records = RecordWriter::open(directory)?;
     let failure = run_job(&directory.join("job.json"), host, &mut records).err();
     records.end(failure.clone())?;
@@ -281,7 +281,7 @@ impl Progress {
 }
 
 /// Turns an error into the [`Failure`] of a stage.
-pub trait Stage<T> {
+pub(crate) trait Stage<T> {
     /// Names the stage.
     fn stage(self, stage: &str) -> Result<T, Failure>;
 }

@@ -35,7 +35,7 @@ const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 ///
 /// # Arguments
 /// * `paths` - what the job's have become by now.
-pub fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
+pub(crate) fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for (index, path) in (0..=u8::MAX).zip(paths) {
         let server = server_address(if job.timeline.has_handovers() { 0 } else { index });

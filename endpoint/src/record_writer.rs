@@ -10,42 +10,42 @@ use crate::clock::Moment;
 use crate::record::{EndRecord, Failure, Record};
 
 /// Name of the file in the run directory.
-pub const FILE_NAME: &str = "records.jsonl";
+pub(crate) const FILE_NAME: &str = "records.jsonl";
 
 /// The records of one run, being written.
 #[derive(Debug)]
-pub struct RecordWriter {
+pub(crate) struct RecordWriter {
     file: File,
     epoch_ns: Option<u64>,
 }
 
 impl RecordWriter {
     /// Opens the records of a run directory for appending.
-    pub fn open(run_directory: &Path) -> Result<Self> {
+    pub(crate) fn open(run_directory: &Path) -> Result<Self> {
         let path = run_directory.join(FILE_NAME);
         let file = OpenOptions::new().create(true).append(true).open(&path);
         Ok(Self { file: file.with_context(|| format!("open {}", path.display()))?, epoch_ns: None })
     }
 
     /// Makes the present the run's time zero, and returns it as nanoseconds of `CLOCK_MONOTONIC`.
-    pub fn start_clock(&mut self) -> u64 {
+    pub(crate) fn start_clock(&mut self) -> u64 {
         *self.epoch_ns.insert(Moment::now().since(0))
     }
 
     /// Nanoseconds since the run's time zero; 0 before it.
-    pub fn elapsed_ns(&self) -> u64 {
+    pub(crate) fn elapsed_ns(&self) -> u64 {
         self.epoch_ns.map_or(0, |epoch_ns| Moment::now().since(epoch_ns))
     }
 
     /// Appends a record, in one write.
-    pub fn write(&mut self, record: &Record) -> Result<()> {
+    pub(crate) fn write(&mut self, record: &Record) -> Result<()> {
         let mut line = serde_json::to_vec(record).context("encode a record")?;
         line.push(b'\n');
         self.file.write_all(&line).with_context(|| format!("append to {FILE_NAME}"))
     }
 
     /// Appends the last record and makes sure that all of them have left this program's kernel.
-    pub fn end(mut self, failure: Option<Failure>) -> Result<()> {
+    pub(crate) fn end(mut self, failure: Option<Failure>) -> Result<()> {
         let virtual_ns = self.elapsed_ns();
         self.write(&Record::End(EndRecord { virtual_ns, failure }))?;
         self.file.sync_all().with_context(|| format!("flush {FILE_NAME}"))

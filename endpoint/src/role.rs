@@ -32,14 +32,14 @@ use crate::usage::Usage;
 use crate::workload::{self, Moves, Run};
 
 /// Serves the clients of a job file at `address` until told to finish.
-pub fn server(job: &Path, address: IpAddr) -> ExitCode {
+pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         serve(orchestrator, check::load(job)?, SocketAddr::new(address, PORT)).await
     })
 }
 
 /// Carries a job file's workload out against the server at `address`.
-pub fn client(job: &Path, address: IpAddr) -> ExitCode {
+pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         drive(orchestrator, check::load(job)?, SocketAddr::new(address, PORT)).await
     })

@@ -23,7 +23,7 @@ const READ_BYTES: usize = 16 * 1024;
 
 /// A running role. Dropped, it is killed.
 #[derive(Debug)]
-pub struct RoleProcess {
+pub(crate) struct RoleProcess {
     side: Side,
     process: Option<Pid>,
     orders: File,
@@ -34,7 +34,7 @@ pub struct RoleProcess {
 
 impl RoleProcess {
     /// Starts this program as a role, in the caller's network namespace.
-    pub fn spawn(side: Side, job: &Path, address: Ipv4Addr, virtual_clock: bool) -> Result<Self> {
+    pub(crate) fn spawn(side: Side, job: &Path, address: Ipv4Addr, virtual_clock: bool) -> Result<Self> {
         let name = name(side);
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -130,7 +130,7 @@ impl Drop for RoleProcess {
 }
 
 /// A role's name, which is also its subcommand and its failures' stage.
-pub fn name(side: Side) -> &'static str {
+pub(crate) fn name(side: Side) -> &'static str {
     match side {
         Side::Client => "client",
         Side::Server => "server",

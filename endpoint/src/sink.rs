@@ -13,10 +13,10 @@ use crate::content::{hex_digest, new_hasher};
 const TOO_MUCH: &str = "the peer sent more content than it was asked for";
 
 /// A sink that outlives the connection which fills it, so that another can go on where that one was given up.
-pub type SharedSink = Arc<Mutex<Sink>>;
+pub(crate) type SharedSink = Arc<Mutex<Sink>>;
 
 /// Consumes what is received: hashes it if the content is verified, else only counts it.
-pub struct Sink {
+pub(crate) struct Sink {
     size_bytes: u64,
     remaining_bytes: u64,
     hasher: Option<Hasher>,
@@ -27,7 +27,7 @@ pub struct Sink {
 
 /// A content that has been received.
 #[derive(Debug)]
-pub struct Received {
+pub(crate) struct Received {
     /// First byte at hand; of an empty content, when it was expected.
     pub first_byte: Moment,
     /// Last byte at hand.
@@ -40,7 +40,7 @@ pub struct Received {
 
 impl Sink {
     /// For content of this many bytes.
-    pub fn new(size_bytes: u64, verify: bool) -> Self {
+    pub(crate) fn new(size_bytes: u64, verify: bool) -> Self {
         let hasher = verify.then(new_hasher);
         let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
         Self { size_bytes, remaining_bytes, hasher, first_byte, last_byte, arrivals }
@@ -48,18 +48,18 @@ impl Sink {
 
     /// Looks for the longest time without new content, and notes what comes in the run's log too, if there is one: then
     /// bytes are to be taken as they come.
-    pub fn watching_arrivals(mut self, arrival_log: Option<WatchedArrivals>) -> Self {
+    pub(crate) fn watching_arrivals(mut self, arrival_log: Option<WatchedArrivals>) -> Self {
         self.arrivals = arrival_log.map(|arrival_log| Arrivals { arrival_log, last: None, longest: None });
         self
     }
 
     /// To be filled by connections, one after the other.
-    pub fn shared(self) -> SharedSink {
+    pub(crate) fn shared(self) -> SharedSink {
         Arc::new(Mutex::new(self))
     }
 
     /// The content is expected from now on. An empty one is there at once.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if self.size_bytes == 0 && self.first_byte.is_none() {
             let now = Moment::now();
             (self.first_byte, self.last_byte) = (Some(now), Some(now));
@@ -67,28 +67,28 @@ impl Sink {
     }
 
     /// Whether bytes are to be taken as they come, rather than many at once.
-    pub fn watches_arrivals(&self) -> bool {
+    pub(crate) fn watches_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
 
     /// How finely arrivals are to be told apart; none where gaps matter: as finely as can be.
-    pub fn resolution(&self) -> Option<Duration> {
+    pub(crate) fn resolution(&self) -> Option<Duration> {
         let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.arrival_log.for_gaps)?;
         Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)
     }
 
     /// Bytes that have come.
-    pub fn position_bytes(&self) -> u64 {
+    pub(crate) fn position_bytes(&self) -> u64 {
         self.size_bytes - self.remaining_bytes
     }
 
     /// Bytes still to come.
-    pub fn remaining_bytes(&self) -> u64 {
+    pub(crate) fn remaining_bytes(&self) -> u64 {
         self.remaining_bytes
     }
 
     /// Whether the bytes are not hashed, so that the kernel may throw them away uncopied ([`Self::discard`]).
-    pub fn discards(&self) -> bool {
+    pub(crate) fn discards(&self) -> bool {
         self.hasher.is_none()
     }
 
@@ -96,7 +96,7 @@ impl Sink {
     ///
     /// # Errors
     /// More bytes than were announced.
-    pub fn consume(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn consume(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash(bytes);
         self.discard(bytes.len() as u64)
     }
@@ -105,7 +105,7 @@ impl Sink {
     ///
     /// # Errors
     /// More bytes than were announced.
-    pub fn discard(&mut self, bytes: u64) -> Result<()> {
+    pub(crate) fn discard(&mut self, bytes: u64) -> Result<()> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
         let needs_time = self.first_byte.is_none() || self.remaining_bytes == 0 || self.arrivals.is_some();
         if needs_time && bytes > 0 {
@@ -115,7 +115,7 @@ impl Sink {
     }
 
     /// Hashes the next bytes if the content is verified. The caller counts them by [`Self::record_arrival`].
-    pub fn hash(&mut self, bytes: &[u8]) {
+    pub(crate) fn hash(&mut self, bytes: &[u8]) {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
         }
@@ -128,7 +128,7 @@ impl Sink {
     ///
     /// # Errors
     /// More bytes than were announced.
-    pub fn record_arrival(&mut self, bytes: u64, at: Moment, awaited: bool) -> Result<()> {
+    pub(crate) fn record_arrival(&mut self, bytes: u64, at: Moment, awaited: bool) -> Result<()> {
         self.remaining_bytes = self.remaining_bytes.checked_sub(bytes).context(TOO_MUCH)?;
         self.record(at, bytes, awaited);
         Ok(())
@@ -146,7 +146,7 @@ impl Sink {
     ///
     /// # Errors
     /// It is not.
-    pub fn received(&self) -> Result<Received> {
+    pub(crate) fn received(&self) -> Result<Received> {
         ensure!(self.remaining_bytes == 0, "{} bytes of the content have not come", self.remaining_bytes);
         Ok(Received {
             first_byte: self.first_byte.context("nothing has come")?,
@@ -159,7 +159,7 @@ impl Sink {
 
 /// A run's log of arrivals, and what its times are counted from.
 #[derive(Debug, Clone)]
-pub struct WatchedArrivals {
+pub(crate) struct WatchedArrivals {
     /// Shared by all sinks of the run.
     pub arrival_log: SharedArrivalLog,
     /// In nanoseconds of `CLOCK_MONOTONIC`.
@@ -170,7 +170,7 @@ pub struct WatchedArrivals {
 
 /// A time without new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gap {
+pub(crate) struct Gap {
     /// The last arrival before it.
     pub start: Moment,
     /// Until the next arrival.

@@ -9,7 +9,7 @@ use crate::record::{Record, Side, UsageRecord};
 /// CPU time of this process, all threads, so far. What the kernel does for it in interrupts that happen to meet it is
 /// counted with it (`kernel/sched/cputime.c`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
+pub(crate) struct Usage {
     user_ns: u64,
     system_ns: u64,
 }
@@ -19,13 +19,13 @@ impl Usage {
     ///
     /// # Errors
     /// As `getrusage(2)`.
-    pub fn now() -> Result<Self> {
+    pub(crate) fn now() -> Result<Self> {
         let usage = getrusage(UsageWho::RUSAGE_SELF).context("asking for the CPU time used (getrusage)")?;
         Ok(Self { user_ns: nanoseconds(usage.user_time()), system_ns: nanoseconds(usage.system_time()) })
     }
 
     /// What was used from `start` to here, as a side's record.
-    pub fn since(self, start: Self, side: Side) -> Record {
+    pub(crate) fn since(self, start: Self, side: Side) -> Record {
         Record::Usage(UsageRecord {
             side,
             user_ns: self.user_ns.saturating_sub(start.user_ns),

@@ -11,7 +11,7 @@ use crate::netns::NetNs;
 
 /// By whose leave namespaces are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Privilege {
+pub(crate) enum Privilege {
     /// The caller's own capabilities.
     Own,
     /// Those of a new user namespace, in which the caller is root and nobody else exists.
@@ -23,7 +23,7 @@ pub enum Privilege {
 ///
 /// # Errors
 /// The host forbids it; the message says which of its settings, and the command that mends it.
-pub fn enter_private_netns() -> Result<Privilege> {
+pub(crate) fn enter_private_netns() -> Result<Privilege> {
     if NetNs::create().is_ok() {
         return Ok(Privilege::Own);
     }

@@ -16,14 +16,14 @@ const FRAME: [u8; 60] = [0; 60];
 
 /// A packet socket, bound for life to the network namespace it was opened in.
 #[derive(Debug)]
-pub struct Waker(Socket);
+pub(crate) struct Waker(Socket);
 
 impl Waker {
     /// In the caller's network namespace. It receives nothing.
     ///
     /// # Errors
     /// As `socket(2)` and `setsockopt(2)`.
-    pub fn open() -> Result<Self> {
+    pub(crate) fn open() -> Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None).context("open a packet socket")?;
         let priority = WAKING_PRIORITY as c_int;
         // SAFETY: `priority` is valid for reads of its size.
@@ -40,7 +40,7 @@ impl Waker {
     ///
     /// # Errors
     /// As `sendto(2)`; a packet that got through.
-    pub fn wake(&self, index: u32) -> Result<()> {
+    pub(crate) fn wake(&self, index: u32) -> Result<()> {
         // SAFETY: all-zero is a valid address.
         let mut address: sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;

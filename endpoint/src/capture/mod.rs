@@ -7,7 +7,7 @@
 //! in which server and client run, and every reading of a process's clock moves it. So nothing runs: the kernel puts
 //! the packets into memory, which holds them all, and the file is written when the transfer is over.
 
-pub mod pcapng;
+pub(crate) mod pcapng;
 mod ring;
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use crate::topology::{Namespace, bottleneck};
 use crate::workload;
 
 /// Name of the file in the run directory.
-pub const FILE_NAME: &str = "capture.pcapng";
+pub(crate) const FILE_NAME: &str = "capture.pcapng";
 
 /// A guest has 1 GiB.
 const MEMORY_MAX_BYTES: u64 = 640 << 20;
@@ -38,7 +38,7 @@ const WRITE_BYTES: usize = 8 << 20;
 
 /// A capture under way.
 #[derive(Debug)]
-pub struct Capture {
+pub(crate) struct Capture {
     path: PathBuf,
     routers: Vec<Ring>,
     finished: bool,
@@ -49,7 +49,7 @@ impl Capture {
     ///
     /// # Errors
     /// A workload of more than can be kept; no packet sockets; no memory.
-    pub fn start(network: &Network, job: &Job, directory: &Path) -> Result<Self> {
+    pub(crate) fn start(network: &Network, job: &Job, directory: &Path) -> Result<Self> {
         let memory_bytes = memory_bytes(job)?;
         let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes));
         let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
@@ -60,7 +60,7 @@ impl Capture {
     ///
     /// # Errors
     /// A packet was missed, or the file could not be written.
-    pub fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.end()
     }
 

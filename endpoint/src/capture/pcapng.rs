@@ -24,7 +24,7 @@ const NANOSECONDS: u8 = 9;
 
 /// Which way a packet went through its interface: bits 0 and 1 of `epb_flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PacketDirection {
+pub(crate) enum PacketDirection {
     /// Into the machine that captures.
     Inbound = 1,
     /// Out of it.
@@ -33,7 +33,7 @@ pub enum PacketDirection {
 
 /// A packet as it was on the wire.
 #[derive(Debug, Clone, Copy)]
-pub struct Packet<'a> {
+pub(crate) struct Packet<'a> {
     /// Which interface, in the order they were described.
     pub interface: u32,
     /// Since 1970.
@@ -45,7 +45,7 @@ pub struct Packet<'a> {
 }
 
 /// Begins the file's one section.
-pub fn section(to: &mut impl Write, application: &str) -> io::Result<()> {
+pub(crate) fn section(to: &mut impl Write, application: &str) -> io::Result<()> {
     let version = [1_u16, 0].map(u16::to_le_bytes).concat();
     let mut body = [&BYTE_ORDER_MAGIC.to_le_bytes()[..], &version, &UNKNOWN_LENGTH.to_le_bytes()].concat();
     put_option(&mut body, SHB_USERAPPL, application.as_bytes());
@@ -54,7 +54,7 @@ pub fn section(to: &mut impl Write, application: &str) -> io::Result<()> {
 }
 
 /// Describes the next interface.
-pub fn interface(to: &mut impl Write, name: &str, description: &str) -> io::Result<()> {
+pub(crate) fn interface(to: &mut impl Write, name: &str, description: &str) -> io::Result<()> {
     // Link type in 16 bits and 16 reserved ones; no limit to a packet's captured length.
     let mut body = [LINKTYPE_ETHERNET.to_le_bytes(), 0_u32.to_le_bytes()].concat();
     put_option(&mut body, IF_NAME, name.as_bytes());
@@ -65,7 +65,7 @@ pub fn interface(to: &mut impl Write, name: &str, description: &str) -> io::Resu
 }
 
 /// Adds a packet, whole.
-pub fn packet(to: &mut impl Write, packet: &Packet<'_>) -> io::Result<()> {
+pub(crate) fn packet(to: &mut impl Write, packet: &Packet<'_>) -> io::Result<()> {
     let length = u32::try_from(packet.bytes.len()).map_err(io::Error::other)?;
     let (high, low) = ((packet.time_ns >> 32) as u32, packet.time_ns as u32);
     let mut body = [packet.interface, high, low, length, length].map(u32::to_le_bytes).concat();

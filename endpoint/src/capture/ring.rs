@@ -24,7 +24,7 @@ const LOOPBACK: i32 = 1;
 
 /// A packet in the ring.
 #[derive(Debug, Clone, Copy)]
-pub struct CapturedPacket<'a> {
+pub(super) struct CapturedPacket<'a> {
     /// Index of the interface.
     pub index: u32,
     /// Whether it left by it.
@@ -37,7 +37,7 @@ pub struct CapturedPacket<'a> {
 
 /// All packets of all devices of a network namespace.
 #[derive(Debug)]
-pub struct Ring {
+pub(super) struct Ring {
     socket: OwnedFd,
     memory: NonNull<c_void>,
     blocks: u32,
@@ -45,7 +45,7 @@ pub struct Ring {
 
 impl Ring {
     /// Starts listening in the caller's network namespace, with room for `bytes` of packets and their headers.
-    pub fn open(bytes: u64) -> Result<Self> {
+    pub(super) fn open(bytes: u64) -> Result<Self> {
         // Nothing is captured before `bind`: the protocol is none.
         // SAFETY: plain calls; the descriptor is new and owned from here on.
         let socket = unsafe {
@@ -80,7 +80,7 @@ impl Ring {
     }
 
     /// Hears nothing more from now on. When this returns, no packet is on its way into the ring any more.
-    pub fn stop(&self) -> Result<()> {
+    pub(super) fn stop(&self) -> Result<()> {
         self.listen(LOOPBACK)
     }
 
@@ -102,7 +102,7 @@ impl Ring {
     ///
     /// # Errors
     /// Those of `take`; packets that did not fit.
-    pub fn read(&self, mut take: impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn read(&self, mut take: impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<()> {
         let mut taken = 0;
         // The kernel counts packets in a block as it puts them there, and blocks not reached yet have none.
         for block in 0..self.blocks {

@@ -37,7 +37,7 @@ const SOFTWARE_SEGMENTATION: &str = "tx-generic-segmentation";
 
 /// Which devices' features shall be restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offloads {
+pub(crate) struct Offloads {
     /// Interface index.
     pub index: u32,
     /// Keep `gso`, which saves the sender's stack work and leaves single packets on the wire.
@@ -46,7 +46,7 @@ pub struct Offloads {
 
 /// ethtool as this kernel has it.
 #[derive(Debug)]
-pub struct Ethtool {
+pub(crate) struct Ethtool {
     family: u16,
     /// Feature names in bit order.
     features: Vec<String>,
@@ -54,14 +54,14 @@ pub struct Ethtool {
 
 impl Ethtool {
     /// Asks the kernel for the family's number and the names of its features.
-    pub fn learn(socket: &mut Socket) -> Result<Self, NetlinkError> {
+    pub(crate) fn learn(socket: &mut Socket) -> Result<Self, NetlinkError> {
         let family = ask_family(socket, "ethtool", "CONFIG_ETHTOOL_NETLINK")?;
         let features = ask_features(socket, family)?;
         Ok(Self { family, features })
     }
 
     /// Restricts each device's features and makes sure it worked by reading them back.
-    pub fn restrict(&self, socket: &mut Socket, devices: &[Offloads]) -> Result<(), RestrictError> {
+    pub(crate) fn restrict(&self, socket: &mut Socket, devices: &[Offloads]) -> Result<(), RestrictError> {
         let requests: Vec<Request> = devices.iter().flat_map(|device| [self.set(device), self.ask(device)]).collect();
         let answers = socket.transact(&requests)?;
         for (device, answer) in devices.iter().zip(&answers) {
@@ -129,7 +129,7 @@ impl Ethtool {
 
 /// Why a device's offloads are not as they must be.
 #[derive(Debug, thiserror::Error)]
-pub enum RestrictError {
+pub(crate) enum RestrictError {
     /// Asking failed.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),

@@ -9,7 +9,7 @@ const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 
 /// Asks the kernel for a family's number. `option` is what builds the family in, for the message when it is absent.
-pub fn ask_family(socket: &mut Socket, name: &str, option: &str) -> Result<u16, NetlinkError> {
+pub(super) fn ask_family(socket: &mut Socket, name: &str, option: &str) -> Result<u16, NetlinkError> {
     let attempt = format!("find the netlink family {name} ({option})");
     let request = Request::new(
         attempt.clone(),

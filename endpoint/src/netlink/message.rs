@@ -3,27 +3,27 @@
 //! The format is that of `include/uapi/linux/netlink.h`: native byte order, everything padded to four bytes.
 
 /// Bytes of a `struct nlmsghdr`.
-pub const HEADER_BYTES: usize = 16;
+pub(crate) const HEADER_BYTES: usize = 16;
 
 /// Netlink attributes in the making: each a length, a type and a payload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Attributes(Vec<u8>);
+pub(crate) struct Attributes(Vec<u8>);
 
 impl Attributes {
     /// None yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// None yet, but after a fixed structure, as in `TCA_OPTIONS` of netem or `VETH_INFO_PEER`.
-    pub fn after(structure: &[u8]) -> Self {
+    pub(crate) fn after(structure: &[u8]) -> Self {
         let mut bytes = structure.to_vec();
         pad(&mut bytes);
         Self(bytes)
     }
 
     /// Appends an attribute.
-    pub fn put(mut self, kind: u16, payload: &[u8]) -> Self {
+    pub(crate) fn put(mut self, kind: u16, payload: &[u8]) -> Self {
         let length = u16::try_from(4 + payload.len()).expect("a netlink attribute holds less than 64 KiB");
         self.0.extend_from_slice(&length.to_ne_bytes());
         self.0.extend_from_slice(&kind.to_ne_bytes());
@@ -33,34 +33,34 @@ impl Attributes {
     }
 
     /// Appends a 32-bit attribute.
-    pub fn put_u32(self, kind: u16, value: u32) -> Self {
+    pub(crate) fn put_u32(self, kind: u16, value: u32) -> Self {
         self.put(kind, &value.to_ne_bytes())
     }
 
     /// Appends a 64-bit attribute.
-    pub fn put_u64(self, kind: u16, value: u64) -> Self {
+    pub(crate) fn put_u64(self, kind: u16, value: u64) -> Self {
         self.put(kind, &value.to_ne_bytes())
     }
 
     /// Appends a NUL-terminated string.
-    pub fn put_string(self, kind: u16, value: &str) -> Self {
+    pub(crate) fn put_string(self, kind: u16, value: &str) -> Self {
         self.put(kind, &[value.as_bytes(), &[0]].concat())
     }
 
     /// Appends attributes inside an attribute.
-    pub fn nest(self, kind: u16, inner: Self) -> Self {
+    pub(crate) fn nest(self, kind: u16, inner: Self) -> Self {
         self.put(kind | libc::NLA_F_NESTED as u16, &inner.0)
     }
 
     /// As they go on the wire.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
 /// One request to the kernel, all but its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub(crate) struct Request {
     /// What it attempts, for error messages: `create the link path0`.
     pub attempt: String,
     kind: u16,
@@ -71,7 +71,7 @@ pub struct Request {
 impl Request {
     /// A message of type `kind` with the family's fixed `structure` and `attributes`. `flags` come on top of
     /// `NLM_F_REQUEST`.
-    pub fn new(attempt: String, kind: u16, flags: i32, structure: &[u8], attributes: &Attributes) -> Self {
+    pub(crate) fn new(attempt: String, kind: u16, flags: i32, structure: &[u8], attributes: &Attributes) -> Self {
         let mut body = structure.to_vec();
         pad(&mut body);
         body.extend_from_slice(attributes.bytes());
@@ -79,7 +79,7 @@ impl Request {
     }
 
     /// Appends the message to `batch`.
-    pub fn write(&self, batch: &mut Vec<u8>, sequence: u32, acknowledge: bool) {
+    pub(crate) fn write(&self, batch: &mut Vec<u8>, sequence: u32, acknowledge: bool) {
         let flags = if acknowledge { self.flags | libc::NLM_F_ACK as u16 } else { self.flags };
         let length = u32::try_from(HEADER_BYTES + self.body.len()).expect("a request is less than 4 GiB");
         batch.extend_from_slice(&length.to_ne_bytes());
@@ -94,7 +94,7 @@ impl Request {
 
 /// One message from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reply<'a> {
+pub(crate) struct Reply<'a> {
     /// Type: `NLMSG_ERROR`, or the family's.
     pub kind: u16,
     /// `NLM_F_*`.
@@ -106,7 +106,7 @@ pub struct Reply<'a> {
 }
 
 /// The messages of one datagram.
-pub fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
+pub(crate) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
     std::iter::from_fn(move || {
         let length = u32_at(datagram, 0)? as usize;
         let message = datagram.get(..length).filter(|message| message.len() >= HEADER_BYTES)?;
@@ -121,7 +121,7 @@ pub fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
 }
 
 /// The attributes in `bytes`: type (without its flag bits) and payload.
-pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
         let kind = u16_at(bytes, 2)? & libc::NLA_TYPE_MASK as u16;
@@ -132,22 +132,22 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// The payload of the first attribute of type `kind`.
-pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+pub(crate) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find(|&(found, _)| found == kind).map(|(_, payload)| payload)
 }
 
 /// The 16-bit number at `offset`.
-pub fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
 }
 
 /// The 32-bit number at `offset`.
-pub fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
 }
 
 /// The 64-bit number at `offset`.
-pub fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(offset..)?.first_chunk().copied()?))
 }
 

@@ -1,11 +1,11 @@
 //! The only place that speaks netlink: synchronous sockets, batched requests, errors that name the attempt.
 
-pub mod ethtool;
+pub(crate) mod ethtool;
 mod generic;
-pub mod message;
-pub mod mptcp;
-pub mod qdisc;
-pub mod route;
+pub(crate) mod message;
+pub(crate) mod mptcp;
+pub(crate) mod qdisc;
+pub(crate) mod route;
 
 use std::io;
 
@@ -21,7 +21,7 @@ const DATAGRAM_BYTES: usize = 32 * 1024;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
-pub enum NetlinkError {
+pub(crate) enum NetlinkError {
     /// The socket failed before the kernel saw the request.
     #[error("cannot {attempt}: {call}: {source}")]
     Socket {
@@ -53,14 +53,14 @@ pub enum NetlinkError {
 }
 
 /// A netlink socket, bound for life to the network namespace it was opened in.
-pub struct Socket {
+pub(crate) struct Socket {
     inner: netlink_sys::Socket,
     sequence: u32,
 }
 
 impl Socket {
     /// Opens a socket of `protocol` (`netlink_sys::protocols`) in the caller's network namespace.
-    pub fn open(protocol: isize) -> Result<Self, NetlinkError> {
+    pub(crate) fn open(protocol: isize) -> Result<Self, NetlinkError> {
         let failed =
             |call| move |source| NetlinkError::Socket { attempt: "open a netlink socket".into(), call, source };
         let inner = netlink_sys::Socket::new(protocol).map_err(failed("socket"))?;
@@ -72,7 +72,7 @@ impl Socket {
     ///
     /// The kernel handles a batch in order, answers failures whether or not asked to, and goes on after them: only the
     /// last request asks for an acknowledgement. The first failure is the one returned.
-    pub fn transact(&mut self, requests: &[Request]) -> Result<Vec<Vec<u8>>, NetlinkError> {
+    pub(crate) fn transact(&mut self, requests: &[Request]) -> Result<Vec<Vec<u8>>, NetlinkError> {
         let Some(last) = requests.last() else { return Ok(Vec::new()) };
         let first_sequence = self.sequence.wrapping_add(1);
         let mut batch = Vec::new();

@@ -25,7 +25,11 @@ const MPTCP_PM_ADDR_FLAG_SUBFLOW: u32 = 2;
 
 /// Lets the connections of the socket's network namespace have this many subflows besides their first, and announces
 /// these addresses to their peers.
-pub fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &[Ipv4Addr]) -> Result<(), NetlinkError> {
+pub(crate) fn manage_paths(
+    socket: &mut Socket,
+    more_subflows: u32,
+    announced: &[Ipv4Addr],
+) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let mut requests = vec![set_limits(family, more_subflows)];
     requests.extend(announced.iter().map(|&address| announce(family, address)));
@@ -33,14 +37,14 @@ pub fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &[Ipv4Ad
 }
 
 /// Has the connections of the socket's network namespace, those that stand too, open a subflow from an address.
-pub fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
+pub(crate) fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP use {}", endpoint.address);
     socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_ADD_ADDR, endpoint)]).map(drop)
 }
 
 /// Has them close their subflows from it, and tell their peers.
-pub fn remove_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
+pub(crate) fn remove_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP give up {}", endpoint.address);
     socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_DEL_ADDR, endpoint)]).map(drop)

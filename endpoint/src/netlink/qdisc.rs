@@ -23,10 +23,10 @@ const TCA_STATS_QUEUE: u16 = 3;
 const TCA_STATS_APP: u16 = 4;
 
 /// `TC_PRIO_MAX`. No packet that is forwarded has it (`ip_tos2prio`).
-pub const WAKING_PRIORITY: u32 = 15;
+pub(crate) const WAKING_PRIORITY: u32 = 15;
 
 /// Makes a netem with these options (`TCA_OPTIONS`) the root discipline of a link.
-pub fn add_netem(index: u32, options: &Attributes) -> Request {
+pub(crate) fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
 
@@ -36,7 +36,7 @@ pub fn add_netem(index: u32, options: &Attributes) -> Request {
 /// have let that go: at no rate, never. Any packet given to the link's root discipline has all of them look, dropped or not.
 /// So before netem, which would draw random numbers for it, there is a `prio` that sends packets of [`WAKING_PRIORITY`] to a
 /// queue without room, and all others to netem.
-pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper) -> Vec<Request> {
+pub(crate) fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper) -> Vec<Request> {
     // struct tc_prio_qopt: bands, the band of each priority.
     let mut sorter = 2_u32.to_ne_bytes().to_vec();
     sorter.extend((0..=WAKING_PRIORITY).map(|priority| u8::from(priority == WAKING_PRIORITY)));
@@ -58,17 +58,17 @@ pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper) -> Ve
 }
 
 /// Changes the options of a link's netem. The queue and the counters stay.
-pub fn change_netem(index: u32, options: &Attributes) -> Request {
+pub(crate) fn change_netem(index: u32, options: &Attributes) -> Request {
     change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
 }
 
 /// Changes the rate of a link's token bucket. What waits in it stays, and follows the new rate once it is woken.
-pub fn change_shaper(index: u32, shaper: &Shaper) -> Request {
+pub(crate) fn change_shaper(index: u32, shaper: &Shaper) -> Request {
     change(format!("change the rate of link {index}"), index, SHAPER, "tbf", &shaper_options(shaper))
 }
 
 /// Asks for the netem of a link and its counters.
-pub fn ask_netem(index: u32) -> Request {
+pub(crate) fn ask_netem(index: u32) -> Request {
     Request::new(
         format!("read the counters of the netem of link {index}"),
         libc::RTM_GETQDISC,
@@ -107,7 +107,7 @@ fn shaper_options(shaper: &Shaper) -> Attributes {
 
 /// What a netem has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct NetemCounters {
+pub(crate) struct NetemCounters {
     /// Packets in it now.
     pub queued_packets: u64,
     /// Packets dropped, for whatever reason.
@@ -118,7 +118,7 @@ pub struct NetemCounters {
 
 impl NetemCounters {
     /// Reads the answer to [`ask_netem`]: `struct gnet_stats_queue` and `struct tc_netem_xstats` in `TCA_STATS2`.
-    pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
+    pub(crate) fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let read = || {
             let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;
             let queue = attribute(statistics, TCA_STATS_QUEUE)?;

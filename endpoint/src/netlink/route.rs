@@ -11,7 +11,7 @@ use super::message::{Attributes, Request, attribute, u64_at};
 use crate::topology::Route;
 
 /// A MAC address.
-pub type Mac = [u8; 6];
+pub(crate) type Mac = [u8; 6];
 
 /// Every network of a path is a /24.
 const PREFIX_BITS: u8 = 24;
@@ -27,7 +27,7 @@ const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 
 /// One end of a veth pair, as it shall be.
 #[derive(Debug)]
-pub struct VethEnd<'a> {
+pub(crate) struct VethEnd<'a> {
     /// The namespace it goes to.
     pub namespace: RawFd,
     /// Interface name.
@@ -39,7 +39,7 @@ pub struct VethEnd<'a> {
 }
 
 /// Creates a veth pair, each end in its namespace.
-pub fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
+pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
     let attributes = |end: &VethEnd<'_>, before: Attributes| {
         before
             .put_string(libc::IFLA_IFNAME, end.name)
@@ -61,7 +61,7 @@ pub fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
 }
 
 /// Sets a link up.
-pub fn set_up(index: u32) -> Request {
+pub(crate) fn set_up(index: u32) -> Request {
     Request::new(
         format!("set link {index} up"),
         libc::RTM_SETLINK,
@@ -72,13 +72,13 @@ pub fn set_up(index: u32) -> Request {
 }
 
 /// Gives a link an address.
-pub fn add_address(index: u32, address: Ipv4Addr) -> Request {
+pub(crate) fn add_address(index: u32, address: Ipv4Addr) -> Request {
     let attempt = format!("give link {index} the address {address}");
     address_request(attempt, libc::RTM_NEWADDR, CREATE, index, address)
 }
 
 /// Takes an address from a link.
-pub fn remove_address(index: u32, address: Ipv4Addr) -> Request {
+pub(crate) fn remove_address(index: u32, address: Ipv4Addr) -> Request {
     let attempt = format!("take the address {address} from link {index}");
     address_request(attempt, libc::RTM_DELADDR, 0, index, address)
 }
@@ -96,7 +96,7 @@ fn address_request(attempt: String, kind: u16, flags: i32, index: u32, address: 
 }
 
 /// Adds a permanent neighbour: no ARP.
-pub fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
+pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
     let mut structure = vec![AF_INET, 0, 0, 0];
     structure.extend_from_slice(&index.to_ne_bytes());
     structure.extend_from_slice(&libc::NUD_PERMANENT.to_ne_bytes());
@@ -112,7 +112,7 @@ pub fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request {
 
 /// Adds a route, in the place of one to the same network in the same table. The window of connections that begin by it is
 /// in packets, both ways (RFC 6928).
-pub fn replace_route(route: &Route) -> Request {
+pub(crate) fn replace_route(route: &Route) -> Request {
     let Route { device, network, gateway, gateway_is_local, table, initial_window_packets } = route;
     let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
     let mut structure = vec![AF_INET, PREFIX_BITS, 0, 0, *table, protocol, scope, kind];
@@ -136,7 +136,7 @@ pub fn replace_route(route: &Route) -> Request {
 }
 
 /// Adds a rule: what is sent from an address looks for its route in a table, before the main one.
-pub fn add_rule(source: Ipv4Addr, table: u8) -> Request {
+pub(crate) fn add_rule(source: Ipv4Addr, table: u8) -> Request {
     // struct fib_rule_hdr, with 32-bit flags at its end.
     let structure = [AF_INET, 0, ADDRESS_BITS, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
     Request::new(
@@ -149,7 +149,7 @@ pub fn add_rule(source: Ipv4Addr, table: u8) -> Request {
 }
 
 /// Asks for a link and its counters.
-pub fn ask_link(index: u32) -> Request {
+pub(crate) fn ask_link(index: u32) -> Request {
     Request::new(
         format!("read the counters of link {index}"),
         libc::RTM_GETLINK,
@@ -161,7 +161,7 @@ pub fn ask_link(index: u32) -> Request {
 
 /// What a link has carried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LinkCounters {
+pub(crate) struct LinkCounters {
     /// Packets received.
     pub received_packets: u64,
     /// Packets sent.
@@ -176,7 +176,7 @@ pub struct LinkCounters {
 
 impl LinkCounters {
     /// Reads the answer to [`ask_link`]: `struct rtnl_link_stats64` in `IFLA_STATS64`.
-    pub fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
+    pub(crate) fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
         let number = |index: usize| u64_at(attribute(answer.get(16..)?, libc::IFLA_STATS64)?, 8 * index);
         let read = || {
             Some(Self {

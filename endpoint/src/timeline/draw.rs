@@ -10,20 +10,20 @@ const MANTISSA_BITS: u32 = 53;
 
 /// Draws from the standard normal distribution.
 #[derive(Debug, Clone)]
-pub struct Normal {
+pub(super) struct Normal {
     seed: u64,
     drawn: u64,
 }
 
 impl Normal {
     /// Same seed, same draws.
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self { seed, drawn: 0 }
     }
 
     /// The next one, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal Variables, SIAM Review
     /// 6(3), 1964).
-    pub fn draw(&mut self) -> f64 {
+    pub(super) fn draw(&mut self) -> f64 {
         loop {
             let (x, y) = (self.even(), self.even());
             let square = x * x + y * y;

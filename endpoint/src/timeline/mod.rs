@@ -21,7 +21,7 @@ use crate::topology::{self, Device, Namespace, Shaper, bottleneck, handover};
 ///
 /// Its descriptor is readable when one is due. A timer and not a time-out of `ppoll(2)`, which the kernel lets be late
 /// by a thousandth (`select_estimate_accuracy`): milliseconds, in an idle guest.
-pub struct Timeline<'a> {
+pub(crate) struct Timeline<'a> {
     job: &'a Job,
     conditions: Vec<Condition>,
     schedule: Schedule<'a>,
@@ -31,7 +31,7 @@ pub struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     /// A job's, its times counted from `epoch_ns` of `CLOCK_MONOTONIC`.
-    pub fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
+    pub(crate) fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
         let conditions = job.paths.iter().cloned().map(Condition::new).collect();
@@ -42,7 +42,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Carries out the next event if it is due, and gives it.
-    pub fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
+    pub(crate) fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
         let Some(event) = self.schedule.pop_due(elapsed_ns) else { return Ok(None) };
         self.apply(&event, network).with_context(|| format!("apply {event:?}"))?;
         self.arm()?;
@@ -50,7 +50,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// The paths as they are by now.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.conditions.iter().map(|condition| &condition.path)
     }
 

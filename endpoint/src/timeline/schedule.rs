@@ -5,7 +5,7 @@ use crate::job::{self, Change, Event, Redraw, Trace};
 
 /// The changes still to come. Redraws and traces have no end, so that each is made when it is asked for.
 #[derive(Debug)]
-pub struct Schedule<'a> {
+pub(super) struct Schedule<'a> {
     /// In the order of what is due at the same time.
     sources: Vec<Source<'a>>,
 }
@@ -19,7 +19,7 @@ enum Source<'a> {
 
 impl<'a> Schedule<'a> {
     /// All that a timeline asks for.
-    pub fn new(timeline: &'a job::Timeline) -> Self {
+    pub(super) fn new(timeline: &'a job::Timeline) -> Self {
         let drawn = |redraw: &'a Redraw| Source::Drawn { redraw, normal: Normal::new(redraw.seed), count: 0 };
         let traced = |trace: &'a Trace| Source::Traced { trace, step: Some(0) };
         let mut sources = vec![Source::Fixed(&timeline.events)];
@@ -29,12 +29,12 @@ impl<'a> Schedule<'a> {
     }
 
     /// When the next change is due, after the epoch; none if none is left.
-    pub fn next_ns(&self) -> Option<u64> {
+    pub(super) fn next_ns(&self) -> Option<u64> {
         self.sources.iter().filter_map(Source::next_ns).min()
     }
 
     /// The next change, if it is due by then.
-    pub fn pop_due(&mut self, elapsed_ns: u64) -> Option<Event> {
+    pub(super) fn pop_due(&mut self, elapsed_ns: u64) -> Option<Event> {
         let due_ns = self.next_ns().filter(|&due_ns| due_ns <= elapsed_ns)?;
         // Of several that are due at the same time, the first source's.
         self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.pop()

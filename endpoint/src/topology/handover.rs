@@ -26,7 +26,7 @@ const FIRST_TABLE: u8 = 100;
 
 /// Subflows that a connection may have besides its first, `MPTCP_PM_ADDR_MAX` of the kernel: a server that has not been told
 /// that an address is gone keeps its subflow until time-outs tell it.
-pub const SUBFLOWS: u32 = 8;
+pub(crate) const SUBFLOWS: u32 = 8;
 
 /// The network that the server's one address is in.
 fn server_network() -> Ipv4Addr {
@@ -34,7 +34,7 @@ fn server_network() -> Ipv4Addr {
 }
 
 /// Both hosts' ends of a path before the run.
-pub fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
+pub(crate) fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, far] = cables(path);
     let rule = BuildStep::Rule { host: Namespace::Client, source: client_address(path), table: FIRST_TABLE + path };
     let mut steps = vec![near.host_offloads(), BuildStep::Up(near.host), rule];
@@ -55,14 +55,14 @@ pub fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
 }
 
 /// The way to the server for a path's router that is not in its network.
-pub fn route_to_server(path: u8) -> Option<BuildStep> {
+pub(crate) fn route_to_server(path: u8) -> Option<BuildStep> {
     let [_, far] = cables(path);
     let route = Route::new(bottleneck(path, Direction::Up), server_network(), far.host_address());
     (path != 0).then_some(BuildStep::Route(route))
 }
 
 /// The client gets its address on a path, and goes that way from now on.
-pub fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
+pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, _] = cables(path);
     let route = near.route_to(server_network()).with_window(job.transport.initial_window_packets);
     let mut steps = vec![
@@ -78,7 +78,7 @@ pub fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
 }
 
 /// The client loses its address on a path, and with it the routes that go by it.
-pub fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
+pub(crate) fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
     let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
     if job.transport.kind.has_subflows() {
         steps.push(BuildStep::RemoveEndpoint(Namespace::Client, endpoint(path)));

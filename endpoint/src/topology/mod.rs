@@ -14,27 +14,27 @@
 //! Impairment sits on the router's two egress devices, never on a host: a sender's stack must not see it (TCP small
 //! queues would), and what a host sends is single packets by then.
 
-pub mod handover;
+pub(crate) mod handover;
 mod step;
 mod sysctls;
 
 use std::net::Ipv4Addr;
 
-pub use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
+pub(crate) use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
     address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
 use crate::job::{Direction, Impairments, Job, Path};
 
 /// What a frame has before the packet.
-pub const ETHERNET_HEADER_BYTES: u32 = 14;
+pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
 
 /// A packet takes no nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
 
 /// A network namespace of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Namespace {
+pub(crate) enum Namespace {
     /// Where the client runs.
     Client,
     /// Where the server runs.
@@ -45,7 +45,7 @@ pub enum Namespace {
 
 /// A network device, by namespace and interface index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Device {
+pub(crate) struct Device {
     /// Where it is.
     pub namespace: Namespace,
     /// Interface index, chosen here so that nothing need be looked up.
@@ -53,17 +53,17 @@ pub struct Device {
 }
 
 /// The client's device on a path.
-pub fn client_device(path: u8) -> Device {
+pub(crate) fn client_device(path: u8) -> Device {
     Device { namespace: Namespace::Client, index: 10 + u32::from(path) }
 }
 
 /// The server's device on a path.
-pub fn server_device(path: u8) -> Device {
+pub(crate) fn server_device(path: u8) -> Device {
     Device { namespace: Namespace::Server, index: 10 + u32::from(path) }
 }
 
 /// The router's device whose egress is this direction's bottleneck.
-pub fn bottleneck(path: u8, direction: Direction) -> Device {
+pub(crate) fn bottleneck(path: u8, direction: Direction) -> Device {
     let index = match direction {
         Direction::Down => 10,
         Direction::Up => 11,
@@ -72,17 +72,17 @@ pub fn bottleneck(path: u8, direction: Direction) -> Device {
 }
 
 /// The client's address on a path.
-pub fn client_address(path: u8) -> Ipv4Addr {
+pub(crate) fn client_address(path: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, path, 1, 1)
 }
 
 /// The server's address on a path.
-pub fn server_address(path: u8) -> Ipv4Addr {
+pub(crate) fn server_address(path: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, path, 2, 1)
 }
 
 /// A fixed, locally administered MAC address.
-pub fn mac(device: Device) -> [u8; 6] {
+pub(crate) fn mac(device: Device) -> [u8; 6] {
     let (kind, path) = match device.namespace {
         Namespace::Client => (1, 0),
         Namespace::Server => (2, 0),
@@ -92,7 +92,7 @@ pub fn mac(device: Device) -> [u8; 6] {
 }
 
 /// The steps that build a job's paths.
-pub fn steps(job: &Job) -> Vec<BuildStep> {
+pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
     let mut steps = Vec::new();
     for host in [Namespace::Client, Namespace::Server] {
         steps.push(BuildStep::Create(host));
@@ -131,14 +131,14 @@ pub fn steps(job: &Job) -> Vec<BuildStep> {
 }
 
 /// The same without netem where it would do nothing: packets of a real clock should not pay for it.
-pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
+pub(crate) fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps.retain(|step| !matches!(step, BuildStep::Netem { impairments, .. } if !impairments.impairs()));
     steps
 }
 
 /// The token bucket that keeps a direction's rate, where netem does not: one that changes, or that packets which overtake
 /// others would by-pass. It is unlimited where the job has none: a trace gives one at the epoch, an event later.
-pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
+pub(crate) fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
     let is_needed = impairments.shaper_queue_bytes.is_some() || reorders && impairments.rate_bit_s.is_some();
     is_needed.then(|| Shaper {

@@ -7,7 +7,7 @@ use crate::job::Impairments;
 
 /// One thing to be done. Steps are to be taken in order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum BuildStep {
+pub(crate) enum BuildStep {
     /// Create a network namespace and stay in it; its loopback goes up.
     Create(Namespace),
     /// Write a sysctl of the namespace created last.
@@ -92,7 +92,7 @@ pub enum BuildStep {
 
 /// A route to a /24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Route {
+pub(crate) struct Route {
     /// By which device.
     pub device: Device,
     /// Where to.
@@ -109,22 +109,22 @@ pub struct Route {
 
 impl Route {
     /// The table of all that no rule speaks of.
-    pub const MAIN: u8 = libc::RT_TABLE_MAIN;
+    pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
     /// In the main table, from a device with an address in the gateway's network.
-    pub fn new(device: Device, network: Ipv4Addr, gateway: Ipv4Addr) -> Self {
+    pub(crate) fn new(device: Device, network: Ipv4Addr, gateway: Ipv4Addr) -> Self {
         Self { device, network, gateway, gateway_is_local: true, table: Self::MAIN, initial_window_packets: None }
     }
 
     /// The same, whose connections begin with this window.
-    pub fn with_window(self, initial_window_packets: u32) -> Self {
+    pub(crate) fn with_window(self, initial_window_packets: u32) -> Self {
         Self { initial_window_packets: Some(initial_window_packets), ..self }
     }
 }
 
 /// An address of this host that its connections may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// Its number, by which the peer is told when it goes.
     pub id: u8,
     /// The address.
@@ -137,7 +137,7 @@ pub struct Endpoint {
 /// through at all: so each change lets at most that much leave beyond the rates, on average half of it where packets are
 /// waiting. At 12 Mbit/s in steps of 100 ms that is half a packet in a hundred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shaper {
+pub(crate) struct Shaper {
     /// Of Ethernet frames, whole bytes a second of it. 0 is the smallest there is, 1 byte a second: of what waits one packet
     /// leaves, with the tokens of the change, and no other in the next minutes.
     pub rate_bit_s: u64,
@@ -151,7 +151,7 @@ pub struct Shaper {
 
 /// Where a token bucket hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// As netem's child: it takes what leaves netem.
     BehindNetem,
     /// As netem's parent. Packets that overtake others leave netem at once, past its child (`netem_enqueue`,

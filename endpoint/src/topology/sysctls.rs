@@ -4,7 +4,7 @@ use super::BuildStep;
 use crate::job::{Job, Reconnect, Recovery, Resume, Transport};
 
 /// For hosts and routers.
-pub fn shared_sysctls() -> [BuildStep; 3] {
+pub(super) fn shared_sysctls() -> [BuildStep; 3] {
     [
         // Duplicate address detection and multicast listener reports would take loss draws. A kernel without IPv6
         // sends none.
@@ -17,7 +17,7 @@ pub fn shared_sysctls() -> [BuildStep; 3] {
 }
 
 /// For hosts. All else keeps the kernel's default, ECN among it, unless the job says otherwise ([`tcp_sysctls`]).
-pub fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
+pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     // Minimum and default are the kernel's own (net/ipv4/tcp.c); only the limit of auto-tuning is the job's.
     let triple = |default: u64| format!("{} {} {buffer_bytes}", buffer_bytes.min(4096), buffer_bytes.min(default));
     [
@@ -35,7 +35,7 @@ pub fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
 /// For hosts whose MPTCP connections open subflows in the middle of a transfer. The kernel has subflows' receive buffers grow
 /// only when the connection's grows (`net/mptcp/protocol.c`, `mptcp_rcv_space_adjust`): one that joins after that keeps
 /// `tcp_rmem`'s default, 80 KB of window, whatever the job grants. So the default is what it grants.
-pub fn joining_subflows(job: &Job) -> Option<BuildStep> {
+pub(super) fn joining_subflows(job: &Job) -> Option<BuildStep> {
     let late = job.transport.kind.has_subflows() && job.timeline.has_handovers();
     let buffer_bytes = job.transport.buffer_bytes;
     let value = format!("{} {buffer_bytes} {buffer_bytes}", buffer_bytes.min(4096));
@@ -44,7 +44,7 @@ pub fn joining_subflows(job: &Job) -> Option<BuildStep> {
 
 /// For hosts: dynamic address reconfiguration (RFC 5061). The kernel takes it only with chunk authentication (RFC 4895)
 /// unless told otherwise, and without it nothing is authenticated here.
-pub fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
+pub(super) fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
     if !transport.kind.reconfigures_addresses() || transport.reconnect != Reconnect::Migrate {
         return Vec::new();
     }
@@ -52,14 +52,14 @@ pub fn address_reconfiguration(transport: &Transport) -> Vec<BuildStep> {
 }
 
 /// For hosts: Fast Open for clients (1) and servers (2).
-pub fn fast_open(transport: &Transport) -> Option<BuildStep> {
+pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
     let wanted = transport.kind.has_fast_open() && transport.resume == Resume::ZeroRtt;
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
 /// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
 /// and a connection takes them when it is set up; the transport reads back what it got.
-pub fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
+pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     if !transport.kind.uses_tcp() {
         return Vec::new();
     }
@@ -89,7 +89,7 @@ pub fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     off.into_iter().map(|key| sysctl(key, "0")).collect()
 }
 
-pub fn sysctl(key: &'static str, value: &str) -> BuildStep {
+pub(super) fn sysctl(key: &'static str, value: &str) -> BuildStep {
     BuildStep::Sysctl { key, value: value.to_owned(), optional: false }
 }
 

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use quinn::{ConnectionError, ReadError, StoppedError, WriteError};
 
 /// What transports give, and workloads pass on.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong. Each holds what was attempted, and why that failed.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl std::error::Error for Error {
 }
 
 /// Says what was attempted, and leaves the error the kind that it is.
-pub trait Context<T> {
+pub(crate) trait Context<T> {
     /// What was attempted.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Result<T>;
 

@@ -14,10 +14,10 @@ use super::tickets::{Sessions, Tickets, Verifier};
 use crate::job::Resume;
 
 /// The name in the certificate. It is never resolved.
-pub const SERVER_NAME: &str = "netwarp.test";
+pub(crate) const SERVER_NAME: &str = "netwarp.test";
 
 /// A server's certificate and the private key to it.
-pub struct Identity {
+pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
@@ -27,7 +27,7 @@ impl Identity {
     ///
     /// # Errors
     /// No random numbers to be had.
-    pub fn generate() -> Result<Self> {
+    pub(crate) fn generate() -> Result<Self> {
         let key = KeyPair::generate_for(&PKCS_ED25519).context("making the server's key")?;
         let parameters = CertificateParams::new([SERVER_NAME.to_owned()]).context("naming the server")?;
         let certificate = parameters.self_signed(&key).context("signing the server's certificate")?;
@@ -36,7 +36,7 @@ impl Identity {
     }
 
     /// What clients must trust.
-    pub fn certificate(&self) -> &[u8] {
+    pub(crate) fn certificate(&self) -> &[u8] {
         &self.certificate
     }
 
@@ -47,7 +47,7 @@ impl Identity {
     ///
     /// # Errors
     /// A key that does not fit the certificate.
-    pub fn server_config(&self, resume: Resume, early_bytes: u32) -> Result<ServerConfig> {
+    pub(crate) fn server_config(&self, resume: Resume, early_bytes: u32) -> Result<ServerConfig> {
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
             .context("choosing TLS 1.3")?
@@ -70,7 +70,7 @@ impl Identity {
 ///
 /// # Errors
 /// Bytes that are no certificate.
-pub fn client_config(trusted: &[u8], resume: Resume) -> Result<ClientConfig> {
+pub(crate) fn client_config(trusted: &[u8], resume: Resume) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.to_vec())).context("trusting the server's certificate")?;
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();

@@ -20,7 +20,7 @@ use crate::job::{Job, Reconnect};
 use crate::sink::{SharedSink, Sink};
 
 /// One of the kernel's stream transports, configured.
-pub trait Protocol: Send + Sync + 'static {
+pub(super) trait Protocol: Send + Sync + 'static {
     /// One of a connection's streams.
     type Stream: ByteStream;
 
@@ -75,7 +75,7 @@ pub trait Protocol: Send + Sync + 'static {
 }
 
 /// A stream of a kernel connection; all calls block.
-pub trait ByteStream: Send + 'static {
+pub(super) trait ByteStream: Send + 'static {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
 
@@ -104,10 +104,10 @@ pub trait ByteStream: Send + 'static {
 }
 
 /// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.
-pub type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
+pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
 
 /// A client of a kernel transport.
-pub struct Dialer<P> {
+pub(super) struct Dialer<P> {
     protocol: Arc<P>,
     /// Whether the kernel carries connections over when the client moves.
     migrates: bool,
@@ -115,7 +115,7 @@ pub struct Dialer<P> {
 
 impl<P: Protocol> Dialer<P> {
     /// A dialer with the protocol's options.
-    pub fn new(protocol: P, job: &Job) -> Self {
+    pub(super) fn new(protocol: P, job: &Job) -> Self {
         Self { protocol: Arc::new(protocol), migrates: job.transport.reconnect == Reconnect::Migrate }
     }
 }
@@ -143,7 +143,7 @@ impl<P: Protocol> super::Dialer for Dialer<P> {
 }
 
 /// A server of a kernel transport.
-pub struct Listener<P> {
+pub(super) struct Listener<P> {
     protocol: Arc<P>,
     socket: AsyncFd<Arc<Socket>>,
 }
@@ -153,7 +153,7 @@ impl<P: Protocol> Listener<P> {
     ///
     /// # Errors
     /// As `bind(2)` and `listen(2)`; options the kernel refuses.
-    pub fn bind(protocol: P, address: SocketAddr) -> Result<Self> {
+    pub(super) fn bind(protocol: P, address: SocketAddr) -> Result<Self> {
         let socket = protocol.socket(address)?;
         let attempt = || format!("listening on {address} over {}", P::NAME);
         socket.set_reuse_address(true).with_context(attempt)?;

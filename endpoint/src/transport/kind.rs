@@ -4,7 +4,7 @@ use crate::job::{Transport, TransportKind};
 
 impl TransportKind {
     /// Whether its connections are TCP's, or made of TCP's: with TCP's options, header and segment size.
-    pub fn uses_tcp(self) -> bool {
+    pub(crate) fn uses_tcp(self) -> bool {
         match self {
             Self::Tcp | Self::Tls | Self::Mptcp => true,
             Self::Sctp | Self::Quic => false,
@@ -12,27 +12,27 @@ impl TransportKind {
     }
 
     /// Whether a connection is made of subflows that the kernel's path manager opens and closes.
-    pub fn has_subflows(self) -> bool {
+    pub(crate) fn has_subflows(self) -> bool {
         self == Self::Mptcp
     }
 
     /// Whether it sends data with the SYN (RFC 7413) when asked to resume.
-    pub fn has_fast_open(self) -> bool {
+    pub(crate) fn has_fast_open(self) -> bool {
         self == Self::Tcp
     }
 
     /// Whether a connection tells its peer of new addresses by messages of the kernel's (RFC 5061).
-    pub fn reconfigures_addresses(self) -> bool {
+    pub(crate) fn reconfigures_addresses(self) -> bool {
         self == Self::Sctp
     }
 
     /// The sysctl that bounds the memory of all its sockets together, where those of TCP and UDP do not.
-    pub fn memory_sysctl(self) -> Option<&'static str> {
+    pub(crate) fn memory_sysctl(self) -> Option<&'static str> {
         (self == Self::Sctp).then_some("net/sctp/sctp_mem")
     }
 
     /// The most streams a connection has at once. Of transports with one, a workload opens several connections.
-    pub fn most_streams(self, options: &Transport) -> u32 {
+    pub(crate) fn most_streams(self, options: &Transport) -> u32 {
         match self {
             Self::Tcp | Self::Tls | Self::Mptcp => 1,
             Self::Sctp => options.sctp.streams.into(),

@@ -3,14 +3,15 @@
 //! Workloads are written against these traits alone. A transport is one file and its lines in [`dialer`] and
 //! [`listen`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
 
-pub mod error;
+pub(crate) mod error;
 mod identity;
 mod kernel;
 mod kind;
 mod mptcp;
+#[allow(unreachable_pub, clippy::use_self, reason = "to follow with the rest of QUIC's event loop")]
 mod quic;
 mod sctp;
-pub mod socket;
+pub(crate) mod socket;
 mod tcp;
 mod tickets;
 mod timestamped_recv;
@@ -21,7 +22,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub use self::error::Error;
+pub(crate) use self::error::Error;
 use self::error::{Context as _, Result};
 use crate::clock::Moment;
 use crate::content::Reader;
@@ -30,13 +31,13 @@ use crate::record::{Settings, Stats};
 use crate::sink::SharedSink;
 
 /// The port every server listens on.
-pub const PORT: u16 = 4433;
+pub(crate) const PORT: u16 = 4433;
 
 /// What an operation that may wait gives.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A client's end: opens connections, all with the same options.
-pub trait Dialer: Send + Sync {
+pub(crate) trait Dialer: Send + Sync {
     /// Connects to `server`. Ready when application data may be sent: with early data (`resume = 0rtt`) that is at
     /// once, before the peer has answered anything.
     ///
@@ -61,7 +62,7 @@ pub trait Dialer: Send + Sync {
 }
 
 /// A server's end, bound and listening.
-pub trait Listener: Send {
+pub(crate) trait Listener: Send {
     /// DER of the certificate it presents, if the transport has any.
     fn certificate(&self) -> Option<&[u8]>;
 
@@ -71,7 +72,7 @@ pub trait Listener: Send {
 }
 
 /// An established connection.
-pub trait Connection: Send + Sync {
+pub(crate) trait Connection: Send + Sync {
     /// Client: when `connect` was called. Server: when the connection was accepted.
     fn start(&self) -> Moment;
 
@@ -107,7 +108,7 @@ pub trait Connection: Send + Sync {
 }
 
 /// Bytes in order, both ways.
-pub trait Stream: Send {
+pub(crate) trait Stream: Send {
     /// Number of the stream on its connection.
     fn index(&self) -> u32;
 
@@ -131,7 +132,7 @@ pub trait Stream: Send {
 
 /// Settings and counters of one connection.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub(crate) struct Report {
     /// What the stack really used.
     pub settings: Settings,
     /// What the stack counted.
@@ -142,7 +143,7 @@ pub struct Report {
 
 /// A content handed to the transport.
 #[derive(Debug)]
-pub struct Sent {
+pub(crate) struct Sent {
     /// Before the first byte was handed over.
     pub first_byte: Moment,
     /// Hex SHA-256, if asked for.
@@ -156,7 +157,7 @@ pub struct Sent {
 ///
 /// # Errors
 /// Options the transport does not have.
-pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+pub(crate) fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
     let trusted = || certificate.context("the server's certificate is missing from the order to begin");
     Ok(match job.transport.kind {
         TransportKind::Tcp => Arc::new(kernel::Dialer::new(tcp::Tcp::new(job), job)),
@@ -171,7 +172,7 @@ pub fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<A
 ///
 /// # Errors
 /// Options the transport does not have; an address that cannot be bound.
-pub fn listen(job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+pub(crate) fn listen(job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
     Ok(match job.transport.kind {
         TransportKind::Tcp => Box::new(kernel::Listener::bind(tcp::Tcp::new(job), address)?),
         TransportKind::Tls => Box::new(kernel::Listener::bind(tls::Server::new(job)?, address)?),

@@ -14,14 +14,14 @@ use super::error::{Context as _, Error, Result, bail};
 use crate::content::Reader;
 
 /// Content handed to the kernel in one call.
-pub const SEND_BLOCK_BYTES: usize = 1 << 20;
+pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
 
 /// The most `recv(2)` and `sendfile(2)` move in one call is just under 2 GiB.
 const LONGEST_CALL_BYTES: u64 = 1 << 30;
 
 /// A blocking socket.
 #[derive(Debug)]
-pub struct Socket(socket2::Socket);
+pub(crate) struct Socket(socket2::Socket);
 
 impl From<socket2::Socket> for Socket {
     fn from(socket: socket2::Socket) -> Self {
@@ -48,7 +48,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `send(2)`.
-    pub fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
+    pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let sent = retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL)).context("sending")?;
             bytes = &bytes[sent..];
@@ -60,7 +60,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `sendmsg(2)`.
-    pub fn send_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub(crate) fn send_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL))
     }
 
@@ -68,7 +68,7 @@ impl Socket {
     ///
     /// # Errors
     /// The content cannot be read, or the peer is gone.
-    pub fn send_content(&self, content: &mut Reader) -> Result<()> {
+    pub(crate) fn send_content(&self, content: &mut Reader) -> Result<()> {
         if content.sendable_file().is_some() {
             return self.send_file(content);
         }
@@ -98,7 +98,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `recv(2)`; the peer closing first.
-    pub fn receive_exact(&self, buffer: &mut [u8]) -> Result<()> {
+    pub(crate) fn receive_exact(&self, buffer: &mut [u8]) -> Result<()> {
         if !self.receive_exact_or_end(buffer)? {
             let message = format!("the peer closed the connection when {} bytes were to come", buffer.len());
             return Err(Error::closed(message));
@@ -110,7 +110,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `recv(2)`; the peer closing inside the buffer.
-    pub fn receive_exact_or_end(&self, buffer: &mut [u8]) -> Result<bool> {
+    pub(crate) fn receive_exact_or_end(&self, buffer: &mut [u8]) -> Result<bool> {
         let mut filled = 0;
         while filled < buffer.len() {
             match self.receive(&mut buffer[filled..], libc::MSG_WAITALL).context("receiving")? {
@@ -129,7 +129,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `recv(2)`.
-    pub fn receive(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
+    pub(crate) fn receive(&self, buffer: &mut [u8], flags: c_int) -> io::Result<usize> {
         let (address, length) = (buffer.as_mut_ptr().cast(), buffer.len());
         // SAFETY: the buffer is valid for writes of its length.
         retry(|| size(unsafe { libc::recv(self.as_raw_fd(), address, length, flags) }))
@@ -139,7 +139,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `recv(2)`.
-    pub fn discard(&self, length: u64) -> Result<u64> {
+    pub(crate) fn discard(&self, length: u64) -> Result<u64> {
         let length = length.min(LONGEST_CALL_BYTES) as usize;
         let flags = libc::MSG_TRUNC | libc::MSG_WAITALL;
         // SAFETY: with MSG_TRUNC, TCP writes nothing to the buffer, so that none is needed.
@@ -151,7 +151,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `poll(2)`.
-    pub fn await_readable(&self) -> io::Result<()> {
+    pub(crate) fn await_readable(&self) -> io::Result<()> {
         self.poll(-1).map(drop)
     }
 
@@ -159,7 +159,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `poll(2)`.
-    pub fn is_readable(&self) -> io::Result<bool> {
+    pub(crate) fn is_readable(&self) -> io::Result<bool> {
         self.poll(0).map(|ready| ready > 0)
     }
 
@@ -176,7 +176,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `accept(2)`; `WouldBlock` when there is none.
-    pub fn accept_now(&self) -> io::Result<Self> {
+    pub(crate) fn accept_now(&self) -> io::Result<Self> {
         match self.is_readable()? {
             false => Err(ErrorKind::WouldBlock.into()),
             true => self.0.accept().map(|(socket, _)| Self(socket)),
@@ -189,7 +189,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `recv(2)`, but for those that are an end like any other.
-    pub fn drain(&self) -> io::Result<bool> {
+    pub(crate) fn drain(&self) -> io::Result<bool> {
         self.discard_to_end(libc::MSG_DONTWAIT)
     }
 
@@ -197,7 +197,7 @@ impl Socket {
     ///
     /// # Errors
     /// As [`Self::drain`].
-    pub fn wait_for_end(&self) -> Result<()> {
+    pub(crate) fn wait_for_end(&self) -> Result<()> {
         self.discard_to_end(0).map(drop).context("waiting for the peer to close")
     }
 
@@ -218,7 +218,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `setsockopt(2)`; `name` is what the message calls the option.
-    pub fn set<T: Copy>(&self, level: c_int, option: c_int, value: &T, name: &str) -> Result<()> {
+    pub(crate) fn set<T: Copy>(&self, level: c_int, option: c_int, value: &T, name: &str) -> Result<()> {
         set_option(self.as_raw_fd(), level, option, value).with_context(|| format!("setting {name}"))
     }
 
@@ -227,7 +227,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `getsockopt(2)`; `name` is what the message calls the option.
-    pub fn get<T: Plain>(&self, level: c_int, option: c_int, mut value: T, name: &str) -> Result<T> {
+    pub(crate) fn get<T: Plain>(&self, level: c_int, option: c_int, mut value: T, name: &str) -> Result<T> {
         let address = std::ptr::from_mut(&mut value).cast::<c_void>();
         let mut length = size_of::<T>() as socklen_t;
         // SAFETY: `value` is valid for writes of `length` bytes, and any bytes make a `T`.
@@ -240,7 +240,7 @@ impl Socket {
     ///
     /// # Errors
     /// One the kernel does not have; the message names those it has.
-    pub fn set_congestion(&self, congestion: &str) -> Result<()> {
+    pub(crate) fn set_congestion(&self, congestion: &str) -> Result<()> {
         self.0.set_tcp_congestion(congestion.as_bytes()).map_err(|error| {
             let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
             let available = fs::read_to_string(file).unwrap_or_else(|error| format!("unknown ({file}: {error})"));
@@ -254,7 +254,7 @@ impl Socket {
 ///
 /// # Errors
 /// As `epoll_ctl(2)`.
-pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
+pub(crate) fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
     // SAFETY: a Socket owns its descriptor and never gives it up or changes it.
     let watched = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
     watched.map_err(io::Error::from).context("watching a socket")
@@ -265,7 +265,7 @@ pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
 ///
 /// # Errors
 /// As `setsockopt(2)`.
-pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
+pub(crate) fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     let size = c_int::try_from(bytes).with_context(|| format!("a socket buffer cannot have {bytes} bytes"))?;
     let options =
         [(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"), (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF")];
@@ -283,7 +283,7 @@ pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
 ///
 /// # Errors
 /// As `getsockopt(2)`.
-pub fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
+pub(crate) fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.send_buffer_size().context("reading SO_SNDBUF")? as u64 / 2)
 }
 
@@ -291,7 +291,7 @@ pub fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
 ///
 /// # Errors
 /// As `getsockopt(2)`.
-pub fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
+pub(crate) fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
 }
 
@@ -306,7 +306,7 @@ fn set_option<T: Copy>(socket: RawFd, level: c_int, option: c_int, value: &T) ->
 ///
 /// # Safety
 /// Only for `repr(C)` types of integers and arrays of them.
-pub unsafe trait Plain: Copy {}
+pub(crate) unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
 unsafe impl Plain for c_int {}
@@ -320,7 +320,7 @@ fn is_end(error: ErrorKind) -> bool {
 ///
 /// # Errors
 /// That of a call that failed.
-pub fn size(result: isize) -> io::Result<usize> {
+pub(crate) fn size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
@@ -328,7 +328,7 @@ pub fn size(result: isize) -> io::Result<usize> {
 ///
 /// # Errors
 /// As the call.
-pub fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

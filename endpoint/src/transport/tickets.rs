@@ -25,15 +25,15 @@ thread_local! {
 
 /// What a step of a handshake did, for the stacks that do not tell which kind of handshake it was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// A server found the session of a ticket.
-    pub resumes: bool,
+    pub(crate) resumes: bool,
     /// A client looked at a certificate, which a resumed handshake does not have.
-    pub verifies: bool,
+    pub(crate) verifies: bool,
 }
 
 /// Takes a step of a handshake on this thread, and watches the stores and the verifier of this module meanwhile.
-pub fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
+pub(crate) fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
     RESUMES.set(false);
     VERIFIES.set(false);
     let result = step();
@@ -42,7 +42,7 @@ pub fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
 
 /// A client's tickets, of one server.
 #[derive(Debug, Default)]
-pub struct Tickets {
+pub(crate) struct Tickets {
     tickets: Mutex<VecDeque<Tls13ClientSessionValue>>,
 }
 
@@ -74,7 +74,7 @@ impl ClientSessionStore for Tickets {
 
 /// A server's sessions.
 #[derive(Debug)]
-pub struct Sessions(Arc<ServerSessionMemoryCache>);
+pub(crate) struct Sessions(Arc<ServerSessionMemoryCache>);
 
 impl Default for Sessions {
     fn default() -> Self {
@@ -104,7 +104,7 @@ impl StoresServerSessions for Sessions {
 
 /// Looks at certificates as another verifier does.
 #[derive(Debug)]
-pub struct Verifier(pub Arc<dyn ServerCertVerifier>);
+pub(crate) struct Verifier(pub Arc<dyn ServerCertVerifier>);
 
 impl ServerCertVerifier for Verifier {
     fn verify_server_cert(

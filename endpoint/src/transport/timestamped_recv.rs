@@ -28,7 +28,7 @@ const BATCH_BYTES: usize = 64 << 10;
 ///
 /// # Errors
 /// As `recvmsg(2)`; the peer closing first.
-pub fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
+pub(super) fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
     socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
     let received = receive_batches(socket, sink);
     socket.set_read_timeout(None).context("setting SO_RCVTIMEO")?;

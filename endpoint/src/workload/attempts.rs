@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Of one run.
 #[derive(Debug, Default)]
-pub struct AttemptTracker {
+pub(crate) struct AttemptTracker {
     latest_attempt: AtomicU32,
     recorded: Mutex<BTreeSet<(u32, u32)>>,
 }
 
 impl AttemptTracker {
     /// Records that a request came on a connection of this attempt: how often the client had dialled anew before, in the run.
-    pub fn record_attempt(&self, attempt: u32) {
+    pub(crate) fn record_attempt(&self, attempt: u32) {
         self.latest_attempt.fetch_max(attempt, Relaxed);
     }
 
     /// Whether the client has come back since.
-    pub fn is_superseded(&self, attempt: u32) -> bool {
+    pub(crate) fn is_superseded(&self, attempt: u32) -> bool {
         attempt < self.latest_attempt.load(Relaxed)
     }
 
     /// Whether this chunk of a transfer has no record yet; from now on it has. A client that moved before it knew that its
     /// confirmation had arrived asks once more for nothing.
-    pub fn record_once(&self, transfer: u32, chunk: u32) -> bool {
+    pub(crate) fn record_once(&self, transfer: u32, chunk: u32) -> bool {
         self.recorded.lock().expect("no holder panics").insert((transfer, chunk))
     }
 }

@@ -22,7 +22,7 @@ use crate::transport::{Connection, Dialer, Pending, Report};
 
 /// What both sides know of the run.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// The job.
     pub job: Job,
     /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -37,12 +37,12 @@ pub struct Run {
 
 impl Run {
     /// A run that begins.
-    pub fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
+    pub(crate) fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
         Self { job, epoch_ns, server, arrival_log: SharedArrivalLog::default(), attempts: AttemptTracker::default() }
     }
 
     /// Whether the client will move after these moves.
-    pub fn moves_after(&self, moves: Moves) -> bool {
+    pub(crate) fn moves_after(&self, moves: Moves) -> bool {
         let attach = |event: &&Event| event.change == Change::Attach {};
         self.job.timeline.events.iter().filter(attach).count() > moves.count as usize
     }
@@ -56,7 +56,7 @@ impl Run {
     ///
     /// # Errors
     /// The error, where it is a failure of the run.
-    pub fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
+    pub(crate) fn ignore_if_abandoned(&self, error: Error, attempt: Option<u32>) -> Result<()> {
         let given_up = match &error {
             Error::Closed(_) | Error::Reset(_) => true,
             Error::TimedOut(_) | Error::Unreachable(_) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
@@ -66,7 +66,7 @@ impl Run {
     }
 
     /// Where sinks record arrivals, in a run that has records of them.
-    pub fn watched_arrivals(&self) -> Option<WatchedArrivals> {
+    pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.workload).is_played();
         let is_told = is_played || !self.job.timeline.is_empty();
         let for_gaps = is_played || self.job.timeline.interrupts();
@@ -77,13 +77,13 @@ impl Run {
 /// The client's moves between paths until now, for workloads to wait on. What they dial after having seen a move leaves
 /// from the new address; connections that do not migrate are theirs to give up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moves {
+pub(crate) struct Moves {
     /// How many.
     pub count: u32,
 }
 
 /// A client that is done has everything, even if its last words were lost on the path.
-pub async fn finished(finish: &mut watch::Receiver<bool>) {
+pub(crate) async fn finished(finish: &mut watch::Receiver<bool>) {
     if finish.wait_for(|finish| *finish).await.is_err() {
         // Whoever could say so is gone: this side's own work decides.
         std::future::pending::<()>().await;
@@ -91,7 +91,7 @@ pub async fn finished(finish: &mut watch::Receiver<bool>) {
 }
 
 /// What the work comes to, or none if the client moves first.
-pub async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         result = work => Some(result),
@@ -100,10 +100,10 @@ pub async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Futu
 }
 
 /// A client at work, on one thread. Gives its records.
-pub type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> + 'a>>;
+pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> + 'a>>;
 
 /// What the endpoint asks of a workload. Each is a module, and has a line in [`of`].
-pub trait Workload: Send + Sync {
+pub(crate) trait Workload: Send + Sync {
     /// The client's part. Gives its records.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ pub trait Workload: Send + Sync {
 }
 
 /// The workload of a job.
-pub fn of(workload: &job::Workload) -> &dyn Workload {
+pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
     match workload {
         job::Workload::Bulk(bulk) => bulk,
         job::Workload::Stream(stream) => stream,

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MESSAGE_FD: i32 = 3;
 
 /// An address of loopback that nobody else uses, as every server has the same port.
-pub fn fresh_address() -> IpAddr {
+pub(crate) fn fresh_address() -> IpAddr {
     static NEXT: AtomicU8 = AtomicU8::new(1);
     let process = std::process::id() % 0x7fff;
     let (high, low) = ((process >> 8) as u8 + 1, process as u8);
@@ -30,7 +30,7 @@ pub fn fresh_address() -> IpAddr {
 }
 
 /// The golden job over this transport, with this workload.
-pub fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
+pub(crate) fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Value {
     let mut job: Value = serde_json::from_str(include_str!("../../../tests/golden/job-bulk-quic.json")).unwrap();
     job["transport"]["kind"] = json!(transport);
     // The one that every host lets ordinary users choose (net.ipv4.tcp_allowed_congestion_control).
@@ -41,26 +41,26 @@ pub fn job(transport: &str, direction: &str, content: Value, verify: bool) -> Va
     job
 }
 
-pub fn seeded(size_bytes: u64) -> Value {
+pub(crate) fn seeded(size_bytes: u64) -> Value {
     json!({"kind": "seeded", "seed": 17_909_611_376_780_542_444_u64, "size_bytes": size_bytes})
 }
 
 /// A path of its own for a file of this test.
-pub fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     static NEXT: AtomicU8 = AtomicU8::new(0);
     let unique = format!("{}-{}-{name}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(unique)
 }
 
 /// A running server or client.
-pub struct Role {
+pub(crate) struct Role {
     child: Child,
     orders: Option<ChildStdin>,
     messages: Receiver<Value>,
 }
 
 impl Role {
-    pub fn start(role: &str, job: &Value, address: IpAddr) -> Self {
+    pub(crate) fn start(role: &str, job: &Value, address: IpAddr) -> Self {
         let file = scratch("job.json");
         fs::write(&file, job.to_string()).unwrap();
         let (ours, theirs) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).unwrap();
@@ -83,29 +83,29 @@ impl Role {
         Self { orders: child.stdin.take(), child, messages: read_lines(ours) }
     }
 
-    pub fn begin(&mut self, certificate: &Value) {
+    pub(crate) fn begin(&mut self, certificate: &Value) {
         self.order(&json!({"order": "begin", "epoch_ns": 0, "certificate": certificate}));
     }
 
     /// A role that has ended hears nothing any more; why, it has said before.
-    pub fn order(&mut self, order: &Value) {
+    pub(crate) fn order(&mut self, order: &Value) {
         match writeln!(self.orders.as_mut().unwrap(), "{order}") {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
             told => told.unwrap(),
         }
     }
 
-    pub fn close_orders(&mut self) {
+    pub(crate) fn close_orders(&mut self) {
         self.orders = None;
     }
 
     /// The next message.
-    pub fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         self.messages.recv_timeout(PATIENCE).expect("the role neither spoke nor ended")
     }
 
     /// Reads to the last message: the records before it, and itself. Checks that the exit status agrees.
-    pub fn finish(mut self) -> (Vec<Value>, Value) {
+    pub(crate) fn finish(mut self) -> (Vec<Value>, Value) {
         let mut records = Vec::new();
         loop {
             let message = self.message();
@@ -139,7 +139,7 @@ fn read_lines(pipe: OwnedFd) -> Receiver<Value> {
 }
 
 /// Starts a server and waits until it listens. Gives its certificate, in hex or null, too.
-pub fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
+pub(crate) fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
     let mut server = Role::start("server", job, address);
     server.begin(&Value::Null);
     let ready = server.message();
@@ -148,14 +148,14 @@ pub fn start_server(job: &Value, address: IpAddr) -> (Role, Value) {
 }
 
 /// Starts a client and has it begin.
-pub fn start_client(job: &Value, address: IpAddr, certificate: &Value) -> Role {
+pub(crate) fn start_client(job: &Value, address: IpAddr, certificate: &Value) -> Role {
     let mut client = Role::start("client", job, address);
     client.begin(certificate);
     client
 }
 
 /// Carries a job out that must succeed. Gives the client's and the server's records.
-pub fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
+pub(crate) fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
     let address = fresh_address();
     let (mut server, certificate) = start_server(job, address);
     let (client_records, last) = start_client(job, address, &certificate).finish();
@@ -167,7 +167,7 @@ pub fn run(job: &Value) -> (Vec<Value>, Vec<Value>) {
 }
 
 /// Why a role failed.
-pub fn failure(role: Role, stage: &str) -> String {
+pub(crate) fn failure(role: Role, stage: &str) -> String {
     let (_, last) = role.finish();
     assert_eq!((&last["message"], &last["failure"]["stage"]), (&json!("failed"), &json!(stage)), "{last}");
     last["failure"]["message"].as_str().unwrap().to_owned()

@@ -59,7 +59,7 @@ unsafe impl Plain for SubflowInfos {}
 ///
 /// # Errors
 /// It fell back to TCP (RFC 8684, 3.7), when it was set up or since.
-pub fn check_not_fallen_back(socket: &Socket) -> Result<()> {
+pub(super) fn check_not_fallen_back(socket: &Socket) -> Result<()> {
     // A server's connection that was TCP from its first segment is no MPTCP socket, and has no such option.
     let fell_back = "the connection fell back to plain TCP: the other end or something on the path took MPTCP away";
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO").context(fell_back)?;
@@ -69,7 +69,7 @@ pub fn check_not_fallen_back(socket: &Socket) -> Result<()> {
 
 /// Whether the peer has acknowledged content: before that no subflow may join (RFC 8684, 3.1), and a connection that loses its
 /// only address is over.
-pub fn is_fully_established(socket: &Socket) -> bool {
+pub(super) fn is_fully_established(socket: &Socket) -> bool {
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
     info.is_ok_and(|info| info.acknowledged_bytes > 0)
 }
@@ -79,7 +79,7 @@ pub fn is_fully_established(socket: &Socket) -> bool {
 ///
 /// # Errors
 /// As `getsockopt(2)`; a connection none of whose subflows stands.
-pub fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
+pub(super) fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
     let data = SubflowData {
         header_bytes: size_of::<SubflowData>() as u32,
         element_bytes: size_of::<TcpInfo>() as u32,
@@ -100,7 +100,7 @@ fn connected(subflows: &[TcpInfo]) -> Result<Vec<TcpInfo>> {
 
 /// The counters of all subflows as one connection's: packets and windows added up, the smallest RTT of any, the
 /// smoothed RTT of the oldest. Times that overlap are left out.
-pub fn stats(subflows: &[TcpInfo]) -> Stats {
+pub(super) fn stats(subflows: &[TcpInfo]) -> Stats {
     let each: Vec<Stats> = subflows.iter().map(TcpInfo::stats).collect();
     combined(&each)
 }

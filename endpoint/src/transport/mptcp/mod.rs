@@ -20,14 +20,14 @@ use crate::sink::Sink;
 
 /// MPTCP with a job's options.
 #[derive(Debug, Clone)]
-pub struct Mptcp {
+pub(super) struct Mptcp {
     options: Transport,
     paths: usize,
 }
 
 impl Mptcp {
     /// Takes the options from the job.
-    pub fn new(job: &Job) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         Self { options: job.transport.clone(), paths: job.paths.len() }
     }
 }
@@ -64,7 +64,7 @@ impl Protocol for Mptcp {
 
 /// An MPTCP connection: bytes move by the calls that move TCP's.
 #[derive(Debug)]
-pub struct MptcpStream {
+pub(super) struct MptcpStream {
     stream: TcpStream,
     socket: Arc<Socket>,
     options: Transport,

@@ -9,32 +9,32 @@ use libc::{c_int, c_void, msghdr};
 use crate::transport::socket::Plain;
 
 /// Level of the socket options.
-pub const SOL_SCTP: c_int = 132;
+pub(super) const SOL_SCTP: c_int = 132;
 /// Bounds of the retransmission time-out: [`RtoInfo`].
-pub const SCTP_RTOINFO: c_int = 0;
+pub(super) const SCTP_RTOINFO: c_int = 0;
 /// How associations are set up: [`InitMessage`].
-pub const SCTP_INITMSG: c_int = 2;
+pub(super) const SCTP_INITMSG: c_int = 2;
 /// Asks the peer to send to an address of this end (RFC 5061, 4.2.4): [`SetPrimary`].
-pub const SCTP_SET_PEER_PRIMARY_ADDR: c_int = 5;
+pub(super) const SCTP_SET_PEER_PRIMARY_ADDR: c_int = 5;
 /// Adds addresses: packed, one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
-pub const SCTP_BINDX_ADD: c_int = 100;
+pub(super) const SCTP_BINDX_ADD: c_int = 100;
 /// Removes addresses (`SCTP_SOCKOPT_BINDX_REM`).
-pub const SCTP_BINDX_REMOVE: c_int = 101;
+pub(super) const SCTP_BINDX_REMOVE: c_int = 101;
 /// Nagle's algorithm off: an int.
-pub const SCTP_NODELAY: c_int = 3;
+pub(super) const SCTP_NODELAY: c_int = 3;
 /// Largest fragment of a message: [`AssociationValue`].
-pub const SCTP_MAXSEG: c_int = 13;
+pub(super) const SCTP_MAXSEG: c_int = 13;
 /// State of the association: [`AssociationStatus`].
-pub const SCTP_STATUS: c_int = 14;
+pub(super) const SCTP_STATUS: c_int = 14;
 /// Counters: [`AssociationStats`].
-pub const SCTP_GET_ASSOC_STATS: c_int = 112;
+pub(super) const SCTP_GET_ASSOC_STATS: c_int = 112;
 
 /// Which stream's message is sent next: [`AssociationValue`].
-pub const SCTP_STREAM_SCHEDULER: c_int = 123;
+pub(super) const SCTP_STREAM_SCHEDULER: c_int = 123;
 /// Streams take turns (`SCTP_SS_RR`; RFC 8260, section 3.2).
-pub const ROUND_ROBIN: u32 = 2;
+pub(super) const ROUND_ROBIN: u32 = 2;
 /// Say with each message which stream it came on: an int.
-pub const SCTP_RECVRCVINFO: c_int = 32;
+pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
 /// Of `enum sctp_sstat_state`.
 const SCTP_ESTABLISHED: i32 = 4;
@@ -50,7 +50,7 @@ const SCTP_UNORDERED: u16 = 1;
 /// `struct sctp_rtoinfo`, in milliseconds. Zero leaves what is set.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RtoInfo {
+pub(super) struct RtoInfo {
     /// Ignored for one-to-one sockets when set; what the kernel answers when read.
     pub association: i32,
     /// RTO.Initial.
@@ -64,7 +64,7 @@ pub struct RtoInfo {
 /// `struct sctp_initmsg`. Zero leaves the kernel's default.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct InitMessage {
+pub(super) struct InitMessage {
     /// Streams this end wants to send on.
     pub outbound_streams: u16,
     /// Streams it lets the peer send on.
@@ -78,7 +78,7 @@ pub struct InitMessage {
 /// `struct sctp_assoc_value`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct AssociationValue {
+pub(super) struct AssociationValue {
     /// Ignored for one-to-one sockets.
     pub association: i32,
     /// The option's value.
@@ -88,7 +88,7 @@ pub struct AssociationValue {
 /// `struct sctp_sndinfo`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SendInfo {
+pub(super) struct SendInfo {
     stream: u16,
     flags: u16,
     payload_protocol: u32,
@@ -112,7 +112,7 @@ struct ReceiveInfo {
 
 impl SendInfo {
     /// A message on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
-    pub fn on_stream(stream: u16, unordered: bool) -> Self {
+    pub(super) fn on_stream(stream: u16, unordered: bool) -> Self {
         Self { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..Self::default() }
     }
 }
@@ -123,14 +123,14 @@ const ADDRESS_WORDS: usize = 32;
 /// `struct sctp_setpeerprim`, which is packed to words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct SetPrimary {
+pub(super) struct SetPrimary {
     association: i32,
     address: [u32; ADDRESS_WORDS],
 }
 
 impl SetPrimary {
     /// For a one-to-one socket, whose association it is need not be said.
-    pub fn new(address: SocketAddrV4) -> Self {
+    pub(super) fn new(address: SocketAddrV4) -> Self {
         let family = (libc::AF_INET as libc::sa_family_t).to_ne_bytes();
         let [high, low] = address.port().to_be_bytes();
         let mut words = [0; ADDRESS_WORDS];
@@ -143,7 +143,7 @@ impl SetPrimary {
 /// `struct sctp_paddrinfo`, which is packed to words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct PeerAddress {
+pub(super) struct PeerAddress {
     association: i32,
     address: [u32; ADDRESS_WORDS],
     state: i32,
@@ -158,7 +158,7 @@ pub struct PeerAddress {
 
 impl PeerAddress {
     /// The address data is sent to.
-    pub fn of(status: &AssociationStatus) -> Self {
+    pub(super) fn of(status: &AssociationStatus) -> Self {
         status.primary
     }
 }
@@ -166,7 +166,7 @@ impl PeerAddress {
 /// `struct sctp_status`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AssociationStatus {
+pub(super) struct AssociationStatus {
     association: i32,
     state: i32,
     peer_window_bytes: u32,
@@ -183,7 +183,7 @@ pub struct AssociationStatus {
 
 impl AssociationStatus {
     /// Whether it is up, and neither end has begun to end it.
-    pub fn is_established(&self) -> bool {
+    pub(super) fn is_established(&self) -> bool {
         self.state == SCTP_ESTABLISHED
     }
 }
@@ -191,7 +191,7 @@ impl AssociationStatus {
 /// `struct sctp_assoc_stats`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AssociationStats {
+pub(super) struct AssociationStats {
     association: i32,
     /// The kernel aligns the address to eight bytes.
     padding: u32,
@@ -225,7 +225,7 @@ unsafe impl Plain for AssociationStats {}
 ///
 /// # Errors
 /// As `sendmsg(2)`.
-pub fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) -> io::Result<usize> {
+pub(super) fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) -> io::Result<usize> {
     const SPACE: usize = control_space(size_of::<SendInfo>());
     #[repr(align(8))]
     struct Control([u8; SPACE]);
@@ -251,7 +251,7 @@ pub fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) 
 
 /// What `recvmsg(2)` gave of a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece {
+pub(super) struct Piece {
     /// Its bytes; 0 at the association's end.
     pub length: usize,
     /// Whether these are the message's last ones (`MSG_EOR`).
@@ -264,7 +264,7 @@ pub struct Piece {
 ///
 /// # Errors
 /// As `recvmsg(2)`.
-pub fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Piece> {
+pub(super) fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Piece> {
     const SPACE: usize = control_space(size_of::<ReceiveInfo>());
     #[repr(align(8))]
     struct Control([u8; SPACE]);

@@ -13,7 +13,7 @@ use crate::transport::error::{Error, Result, ensure};
 
 /// Messages put by, for each stream.
 #[derive(Debug)]
-pub struct Inbox {
+pub(super) struct Inbox {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -40,14 +40,14 @@ enum Reader {
 
 /// A stream's turn to take a message, or to wait for the association's next. Given up when dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub(super) struct Turn {
     inbox: Arc<Inbox>,
     stream: u16,
 }
 
 impl Inbox {
     /// For this many streams.
-    pub fn new(streams: u16) -> Self {
+    pub(super) fn new(streams: u16) -> Self {
         let waiting = vec![VecDeque::new(); streams.into()];
         let state = State { waiting, reader: Reader::Nobody, tasks: BTreeMap::new(), failure: None };
         Self { state: Mutex::new(state), changed: Condvar::new() }
@@ -55,7 +55,7 @@ impl Inbox {
 
     /// Waits, without a thread, until a call of [`Self::next`] would find a message or be the one that waits for it.
     /// Dropping this future gives the turn to another stream.
-    pub async fn turn(self: Arc<Self>, stream: u16) -> Turn {
+    pub(super) async fn turn(self: Arc<Self>, stream: u16) -> Turn {
         let turn = Turn { inbox: self, stream };
         poll_fn(|context| turn.inbox.lock().poll_turn(stream, context)).await;
         turn
@@ -68,7 +68,7 @@ impl Inbox {
     ///
     /// # Errors
     /// As `receive`, whichever thread called it; a message on a stream there is not.
-    pub fn next(&self, stream: u16, receive: impl Fn() -> Result<(u16, Vec<u8>)>) -> Result<Vec<u8>> {
+    pub(super) fn next(&self, stream: u16, receive: impl Fn() -> Result<(u16, Vec<u8>)>) -> Result<Vec<u8>> {
         let mut state = self.lock();
         loop {
             if let Some(message) = state.waiting[usize::from(stream)].pop_front() {

@@ -18,7 +18,7 @@ use crate::transport::socket::Socket;
 
 /// A client's address, and the associations that go with it when it changes.
 #[derive(Debug)]
-pub struct Migration(Mutex<State>);
+pub(super) struct Migration(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -35,7 +35,7 @@ struct Association {
 
 impl Migration {
     /// Of a job whose associations migrate; none of any other.
-    pub fn of(job: &Job) -> Option<Self> {
+    pub(super) fn of(job: &Job) -> Option<Self> {
         let migrates = job.transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
         let state = || State { address: client_address(0), associations: Vec::new() };
         migrates.then(|| Self(Mutex::new(state())))
@@ -45,7 +45,7 @@ impl Migration {
     ///
     /// # Errors
     /// As `bind(2)`.
-    pub fn bind(&self, socket: &Socket) -> Result<()> {
+    pub(super) fn bind(&self, socket: &Socket) -> Result<()> {
         let address = SocketAddr::from((self.state().address, 0));
         socket.bind(&address.into()).with_context(|| format!("binding a socket to {address}"))
     }
@@ -54,7 +54,7 @@ impl Migration {
     ///
     /// # Errors
     /// As `getsockname(2)`.
-    pub fn accompany(&self, socket: &Arc<Socket>) -> Result<()> {
+    pub(super) fn accompany(&self, socket: &Arc<Socket>) -> Result<()> {
         let (address, _) = local_address(socket)?;
         let association = Association { socket: Arc::downgrade(socket), addresses: vec![address] };
         self.state().associations.push(association);
@@ -65,7 +65,7 @@ impl Migration {
     ///
     /// # Errors
     /// As `setsockopt(2)`, of an association that stands.
-    pub fn moved(&self, address: IpAddr) -> Result<()> {
+    pub(super) fn moved(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         let mut state = self.state();
         state.address = address;
@@ -84,7 +84,7 @@ impl Migration {
     ///
     /// # Errors
     /// As `setsockopt(2)`, of an association that stands.
-    pub fn left(&self, address: IpAddr) -> Result<()> {
+    pub(super) fn left(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         self.state().each_standing(|socket, addresses| {
             // The last one cannot be deleted (RFC 5061, 4.3): such a move is refused before the run.

@@ -45,7 +45,7 @@ const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 
 /// SCTP with a job's options.
 #[derive(Debug)]
-pub struct Sctp {
+pub(super) struct Sctp {
     options: Transport,
     addresses: Addresses,
     /// Where associations go with a client that moves.
@@ -57,7 +57,7 @@ impl Sctp {
     ///
     /// # Errors
     /// A congestion control SCTP does not have.
-    pub fn new(job: &Job) -> Result<Self> {
+    pub(super) fn new(job: &Job) -> Result<Self> {
         let options = job.transport.clone();
         ensure!(
             options.congestion == CONGESTION,
@@ -168,7 +168,7 @@ fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpO
 
 /// A stream of an association, used as one of bytes.
 #[derive(Debug)]
-pub struct SctpStream {
+pub(super) struct SctpStream {
     socket: Arc<Socket>,
     options: Transport,
     /// As the kernel set it when the association came up: no option chooses it.

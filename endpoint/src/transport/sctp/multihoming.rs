@@ -20,14 +20,14 @@ use crate::transport::socket::Socket;
 
 /// The addresses of both ends, when each has several.
 #[derive(Debug, Clone, Default)]
-pub struct Addresses {
+pub(super) struct Addresses {
     client: Vec<Ipv4Addr>,
     server: Vec<Ipv4Addr>,
 }
 
 impl Addresses {
     /// One for each path of a multihomed job; none of any other.
-    pub fn of(job: &Job) -> Self {
+    pub(super) fn of(job: &Job) -> Self {
         if !job.transport.sctp.multihomed {
             return Self::default();
         }
@@ -39,7 +39,7 @@ impl Addresses {
     ///
     /// # Errors
     /// As `bind(2)`; an address that is not the first path's.
-    pub fn bind_server(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
+    pub(super) fn bind_server(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
         let Some(&primary) = self.server.first() else {
             return socket.bind(&address.into()).context("binding a socket");
         };
@@ -53,7 +53,7 @@ impl Addresses {
     ///
     /// # Errors
     /// As `bind(2)`.
-    pub fn bind_client(&self, socket: &Socket) -> Result<()> {
+    pub(super) fn bind_client(&self, socket: &Socket) -> Result<()> {
         if self.client.is_empty() { Ok(()) } else { change_addresses(socket, SCTP_BINDX_ADD, &self.client, 0) }
     }
 }
@@ -63,7 +63,7 @@ impl Addresses {
 ///
 /// # Errors
 /// As `sctp_bindx(3)`.
-pub fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
+pub(super) fn change_addresses(socket: &Socket, option: c_int, addresses: &[Ipv4Addr], port: u16) -> Result<()> {
     let packed: Vec<sockaddr_in> = addresses.iter().map(|&address| packed(SocketAddrV4::new(address, port))).collect();
     let (start, length) = (packed.as_ptr().cast::<c_void>(), size_of_val(&packed[..]) as socklen_t);
     // SAFETY: `packed` is valid for reads of its length and outlives the call.

@@ -7,16 +7,16 @@ use crate::transport::error::{Context as _, Result, ensure};
 
 /// What a message begins with: the number of bytes this end sent before, in big endian. On the wire it counts as
 /// user data, as it would in any program that does this.
-pub const PLACE_BYTES: usize = size_of::<u64>();
+pub(super) const PLACE_BYTES: usize = size_of::<u64>();
 
 /// A message: the place, then the bytes.
-pub fn placed(place: u64, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn placed(place: u64, bytes: &[u8]) -> Vec<u8> {
     [&place.to_be_bytes()[..], bytes].concat()
 }
 
 /// Puts messages back in order.
 #[derive(Debug, Default)]
-pub struct Reassembly {
+pub(super) struct Reassembly {
     /// Bytes handed on so far.
     place: u64,
     /// Messages that came before their turn, and the rest of the one whose turn it is, by place.
@@ -28,7 +28,7 @@ impl Reassembly {
     ///
     /// # Errors
     /// One that is too short to have a place, that is empty, or whose bytes were here before.
-    pub fn take(&mut self, message: &[u8]) -> Result<()> {
+    pub(super) fn take(&mut self, message: &[u8]) -> Result<()> {
         let (place, bytes) = message.split_first_chunk().context("a message is too short to say where it belongs")?;
         let place = u64::from_be_bytes(*place);
         ensure!(!bytes.is_empty(), "a message has no bytes but its place, {place}");
@@ -43,12 +43,12 @@ impl Reassembly {
     }
 
     /// Whether the next byte is here.
-    pub fn has_next(&self) -> bool {
+    pub(super) fn has_next(&self) -> bool {
         self.waiting.contains_key(&self.place)
     }
 
     /// Fills the buffer's front with the next bytes; gives how many, 0 while they have not come.
-    pub fn read(&mut self, buffer: &mut [u8]) -> usize {
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < buffer.len() {
             let Some(mut bytes) = self.waiting.remove(&self.place) else { break };

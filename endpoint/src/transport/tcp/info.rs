@@ -9,7 +9,7 @@ use crate::transport::socket::{Plain, Socket};
 /// library's definition does not have. Names are the kernel's without `tcpi_`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TcpInfo {
+pub(crate) struct TcpInfo {
     state: u8,
     ca_state: u8,
     retransmits: u8,
@@ -67,18 +67,18 @@ impl TcpInfo {
     ///
     /// # Errors
     /// As `getsockopt(2)`.
-    pub fn read(socket: &Socket) -> Result<Self> {
+    pub(crate) fn read(socket: &Socket) -> Result<Self> {
         socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
     }
 
     /// Whether the peer has answered the SYN. Before that, nothing has been negotiated.
-    pub fn has_connected(&self) -> bool {
+    pub(crate) fn has_connected(&self) -> bool {
         self.state != SYN_SENT
     }
 
     /// A connection in one of the states of `include/net/tcp_states.h`.
     #[cfg(test)]
-    pub fn in_state(state: u8) -> Self {
+    pub(crate) fn in_state(state: u8) -> Self {
         Self { state, ..Self::default() }
     }
 
@@ -86,7 +86,7 @@ impl TcpInfo {
     ///
     /// # Errors
     /// An option that is there and should not be, or the other way round.
-    pub fn check_options(&self, wanted: &TcpOptions) -> Result<()> {
+    pub(crate) fn check_options(&self, wanted: &TcpOptions) -> Result<()> {
         let options = [
             ("SACK", TCPI_OPT_SACK, wanted.sack, "tcp_sack"),
             ("timestamps", TCPI_OPT_TIMESTAMPS, wanted.timestamps, "tcp_timestamps"),
@@ -104,13 +104,13 @@ impl TcpInfo {
     }
 
     /// Whether data went with the SYN and was acknowledged with it (Fast Open; `TCPI_OPT_SYN_DATA`).
-    pub fn has_syn_data(&self) -> bool {
+    pub(crate) fn has_syn_data(&self) -> bool {
         const SYN_DATA: u8 = 32;
         self.options & SYN_DATA != 0
     }
 
     /// The counters in the record's units.
-    pub fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         Stats {
             retransmitted_packets: Some(self.total_retrans.into()),
             smoothed_rtt_ns: measured_ns(self.rtt_us, 0),

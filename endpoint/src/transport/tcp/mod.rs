@@ -28,7 +28,7 @@ const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
 
 /// TCP with a job's options.
 #[derive(Debug)]
-pub struct Tcp {
+pub(super) struct Tcp {
     options: Transport,
     /// Whether a connection has asked for the server's Fast Open cookie.
     has_asked: AtomicBool,
@@ -36,7 +36,7 @@ pub struct Tcp {
 
 impl Tcp {
     /// Takes the options from the job.
-    pub fn new(job: &Job) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         Self { options: job.transport.clone(), has_asked: AtomicBool::new(false) }
     }
 }
@@ -76,7 +76,7 @@ impl Protocol for Tcp {
 ///
 /// # Errors
 /// A protocol the kernel does not have; options it refuses.
-pub fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Transport) -> Result<Socket> {
+pub(super) fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Transport) -> Result<Socket> {
     let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
     let socket = Socket::from(socket.context("creating a TCP socket")?);
     socket.set_congestion(&options.congestion)?;
@@ -89,14 +89,14 @@ pub fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Transport
 
 /// A TCP connection.
 #[derive(Debug)]
-pub struct TcpStream {
+pub(super) struct TcpStream {
     socket: Arc<Socket>,
     options: Transport,
 }
 
 impl TcpStream {
     /// Of a connected socket.
-    pub fn new(socket: Arc<Socket>, options: Transport) -> Self {
+    pub(super) fn new(socket: Arc<Socket>, options: Transport) -> Self {
         Self { socket, options }
     }
 }
@@ -154,7 +154,7 @@ fn ended(remaining_bytes: u64) -> Error {
 ///
 /// # Errors
 /// As `getsockopt(2)`; options other than the job's.
-pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
+pub(super) fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Result<Report> {
     let info = TcpInfo::read(socket)?;
     info.check_options(&options.tcp)?;
     let resumed = if info.has_syn_data() { Resume::ZeroRtt } else { Resume::None };
@@ -165,7 +165,7 @@ pub fn report(kind: TransportKind, socket: &Socket, options: &Transport) -> Resu
 ///
 /// # Errors
 /// As `getsockopt(2)`.
-pub fn settings(kind: TransportKind, socket: &Socket, options: &Transport, info: &TcpInfo) -> Result<Settings> {
+pub(super) fn settings(kind: TransportKind, socket: &Socket, options: &Transport, info: &TcpInfo) -> Result<Settings> {
     let congestion = socket.tcp_congestion().context("reading TCP_CONGESTION")?;
     let congestion = String::from_utf8_lossy(&congestion).trim_end_matches('\0').to_owned();
     Ok(Settings {

@@ -35,7 +35,7 @@ const EARLY_DATA_BYTES: u32 = 16 << 10;
 const EARLY_BLOCK_BYTES: usize = 64 << 10;
 
 /// The client's side.
-pub struct Client {
+pub(super) struct Client {
     tcp: Tcp,
     options: Transport,
     config: Arc<ClientConfig>,
@@ -46,7 +46,7 @@ impl Client {
     ///
     /// # Errors
     /// Bytes that are no certificate.
-    pub fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
+    pub(super) fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
         let config = Arc::new(identity::client_config(trusted, job.transport.resume)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config })
     }
@@ -74,7 +74,7 @@ impl Protocol for Client {
 }
 
 /// The server's side.
-pub struct Server {
+pub(super) struct Server {
     tcp: Tcp,
     options: Transport,
     config: Arc<ServerConfig>,
@@ -86,7 +86,7 @@ impl Server {
     ///
     /// # Errors
     /// No random numbers to be had.
-    pub fn new(job: &Job) -> Result<Self> {
+    pub(super) fn new(job: &Job) -> Result<Self> {
         let identity = Identity::generate()?;
         let config = Arc::new(identity.server_config(job.transport.resume, EARLY_DATA_BYTES)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
@@ -118,7 +118,7 @@ impl Protocol for Server {
 }
 
 /// A TLS session on a TCP connection.
-pub struct TlsStream {
+pub(super) struct TlsStream {
     session: Session,
     records: Records,
     options: Transport,

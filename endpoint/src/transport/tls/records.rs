@@ -10,7 +10,7 @@ use crate::transport::socket::Socket;
 const HEADER_BYTES: usize = 5;
 
 /// Receives whole records, header and body in one call each; sends many records in one call.
-pub struct Records {
+pub(super) struct Records {
     /// The connection that they travel on.
     pub socket: Arc<Socket>,
     record: Vec<u8>,
@@ -19,12 +19,12 @@ pub struct Records {
 
 impl Records {
     /// None received yet.
-    pub fn new(socket: Arc<Socket>) -> Self {
+    pub(super) fn new(socket: Arc<Socket>) -> Self {
         Self { socket, record: Vec::new(), consumed: 0 }
     }
 
     /// Whether all that was received has been read.
-    pub fn is_consumed(&self) -> bool {
+    pub(super) fn is_consumed(&self) -> bool {
         self.consumed == self.record.len()
     }
 

@@ -18,7 +18,7 @@ use crate::workload::{Moves, Run, connection_record, unless_moved};
 ///
 /// # Errors
 /// Whatever kept the content from arriving.
-pub async fn drive(
+pub(super) async fn drive(
     run: &Arc<Run>,
     requested: &job::Bulk,
     dialer: &Arc<dyn Dialer>,

@@ -10,7 +10,7 @@ use crate::job::{Bulk, Transport};
 
 /// The slots of every transfer of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub(super) struct Layout {
     size_bytes: u64,
     chunks: u32,
     /// Connections of one transfer.
@@ -21,7 +21,7 @@ pub struct Layout {
 
 impl Layout {
     /// Those of a bulk workload over a transport.
-    pub fn of(bulk: &Bulk, transport: &Transport) -> Self {
+    pub(super) fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
         let (connections, streams) = match transport.kind.most_streams(transport) {
             1 => (chunks, 1),
@@ -31,7 +31,7 @@ impl Layout {
     }
 
     /// Where a chunk lies in the content.
-    pub fn part(&self, chunk: u32) -> Part {
+    pub(super) fn part(&self, chunk: u32) -> Part {
         let each_bytes = self.size_bytes / u64::from(self.chunks);
         let offset_bytes = u64::from(chunk) * each_bytes;
         let is_last = chunk + 1 == self.chunks;
@@ -39,17 +39,17 @@ impl Layout {
     }
 
     /// All of them, in order: together, they are the content.
-    pub fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<Part> {
         (0..self.chunks).map(|chunk| self.part(chunk)).collect()
     }
 
     /// The chunks of a slot, which has the number of its first one.
-    pub fn chunks_of(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
+    pub(super) fn chunks_of(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
         (slot..self.chunks).step_by(self.slots() as usize)
     }
 
     /// Lanes of one transfer.
-    pub fn slots(&self) -> u32 {
+    pub(super) fn slots(&self) -> u32 {
         self.connections * self.streams
     }
 
@@ -57,7 +57,7 @@ impl Layout {
     ///
     /// # Arguments
     /// * `attempt` - how often the client had dialled anew before, in the run.
-    pub fn connection(&self, transfer: u32, attempt: u32, slot: u32) -> u32 {
+    pub(super) fn connection(&self, transfer: u32, attempt: u32, slot: u32) -> u32 {
         (transfer + attempt) * self.connections + slot / self.streams
     }
 }

@@ -9,13 +9,13 @@ use crate::job::Direction;
 const MAGIC: [u8; 8] = *b"netwarp\x03";
 
 /// Length of a request.
-pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + 2 * size_of::<u64>();
+pub(super) const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + 2 * size_of::<u64>();
 
 /// One chunk or what is left of it, named so that both ends agree whatever order connections and streams arrive in.
 ///
 /// On the wire: magic, direction (0 down, 1 up), transfer, attempt, chunk, offset, length; big endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChunkRequest {
+pub(super) struct ChunkRequest {
     /// Which way the content goes.
     pub direction: Direction,
     /// Which of the run's transfers.
@@ -30,7 +30,7 @@ pub struct ChunkRequest {
 
 impl ChunkRequest {
     /// As it travels.
-    pub fn encode(&self) -> [u8; REQUEST_BYTES] {
+    pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
         let direction = match self.direction {
             Direction::Down => 0,
             Direction::Up => 1,
@@ -51,7 +51,7 @@ impl ChunkRequest {
     ///
     /// # Errors
     /// Another protocol or version of it.
-    pub fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
+    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
         let (magic, mut rest) = encoded.split_at(MAGIC.len());
         ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
         let direction = match take(&mut rest) {

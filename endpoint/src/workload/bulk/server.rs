@@ -18,7 +18,7 @@ use crate::workload::{Run, connection_record, finished};
 ///
 /// # Errors
 /// Whatever kept the content from arriving. That a client which moves gives the connection up is none.
-pub async fn serve(
+pub(super) async fn serve(
     run: &Arc<Run>,
     requested: &job::Bulk,
     mut connection: Box<dyn Connection>,

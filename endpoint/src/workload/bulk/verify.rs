@@ -15,7 +15,7 @@ use crate::record::{Record, Side, TransferRecord};
 
 /// What was to be transferred.
 #[derive(Debug)]
-pub struct Expected {
+pub(super) struct Expected {
     /// How often.
     pub transfers: u32,
     /// Bytes of each chunk.
@@ -33,7 +33,7 @@ impl Expected {
     ///
     /// # Errors
     /// As [`hash_parts`].
-    pub fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
+    pub(super) fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
         let parts = Layout::of(bulk, &job.transport).parts();
         let resumes = job.resumes();
         let sha256 =
@@ -44,7 +44,7 @@ impl Expected {
 }
 
 /// How the transfers differ, between both ends or from what was asked; none if in nothing.
-pub fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
+pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
     let ends: Vec<&TransferRecord> = delivered.iter().filter_map(as_transfer).collect();
     for transfer in 0..expected.transfers {
         for (chunk, &bytes) in (0..).zip(&expected.chunks_bytes) {

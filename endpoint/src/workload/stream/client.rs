@@ -28,7 +28,7 @@ use crate::transport::{Connection, Dialer, Error};
 use crate::workload::{Moves, Run, unless_moved};
 
 /// A viewer's client.
-pub struct Client {
+pub(super) struct Client {
     run: Arc<Run>,
     dialer: Arc<dyn Dialer>,
     moves: watch::Receiver<Moves>,
@@ -72,7 +72,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Deadline::new`].
-    pub fn new(
+    pub(super) fn new(
         run: &Arc<Run>,
         requested: &job::Stream,
         dialer: &Arc<dyn Dialer>,
@@ -104,7 +104,7 @@ impl Client {
     ///
     /// # Errors
     /// Whatever kept a segment from arriving.
-    pub async fn watch(&mut self) -> Result<()> {
+    pub(super) async fn watch(&mut self) -> Result<()> {
         self.dial();
         loop {
             let until_ns = match self.player.next(Moment::now().since(self.run.epoch_ns)) {
@@ -129,7 +129,7 @@ impl Client {
     ///
     /// # Errors
     /// A connection that does not end in order.
-    pub async fn close(mut self) -> Result<Vec<Record>> {
+    pub(super) async fn close(mut self) -> Result<Vec<Record>> {
         if let Some(mut link) = self.link.take() {
             let migrates = link.migrates();
             match unless_lost(&mut self.moves, migrates, finish_fetching(&mut link, &mut self.fetching)).await {

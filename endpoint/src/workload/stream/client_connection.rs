@@ -12,7 +12,7 @@ use crate::transport::error::{Context as _, Result, ensure};
 use crate::workload::{Run, connection_record};
 
 /// A connection that stands.
-pub struct ClientConnection {
+pub(super) struct ClientConnection {
     /// Of the run's connections, from 0.
     pub number: u32,
     connection: Box<dyn Connection>,
@@ -31,7 +31,7 @@ impl ClientConnection {
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn over(
+    pub(super) async fn over(
         mut connection: Box<dyn Connection>,
         number: u32,
         fixed: Option<u32>,
@@ -42,12 +42,12 @@ impl ClientConnection {
     }
 
     /// Whether a segment could be asked for right now.
-    pub fn can_carry(&self) -> bool {
+    pub(super) fn can_carry(&self) -> bool {
         self.slots.can_carry()
     }
 
     /// Whether it goes on when the client moves.
-    pub fn migrates(&self) -> bool {
+    pub(super) fn migrates(&self) -> bool {
         self.connection.migrates()
     }
 
@@ -55,14 +55,14 @@ impl ClientConnection {
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn take(&mut self, quality: u32) -> Result<StreamSlot> {
+    pub(super) async fn take(&mut self, quality: u32) -> Result<StreamSlot> {
         let slot = self.slots.take(&mut *self.connection, quality).await?;
         self.leave_outdated();
         Ok(slot)
     }
 
     /// A stream is idle again.
-    pub fn put_back(&mut self, slot: StreamSlot) {
+    pub(super) fn put_back(&mut self, slot: StreamSlot) {
         self.slots.put_back(slot);
         self.leave_outdated();
     }
@@ -71,13 +71,13 @@ impl ClientConnection {
     ///
     /// # Errors
     /// What kept it from ending in order.
-    pub async fn next_left(&mut self) -> Option<Result<()>> {
+    pub(super) async fn next_left(&mut self) -> Option<Result<()>> {
         let left = self.leaving.join_next().await?;
         Some(left.context("a task panicked").and_then(|left| left))
     }
 
     /// Gives it up. Gives its streams no time: what waits on them fails soon.
-    pub fn abandon(&self) {
+    pub(super) fn abandon(&self) {
         self.connection.abandon();
     }
 
@@ -85,7 +85,7 @@ impl ClientConnection {
     ///
     /// # Errors
     /// As [`Connection::report`].
-    pub fn record(&self, run: &Run, abandoned: bool) -> Result<Option<Record>> {
+    pub(super) fn record(&self, run: &Run, abandoned: bool) -> Result<Option<Record>> {
         let record = connection_record(run, Side::Client, &*self.connection, abandoned)?;
         Ok(record.map(|record| {
             let start_ns = self.first_try.map_or(record.start_ns, |first_try| first_try.since(run.epoch_ns));
@@ -97,7 +97,7 @@ impl ClientConnection {
     ///
     /// # Errors
     /// A stream that does not end in order.
-    pub async fn say_farewell(&mut self) -> Result<()> {
+    pub(super) async fn say_farewell(&mut self) -> Result<()> {
         for slot in self.slots.take_idle() {
             self.leaving.spawn(leave(slot, self.number));
         }
@@ -111,7 +111,7 @@ impl ClientConnection {
     ///
     /// # Errors
     /// As [`Connection::close`].
-    pub async fn close(self) -> Result<()> {
+    pub(super) async fn close(self) -> Result<()> {
         self.connection.close().await
     }
 

@@ -7,7 +7,7 @@ use crate::job::{Content, Stream};
 
 /// A media. Its bytes are one seeded content: all segments of the lowest quality in order, then all of the next.
 #[derive(Debug, Clone)]
-pub struct Media {
+pub(super) struct Media {
     segments: u32,
     content: Content,
     /// For each quality: bytes before its first segment, and size of each.
@@ -16,7 +16,7 @@ pub struct Media {
 
 impl Media {
     /// That of a sound job, whose bytes can be counted in 64 bits.
-    pub fn of(requested: &Stream) -> Self {
+    pub(super) fn of(requested: &Stream) -> Self {
         let mut size_bytes = 0;
         let mut qualities = Vec::new();
         for quality in &requested.qualities {
@@ -28,7 +28,7 @@ impl Media {
     }
 
     /// Where a segment lies, if there is one.
-    pub fn part(&self, quality: u32, segment: u32) -> Option<Part> {
+    pub(super) fn part(&self, quality: u32, segment: u32) -> Option<Part> {
         let (first_bytes, length_bytes) = *self.qualities.get(quality as usize)?;
         let offset_bytes = first_bytes + u64::from(segment) * length_bytes;
         (segment < self.segments).then_some(Part { offset_bytes, length_bytes })
@@ -38,7 +38,7 @@ impl Media {
     ///
     /// # Errors
     /// A segment there is not, or that ends before that byte.
-    pub fn open_from(&self, quality: u32, segment: u32, offset_bytes: u64) -> Result<Reader> {
+    pub(super) fn open_from(&self, quality: u32, segment: u32, offset_bytes: u64) -> Result<Reader> {
         let part = self.part(quality, segment);
         let part = part.with_context(|| format!("the medium has no segment {segment} in quality {quality}"))?;
         ensure!(offset_bytes < part.length_bytes, "segment {segment} ends before its byte {offset_bytes}");
@@ -51,7 +51,7 @@ impl Media {
     ///
     /// # Errors
     /// As [`Reader::open`].
-    pub fn sha256(&self, part: Part) -> Result<String> {
+    pub(super) fn sha256(&self, part: Part) -> Result<String> {
         hash(Reader::open(&self.content, part, true)?)
     }
 }

@@ -17,7 +17,7 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What the player waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextAction {
+pub(super) enum NextAction {
     /// It asks for a segment, as soon as something can carry the request.
     MediaRequestKind(Wish),
     /// What it asked for, or room for more: nothing changes before this time unless something arrives.
@@ -31,7 +31,7 @@ pub enum NextAction {
 
 /// A segment the player asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
+pub(super) struct Wish {
     /// Place in the media.
     pub segment: u32,
     /// Since when.
@@ -44,7 +44,7 @@ pub struct Wish {
 
 /// A request that was sent. After a seek, the player no longer wants what it asked for before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket(u32);
+pub(super) struct Ticket(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -56,7 +56,7 @@ enum Phase {
 
 /// A player and its viewer.
 #[derive(Debug)]
-pub struct Player {
+pub(super) struct Player {
     media: Stream,
     draws: Draws,
     phase: Phase,
@@ -83,7 +83,7 @@ impl Player {
     /// # Arguments
     /// * `medium` - of a sound job.
     /// * `seed` - of the viewer's seeks.
-    pub fn new(media: &Stream, seed: u64) -> Self {
+    pub(super) fn new(media: &Stream, seed: u64) -> Self {
         Self {
             media: media.clone(),
             draws: Draws { seed, drawn: 0 },
@@ -102,7 +102,7 @@ impl Player {
     }
 
     /// What it waits for at this time. Times must not go back.
-    pub fn next(&mut self, now_ns: u64) -> NextAction {
+    pub(super) fn next(&mut self, now_ns: u64) -> NextAction {
         self.finish_fetching(now_ns, true);
         if self.phase == Phase::Ended {
             return NextAction::Done;
@@ -122,14 +122,14 @@ impl Player {
     }
 
     /// When something happens that changes what it asks for, if nothing arrives. That is not so of a stall.
-    pub fn next_change_ns(&self) -> Option<u64> {
+    pub(super) fn next_change_ns(&self) -> Option<u64> {
         let draws_ns = if self.media.seek_ratio > 0.0 { self.next_draw_ns - self.watched_ns } else { u64::MAX };
         let next_ns = draws_ns.min(self.unwatched_ns());
         (self.phase == Phase::Playing && next_ns <= self.ahead_ns).then_some(self.now_ns + next_ns)
     }
 
     /// The request for what it asked for has been sent.
-    pub fn sent(&mut self) -> Ticket {
+    pub(super) fn sent(&mut self) -> Ticket {
         let ticket = Ticket(self.tickets);
         self.tickets += 1;
         (self.wish, self.sent, self.is_new_place) = (None, Some(ticket), false);
@@ -137,17 +137,17 @@ impl Player {
     }
 
     /// Whether it still wants what this request was for.
-    pub fn wants(&self, ticket: Ticket) -> bool {
+    pub(super) fn wants(&self, ticket: Ticket) -> bool {
         self.sent == Some(ticket)
     }
 
     /// The quality asked for changed.
-    pub fn switched(&mut self, quality: u32) {
+    pub(super) fn switched(&mut self, quality: u32) {
         self.act(Action::Switch { quality });
     }
 
     /// What was asked for is at hand, in the nick of time if the buffer runs out right now.
-    pub fn arrived(&mut self, ticket: Ticket, now_ns: u64) {
+    pub(super) fn arrived(&mut self, ticket: Ticket, now_ns: u64) {
         self.finish_fetching(now_ns, false);
         if !self.wants(ticket) {
             return;
@@ -163,7 +163,7 @@ impl Player {
     }
 
     /// Gives what it did since the last call, in order of time.
-    pub fn take_actions(&mut self) -> Vec<(u64, Action)> {
+    pub(super) fn take_actions(&mut self) -> Vec<(u64, Action)> {
         take(&mut self.actions)
     }
 

@@ -6,14 +6,14 @@ use anyhow::{Result, bail, ensure};
 const MAGIC: [u8; 8] = *b"nwmedia\x01";
 
 /// Length of a request.
-pub const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + size_of::<u64>();
+pub(super) const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + size_of::<u64>();
 
 /// What is said on a stream. A server answers in order; after a farewell nothing comes any more.
 ///
 /// On the wire: magic, kind (0 segment, 1 farewell), connection, quality, segment, offset; big endian. A farewell's last
 /// three are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MediaRequest {
+pub(super) struct MediaRequest {
     /// The client's number of the connection.
     pub connection: u32,
     /// What it wants.
@@ -22,7 +22,7 @@ pub struct MediaRequest {
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MediaRequestKind {
+pub(super) enum MediaRequestKind {
     /// The bytes of a segment, from one of them to the last.
     Segment {
         /// Index of the quality.
@@ -38,7 +38,7 @@ pub enum MediaRequestKind {
 
 impl MediaRequest {
     /// As it travels.
-    pub fn encode(&self) -> [u8; REQUEST_BYTES] {
+    pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
         let (kind, quality, segment, offset_bytes) = match self.what {
             MediaRequestKind::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
             MediaRequestKind::Farewell => (1, 0, 0, 0),
@@ -58,7 +58,7 @@ impl MediaRequest {
     ///
     /// # Errors
     /// Another protocol or version of it.
-    pub fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
+    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
         let (magic, mut rest) = encoded.split_at(MAGIC.len());
         ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
         let [kind] = take(&mut rest);

@@ -12,7 +12,7 @@ const BOLA_GAMMA_P: f64 = 5.0;
 
 /// How long a segment took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fetched {
+pub(super) struct Fetched {
     /// Its size.
     pub bytes: u64,
     /// From the request to the first byte of the answer.
@@ -29,7 +29,7 @@ impl Fetched {
 
 /// A rule and what it remembers.
 #[derive(Debug)]
-pub struct Chooser {
+pub(super) struct Chooser {
     rule: Rule,
     segment_ns: u64,
     buffer_ns: u64,
@@ -42,7 +42,7 @@ pub struct Chooser {
 
 impl Chooser {
     /// That of a job, just connected.
-    pub fn new(requested: &job::Stream) -> Self {
+    pub(super) fn new(requested: &job::Stream) -> Self {
         Self {
             rule: requested.rule.clone(),
             segment_ns: requested.segment_ns,
@@ -54,12 +54,12 @@ impl Chooser {
     }
 
     /// It has connected anew, or the viewer has sought: the next choice is the lowest quality.
-    pub fn start_over(&mut self) {
+    pub(super) fn start_over(&mut self) {
         self.starts = true;
     }
 
     /// A segment has arrived.
-    pub fn record(&mut self, fetched: Fetched) {
+    pub(super) fn record(&mut self, fetched: Fetched) {
         let window = match self.rule {
             Rule::Throughput { window, .. } => window as usize,
             Rule::Delay { .. } | Rule::Bola {} => 1,
@@ -71,7 +71,7 @@ impl Chooser {
     }
 
     /// The quality to ask for now, with so much play time ahead.
-    pub fn choose(&mut self, ahead_ns: u64) -> usize {
+    pub(super) fn choose(&mut self, ahead_ns: u64) -> usize {
         if std::mem::take(&mut self.starts) {
             return 0;
         }

@@ -13,7 +13,7 @@ use crate::transport::{Connection, Stream};
 use crate::workload::{Run, finished};
 
 /// The streams of a connection that is being served.
-pub struct MediaServer {
+pub(super) struct MediaServer {
     media: Arc<Media>,
     /// How many streams the client uses, if it uses them all.
     fixed: Option<u32>,
@@ -28,7 +28,7 @@ pub struct MediaServer {
 
 impl MediaServer {
     /// Of a media.
-    pub fn new(media: &Arc<Media>, fixed: Option<u32>) -> Self {
+    pub(super) fn new(media: &Arc<Media>, fixed: Option<u32>) -> Self {
         Self {
             media: media.clone(),
             fixed,
@@ -46,7 +46,7 @@ impl MediaServer {
     ///
     /// # Errors
     /// Whatever kept a request from being answered. That a client which moves gives the connection up is none.
-    pub async fn serve(
+    pub(super) async fn serve(
         &mut self,
         run: &Arc<Run>,
         connection: &mut dyn Connection,
@@ -82,18 +82,18 @@ impl MediaServer {
     }
 
     /// Whether the client has given the connection up.
-    pub fn is_lost(&self) -> bool {
+    pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
     /// The client's number of the connection, if it has asked for anything.
-    pub fn number(&self) -> Option<u32> {
+    pub(super) fn number(&self) -> Option<u32> {
         self.number.get().copied()
     }
 
     /// Confirms the farewells. A connection's report must be taken before: an SCTP association
     /// has nothing left to say once its peer has shut it down.
-    pub fn confirm(&mut self) {
+    pub(super) fn confirm(&mut self) {
         for mut stream in self.ended.drain(..) {
             self.confirming.spawn(async move {
                 stream.send(&[FAREWELL]).await.context("confirming the farewell")?;
@@ -106,7 +106,7 @@ impl MediaServer {
     ///
     /// # Errors
     /// As [`Stream::send`] and [`Stream::finish`].
-    pub async fn confirmed(&mut self) -> Result<()> {
+    pub(super) async fn confirmed(&mut self) -> Result<()> {
         while let Some(confirmed) = self.confirming.join_next().await {
             confirmed.context("a task panicked")??;
         }

@@ -7,7 +7,7 @@ use crate::transport::error::Result;
 use crate::transport::{Connection, Stream};
 
 /// An idle stream.
-pub struct StreamSlot {
+pub(super) struct StreamSlot {
     /// The stream.
     pub stream: Box<dyn Stream>,
     /// Index of the quality it carried last, if any.
@@ -15,7 +15,7 @@ pub struct StreamSlot {
 }
 
 /// The idle streams of a connection.
-pub struct StreamSlots {
+pub(super) struct StreamSlots {
     /// How many streams a connection has; none if it can open any number.
     fixed: Option<u32>,
     idle: Vec<StreamSlot>,
@@ -28,7 +28,7 @@ impl StreamSlots {
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn open(connection: &mut dyn Connection, fixed: Option<u32>) -> Result<Self> {
+    pub(super) async fn open(connection: &mut dyn Connection, fixed: Option<u32>) -> Result<Self> {
         let mut idle = Vec::new();
         for _ in 0..fixed.unwrap_or(0) {
             idle.push(StreamSlot { stream: connection.open_stream().await?, quality: None });
@@ -37,7 +37,7 @@ impl StreamSlots {
     }
 
     /// Whether a segment could be asked for right now.
-    pub fn can_carry(&self) -> bool {
+    pub(super) fn can_carry(&self) -> bool {
         self.fixed.is_none() || !self.idle.is_empty()
     }
 
@@ -45,7 +45,7 @@ impl StreamSlots {
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
-    pub async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<StreamSlot> {
+    pub(super) async fn take(&mut self, connection: &mut dyn Connection, quality: u32) -> Result<StreamSlot> {
         let idle: Vec<(u32, Option<u32>)> = self.idle.iter().map(|slot| (slot.stream.index(), slot.quality)).collect();
         let mut slot = match choose(&idle, self.fixed, self.current, quality) {
             Some(place) => self.idle.swap_remove(place),
@@ -56,12 +56,12 @@ impl StreamSlots {
     }
 
     /// A stream is idle again.
-    pub fn put_back(&mut self, slot: StreamSlot) {
+    pub(super) fn put_back(&mut self, slot: StreamSlot) {
         self.idle.push(slot);
     }
 
     /// Idle streams that will not be used again.
-    pub fn take_outdated(&mut self) -> Vec<StreamSlot> {
+    pub(super) fn take_outdated(&mut self) -> Vec<StreamSlot> {
         let current = self.current.filter(|_| self.fixed.is_none());
         let is_outdated = |slot: &StreamSlot| current.is_some_and(|current| slot.stream.index() != current);
         let (outdated, idle) = std::mem::take(&mut self.idle).into_iter().partition(is_outdated);
@@ -70,7 +70,7 @@ impl StreamSlots {
     }
 
     /// All idle streams.
-    pub fn take_idle(&mut self) -> Vec<StreamSlot> {
+    pub(super) fn take_idle(&mut self) -> Vec<StreamSlot> {
         std::mem::take(&mut self.idle)
     }
 }

@@ -13,7 +13,7 @@ use crate::record::{Record, SegmentRecord};
 ///
 /// # Errors
 /// As [`Media::sha256`].
-pub fn difference(records: &[Record], requested: &Stream) -> Result<Option<String>> {
+pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Option<String>> {
     let media = Media::of(requested);
     let mut originals: BTreeMap<(u32, u32), String> = BTreeMap::new();
     let mut received = 0;
