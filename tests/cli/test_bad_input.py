@@ -172,7 +172,7 @@ def test_bad_options_are_refused(
         (["compare", "--bogus"], ["netwarp compare", "--bogus", "--help"]),
         (["compare", "--jobs", "many"], ["--jobs", "integer"]),
         (["compare", "--seed"], ["--seed", "requires an argument"]),
-        (["run"], ["netwarp run", "STUDY.toml"]),
+        (["run"], ["netwarp run", "STUDY"]),
         (["race"], ["'race'", "netwarp --help"]),
     ],
 )

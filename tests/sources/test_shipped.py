@@ -1,54 +1,47 @@
-"""The shipped source documents: complete, and nothing in them asserted without a control."""
+"""Studies that come with netwarp: listed with their questions, and run by name."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from typer.testing import CliRunner
 
-from netwarp.errors import StudyError
-from netwarp.plan import plan_study
-from netwarp.sources import find_sources, load_source
-from netwarp.sources.controls import control_study
-from netwarp.study import Study, load_study, study_from_mapping
-
-STUDIES = [
-    (f"{name}/{path.stem}{' --quick' if quick else ''}", path, quick)
-    for name, folder in find_sources().items()
-    for path in load_source(folder).studies
-    for quick in (False, True)
-]
+from netwarp.cli import app
+from netwarp.errors import InputError
+from netwarp.sources.shipped import question_of, shipped_studies, study_named
+from netwarp.study import load_study
 
 
-@pytest.fixture(params=STUDIES, ids=[name for name, _, _ in STUDIES])
-def study(request: pytest.FixtureRequest) -> Study:
-    _, path, quick = request.param
-    return load_study(path, quick=quick)
+def test_every_shipped_study_has_a_question_and_is_one() -> None:
+    found = shipped_studies()
+    assert {"loss-sweep", "rtt-sweep", "handover"} <= set(found)
+    for path in found.values():
+        assert question_of(path).endswith("?")
+        assert load_study(path).cells
 
 
-def test_every_control_is_a_study_that_can_be_planned(study: Study) -> None:
-    for control in study.controls:
-        changed = control_study(study, control)
-        assert plan_study(changed)
-        assert {claim.id for claim in changed.claims} == {
-            claim.id for claim in study.claims if claim.control == control.id
-        }
+def test_a_study_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert study_named(Path("loss-sweep")).name == "loss-sweep.toml"
+    (tmp_path / "loss-sweep").mkdir()  # such as a run directory
+    assert study_named(Path("loss-sweep")).name == "loss-sweep.toml"
+    (tmp_path / "rtt-sweep").write_text("mine")
+    assert study_named(Path("rtt-sweep")) == Path("rtt-sweep")
+    assert study_named(Path()) == Path()
+    assert study_named(Path("mine.toml")) == Path("mine.toml")  # its reader says it is missing
 
 
-def test_every_explanation_names_its_control(study: Study) -> None:
-    assert [claim.id for claim in study.claims if claim.why and not claim.control] == []
+def test_a_name_that_is_none_is_refused_with_the_nearest() -> None:
+    with pytest.raises(InputError, match='no study of this name: did you mean "loss-sweep"'):
+        study_named(Path("los-sweep"))
 
 
-def test_what_no_author_claims_is_said_to_be_ours(study: Study) -> None:
-    for claim in study.claims:
-        assert claim.source is not None
-        assert claim.authors != claim.source.startswith("ours"), claim.id
-
-
-def test_a_control_that_no_claim_names_is_refused() -> None:
-    tables = {
-        "title": "t",
-        "workload": {"size": "1MB"},
-        "factors": {"transport": ["tcp", "quic"]},
-        "control": [{"id": "x", "text": "t", "change": {}}],
-    }
-    with pytest.raises(StudyError, match="no claim names it"):
-        study_from_mapping(tables)
+def test_the_list_says_what_each_study_asks() -> None:
+    listed = CliRunner().invoke(app, ["studies"])
+    assert listed.exit_code == 0
+    assert len(listed.stdout.splitlines()) == len(shipped_studies())
+    assert all(line.endswith("?") for line in listed.stdout.splitlines())
+    rows = json.loads(CliRunner().invoke(app, ["studies", "--json"]).stdout)["studies"]
+    assert {row["name"] for row in rows} == set(shipped_studies())

@@ -23,6 +23,10 @@ COMMANDS = {
     "run": (
         "running", "Run a study: all its cells and replicates, then table, figures and report.",
     ),
+    "studies": (
+        "studies",
+        "List the studies to start from, with their questions; `netwarp run NAME` runs one.",
+    ),
     "compare": ("compare", "Race transports over paths given right here; every list is a factor."),
     "reproduce": (
         "running",

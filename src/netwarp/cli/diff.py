@@ -8,7 +8,6 @@ from typing import Annotated, Optional
 import typer
 
 from netwarp.cli import options
-from netwarp.cli.terminal import print_json
 
 
 def diff(
@@ -23,6 +22,7 @@ def diff(
     """Say which cells changed between two run directories, by tests, and what else differs."""
     from rich.console import Console
 
+    from netwarp.cli.terminal import print_json
     from netwarp.evaluation import load
     from netwarp.output.diff import difference, difference_json, print_difference
 

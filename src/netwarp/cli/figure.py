@@ -7,8 +7,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from netwarp.cli.terminal import escaped
-
 
 def figure(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
@@ -36,6 +34,7 @@ def figure(
     ] = None,
 ) -> None:  # fmt: skip
     """Draw a figure of the report into a file, or list the figures there are."""
+    from netwarp.cli.terminal import escaped
     from netwarp.report.figure_file import draw_figure, figures_of
 
     if number is not None:

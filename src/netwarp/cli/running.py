@@ -48,7 +48,12 @@ def demo(
 
 
 def run(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study to run.")],
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY", help="The study to run: a file, or a name of `netwarp studies`."
+        ),
+    ],
     backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
@@ -63,8 +68,10 @@ def run(
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
     from netwarp.cli.terminal import console
+    from netwarp.sources.shipped import study_named
     from netwarp.study import load_study
 
+    study = study_named(study)
     overrides = [*(set_ or []), *options.relevant_override(relevant)]
     with console().status("planning"):  # seconds, where cells are tens of thousands
         loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)

@@ -7,16 +7,14 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError, StudyError
 from netwarp.fields import Section, did_you_mean
+from netwarp.sources.shipped import PLACES
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
 from netwarp.study.sections.diagnose import key_value_error
 
 SOURCE_FILE = "source.toml"
-# A wheel carries the studies inside the package, a clone beside it.
-_PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
 
 
 class SourceFile(Section):
@@ -47,7 +45,7 @@ class Source:
     """Study files, in the order of the document."""
 
 
-def find_sources(places: tuple[Path, ...] = _PLACES) -> dict[str, Path]:
+def find_sources(places: tuple[Path, ...] = PLACES) -> dict[str, Path]:
     """Find the folders of all sources, by name.
 
     Raises:
@@ -61,7 +59,7 @@ def find_sources(places: tuple[Path, ...] = _PLACES) -> dict[str, Path]:
     raise InputError(f"no source documents in {looked}: install netwarp anew, or run from a clone")
 
 
-def load_sources(names: list[str], places: tuple[Path, ...] = _PLACES) -> list[Source]:
+def load_sources(names: list[str], places: tuple[Path, ...] = PLACES) -> list[Source]:
     """Load sources by name, or by the folder of one's own; ``all`` is every one that is shipped.
 
     Raises:

@@ -1,0 +1,51 @@
+"""The studies that come with netwarp, by name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netwarp.backends.guest_files import REPOSITORY
+from netwarp.errors import InputError
+from netwarp.fields import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME = "[a-z][a-z0-9-]*"
+# A wheel carries the studies inside the package, a clone beside it.
+PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
+
+
+def shipped_studies(places: Sequence[Path] = PLACES) -> dict[str, Path]:
+    """Find the studies to start from, by name; those of source documents have `reproduce`."""
+    for place in places:
+        found = {path.stem: path for path in sorted(place.glob("*.toml"))}
+        if found:
+            return found
+    return {}
+
+
+def question_of(study: Path) -> str:
+    """Give the question a study asks, which is the comment in its first line."""
+    first = study.read_text(encoding="utf-8").partition("\n")[0]
+    return first.lstrip("# ").strip() if first.startswith("#") else ""
+
+
+def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
+    """Find the study that a command line names: a file, else one that is shipped.
+
+    Raises:
+        InputError: it is neither, and does not look like a file.
+    """
+    shipped = shipped_studies(places)
+    is_file = name.exists() and not name.is_dir()
+    if is_file or not re.fullmatch(NAME, str(name)):
+        return name  # reading it says what is wrong with it
+    if str(name) not in shipped:
+        raise InputError(
+            f"{name}: no such file, and no study of this name:"
+            f" {did_you_mean(str(name), list(shipped))} (`netwarp studies` lists them)"
+        )
+    return shipped[str(name)]
