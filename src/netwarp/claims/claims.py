@@ -7,7 +7,7 @@ and claims to a family, in `netwarp.claims.joining`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netwarp.claims import evidence, trends
@@ -31,6 +31,16 @@ OF_HYPOTHESES = {
 
 
 @dataclass(frozen=True)
+class OpenCondition:
+    """A condition of a claim that is not decided, or not at every step."""
+
+    cells: frozenset[int]
+    """Indices of the cells that it compares."""
+    replicates_needed: int | None
+    """Replicates that would decide it in four studies of five; None beyond reason."""
+
+
+@dataclass(frozen=True)
 class ClaimResult:
     """A claim, its verdict, and what was found in each condition."""
 
@@ -39,10 +49,15 @@ class ClaimResult:
     found: str
     """What was found, in words, with the numbers that decided."""
     values: Mapping[str, Any]
-    replicates_needed: int | None = None
-    """Of what is undecided: replicates that would decide it in four studies of five."""
-    cells: frozenset[int] = frozenset()
-    """Indices of the cells that it compares and that are undecided."""
+    open: tuple[OpenCondition, ...] = ()
+    """What more replicates may decide."""
+
+    @property
+    def replicates_needed(self) -> int | None:
+        """Replicates that decide all that is open; None where nothing is, or beyond reason."""
+        needed = [each.replicates_needed for each in self.open]
+        known = [replicates for replicates in needed if replicates is not None]
+        return max(known) if known and len(known) == len(needed) else None
 
     @property
     def id(self) -> str:
@@ -117,18 +132,19 @@ def _result(claim: Claim, found: _Found, error: float) -> ClaimResult:
     joined = join([each for _, each, _ in found], error)
     listed = [(condition, each, said) for (condition, each, _), said in
               zip(found, joined.says, strict=True)]  # fmt: skip
-    needed = _replicates_needed(listed, error)
-    cells = [cells for (_, _, cells), said in zip(found, joined.says, strict=True)
-             if said in ("undecided", "partly")]  # fmt: skip
+    open_ = tuple(
+        OpenCondition(cells, each.undecided.replicates(error))
+        for (_, each, cells), said in zip(found, joined.says, strict=True)
+        if said in ("undecided", "partly") and each.undecided is not None
+    )
     values = {
         "metric": claim.metric,
         "error": error,
         "conditions": [_condition_json(*each) for each in listed],
     }
-    return ClaimResult(
-        claim, joined.verdict, found_text(_told_apart(claim, listed), joined.verdict, needed),
-        values, needed, frozenset().union(*cells),
-    )  # fmt: skip
+    result = ClaimResult(claim, joined.verdict, "", values, open_)
+    told = found_text(_told_apart(claim, listed), joined.verdict, result.replicates_needed)
+    return replace(result, found=told)
 
 
 def _told_apart(
@@ -145,19 +161,6 @@ def _condition_json(condition: Factors, each: Evidence, said: Says) -> dict[str,
     random = each.undecided is not None
     return {"factors": dict(condition), "says": said, "found": each.found, "random": random,
             **each.values}  # fmt: skip
-
-
-def _replicates_needed(
-    listed: Sequence[tuple[Factors, Evidence, Says]], error: float
-) -> int | None:
-    """Give what the condition takes that is hardest to decide."""
-    needed = [
-        each.undecided.replicates(error)
-        for _, each, said in listed
-        if said == "undecided" and each.undecided is not None
-    ]
-    known = [replicates for replicates in needed if replicates is not None]
-    return max(known) if known and len(known) == len(needed) else None
 
 
 def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:

@@ -27,9 +27,10 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
     if study.claims:
         return frozenset().union(
             *(
-                result.cells
+                condition.cells
                 for result in evaluate_claims(study.claims, results)
-                if staging.worth_while(result.replicates_needed, study.replicates)
+                for condition in result.open
+                if staging.worth_while(condition.replicates_needed, study.replicates)
             )
         )
     return _undecided_contenders(study, results, staging)
