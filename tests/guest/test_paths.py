@@ -9,7 +9,7 @@ import pytest
 
 from guest.lab import Measured, run_study_cells
 from netwarp.run_directory import RECORDS_FILE
-from netwarp.wire import Calibration, Probe, TimelineEvent, Transfer
+from netwarp.wire import Calibration, Connection, Probe, TimelineEvent, Transfer
 
 PATH: dict[str, Any] = {"rtt": "50ms", "rate": "20mbit", "queue": "4bdp"}
 SIZE_BYTES = 10_000_000
@@ -90,6 +90,15 @@ def test_mptcp_may_end_before_its_second_subflow_is_up(tmp_path: Path) -> None:
     path = {"rtt": "30ms", "rate": "20mbit", "second": {"rtt": "30ms"}}
     run = run_one(tmp_path, path, "mptcp", size="10kB")
     assert len(hashes(run)) == 1
+
+
+def test_mptcp_that_fell_back_to_tcp_says_so(tmp_path: Path) -> None:
+    """Two SYNs without an answer, and the kernel's third has no MPTCP any more."""
+    entries = [{"at": "0s", "change": "outage"}, {"at": "5s", "change": "restore"}]
+    run = run_one(tmp_path, {**two_paths(), "timeline": entries}, "mptcp", size="100kB")
+    assert run.metrics["plain_tcp_connections"] == 1
+    used = [each.settings.transport for each in run.records if isinstance(each, Connection)]
+    assert used == ["tcp", "tcp"]
 
 
 def test_mptcp_outlives_either_path(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ pub enum Side {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Which protocol.
+    /// Which protocol; of MPTCP that fell back, `tcp`.
     pub transport: TransportKind,
     /// Congestion control by its name in the stack.
     pub congestion: String,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import total
 from netwarp.units import NS_PER_S
+from netwarp.wire import Connection
 
 if TYPE_CHECKING:
     from netwarp.measure.run_records import RunRecords
@@ -38,6 +39,13 @@ def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
     return None if cpu_ns is None else cpu_ns / run.whole_content_bytes
 
 
+def _plain_tcp_connections(run: RunRecords) -> float | None:
+    if run.job.transport.kind != "mptcp":
+        return None
+    dialled = [each for each in run.of_kind(Connection) if each.side == "client"]
+    return sum(each.settings.transport == "tcp" for each in dialled)
+
+
 STACK_METRICS = (
     Metric(
         "retransmitted_packets", "packets", "lower", "Retransmitted packets",
@@ -57,6 +65,12 @@ STACK_METRICS = (
         "send_buffer_limited_s", "s", "neither", "Send buffer limited",
         "Of it, held back by the send buffer.", "connection",
         partial(_seconds, counter="send_buffer_limited_ns"), SHORTER,
+    ),
+    Metric(
+        "plain_tcp_connections", "count", "neither", "Connections that are plain TCP",
+        "Of MPTCP: connections that fell back, as they do where the first segments are lost or come"
+        " late (RFC 8684, section 3.7); all transfers of the run.",
+        "connection", _plain_tcp_connections, head="plain TCP", in_report=True,
     ),
 )  # fmt: skip
 

@@ -47,7 +47,7 @@ class Settings(Wire):
     """What a stack really used, read back where it can be."""
 
     transport: TransportKind
-    """Which protocol."""
+    """Which protocol; of MPTCP that fell back, `tcp`."""
     congestion: str
     """Congestion control by its name in the stack."""
     initial_window_bytes: U64

@@ -56,7 +56,6 @@ impl Protocol for Mptcp {
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<MptcpStream>> {
-        info::check_not_fallen_back(&socket)?;
         let options = self.options.clone();
         Ok(vec![MptcpStream { stream: TcpStream::new(socket.clone(), options.clone()), socket, options }])
     }
@@ -88,7 +87,9 @@ impl ByteStream for MptcpStream {
     }
 
     fn report(&self) -> Result<Report> {
-        info::check_not_fallen_back(&self.socket)?;
+        if info::has_fallen_back(&self.socket) {
+            return tcp::report(TransportKind::Tcp, &self.socket, &self.options);
+        }
         let subflows = info::subflows(&self.socket)?;
         subflows.iter().try_for_each(|subflow| subflow.check_options(&self.options.tcp))?;
         let settings = tcp::settings(TransportKind::Mptcp, &self.socket, &self.options, &subflows[0])?;
