@@ -5,11 +5,17 @@
 //! once is therefore still true until the process blocks, and a QUIC stack that asks eleven times a packet needs to
 //! ask the kernel only once each time it wakes.
 //!
+//! The thread may also wait by an [`EventLoop`] of its own, which is called where it would call `epoll_wait`. It may know the
+//! time after the wait from what has ended it, and then the clock is not asked at all.
+//!
 //! `build.rs` has the linker send every call of `clock_gettime` and `epoll_wait` here, tokio's and quinn's included.
 //!
 //! **Invariant:** the clock is held only where `epoll_wait` is the one call that blocks: a single thread, every
 //! descriptor non-blocking. Any other blocking call would leave the held time behind the guest's.
 
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use libc::{CLOCK_MONOTONIC, c_int, clockid_t, epoll_event, timespec};
@@ -57,13 +63,49 @@ pub fn hold() {
     HOLDING.store(true, Relaxed);
 }
 
+/// Waits in a thread's place of `epoll_wait`.
+pub trait EventLoop {
+    /// Waits until something happens or a timer is due.
+    ///
+    /// # Arguments
+    /// * `epoll` - what else is to end the wait.
+    /// * `now_ns` - the held time.
+    /// * `deadline_ns` - when the first timer is due, if there is one.
+    ///
+    /// # Errors
+    /// As `epoll_wait(2)`.
+    fn wait(&mut self, epoll: RawFd, now_ns: u64, deadline_ns: Option<u64>) -> io::Result<Waited>;
+}
+
+/// What has ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waited {
+    /// What the clock says now, in nanoseconds of `CLOCK_MONOTONIC`, if that is known without asking.
+    pub time_ns: Option<u64>,
+    /// Whether `epoll` has events.
+    pub is_epoll_ready: bool,
+}
+
+thread_local! {
+    static EVENT_LOOP: RefCell<Option<Box<dyn EventLoop>>> = const { RefCell::new(None) };
+}
+
+/// From now on, this thread waits by this event loop.
+pub fn wait_by(event_loop: Box<dyn EventLoop>) {
+    EVENT_LOOP.set(Some(event_loop));
+}
+
 /// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`: the kernel stamps packets with the one, and the other tells moments.
 pub fn realtime_lead_ns() -> u64 {
-    let monotonic_ns = Moment::now().0;
-    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call. CLOCK_REALTIME always exists, so the call cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &mut time) };
-    nanoseconds(&time).saturating_sub(monotonic_ns)
+    let ask = |clock| {
+        let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` outlives the call. Both clocks always exist, so the call cannot fail.
+        unsafe { __real_clock_gettime(clock, &mut time) };
+        nanoseconds(&time)
+    };
+    // In virtual time each question moves the clocks by as much: the middle of two is when the third was asked.
+    let [before_ns, realtime_ns, after_ns] = [CLOCK_MONOTONIC, libc::CLOCK_REALTIME, CLOCK_MONOTONIC].map(ask);
+    realtime_ns.saturating_sub(before_ns.midpoint(after_ns))
 }
 
 /// Length of the kernel's tick (1/HZ), in which some of its counters are given.
@@ -135,6 +177,12 @@ unsafe extern "C" fn __wrap_epoll_wait(
     capacity: c_int,
     timeout_ms: c_int,
 ) -> c_int {
+    if let Some(is_epoll_ready) = wait_elsewhere(epoll, timeout_ms) {
+        // SAFETY: the arguments are the caller's but for the time-out, of which every value is valid.
+        let result = if is_epoll_ready { unsafe { __real_epoll_wait(epoll, events, capacity, 0) } } else { 0 };
+        timers::wake_due();
+        return result;
+    }
     let timeout_ms = timers::bounded_ms(timeout_ms);
     // SAFETY: the arguments are the caller's but for the time-out, of which every value is valid.
     let result = unsafe { __real_epoll_wait(epoll, events, capacity, timeout_ms) };
@@ -147,6 +195,31 @@ unsafe extern "C" fn __wrap_epoll_wait(
         timers::wake_due();
     }
     result
+}
+
+/// Waits by this thread's own event loop, if it has one. Gives whether `epoll` has events.
+fn wait_elsewhere(epoll: c_int, timeout_ms: c_int) -> Option<bool> {
+    EVENT_LOOP.with_borrow_mut(|event_loop| {
+        let event_loop = event_loop.as_mut()?;
+        // Whatever has happened can be heard when the thread has nothing else to do: no time passes until then.
+        if timeout_ms == 0 {
+            return Some(false);
+        }
+        let now_ns = Moment::now().0;
+        match event_loop.wait(epoll, now_ns, timers::first_deadline_ns(now_ns)) {
+            Ok(waited) => {
+                let known_ns = waited.time_ns.filter(|_| HOLDING.load(Relaxed));
+                HELD_NS.store(known_ns.unwrap_or(NONE), Relaxed);
+                Some(waited.is_epoll_ready)
+            }
+            // A signal: like any wait that has ended, it is begun again.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                HELD_NS.store(NONE, Relaxed);
+                Some(false)
+            }
+            Err(error) => panic!("waiting for events (io_uring_enter): {error}"),
+        }
+    })
 }
 
 #[cfg(test)]

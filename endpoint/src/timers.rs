@@ -91,6 +91,12 @@ pub fn wake_due() {
     due.into_iter().for_each(Waker::wake);
 }
 
+/// When this thread's next timer is due, on the clock on which it is `now_ns`.
+pub fn first_deadline_ns(now_ns: u64) -> Option<u64> {
+    let ahead = first_deadline()?.saturating_duration_since(Instant::now());
+    Some(now_ns.saturating_add(u64::try_from(ahead.as_nanos()).unwrap_or(u64::MAX)))
+}
+
 fn first_deadline() -> Option<Instant> {
     let awaited = |timer: &Arc<Mutex<Setting>>| {
         let setting = lock(timer);

@@ -57,3 +57,16 @@ def test_a_close_that_is_lost_fails_no_run(
     """A client that has closed and forgotten a connection answers it with a stateless reset."""
     path = {"rtt": "50ms", "rate": "20mbit", "loss_up": "10%", "loss_down": "10%"}
     run_study_cells(tmp_path, path, transports=["quic"], replicates=8, seed=seed, **workload)
+
+
+def test_a_timer_is_not_late(tmp_path: Path) -> None:
+    """The client's first packet is lost, and sent again when the PTO without a sample is over.
+
+    That is 333 ms and four times half of that (RFC 9002, section 6.2.2): 999 ms. A wait of
+    `epoll_wait` would end up to a millisecond late (`select_estimate_accuracy`).
+    """
+    outage = [{"at": "0s", "change": "outage"}, {"at": "0.5s", "change": "restore"}]
+    (run,) = run_study_cells(
+        tmp_path, {"rtt": "20ms", "timeline": outage}, transports=["quic"], size="1kB"
+    )
+    assert run.metrics["connect_time_s"] == pytest.approx(0.999 + 0.020, abs=5e-6)

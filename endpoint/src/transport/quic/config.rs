@@ -76,7 +76,7 @@ pub fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
 }
 
 /// UDP payload of a full packet.
-fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
+pub fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
     let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
     let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes);

@@ -1,11 +1,12 @@
 //! `quic`: QUIC v1 (quinn) over the kernel's UDP.
 //!
 //! Everything runs on one thread and waits in `epoll_wait` alone, so in virtual time this transport holds the clock
-//! (see [`crate::clock`]).
+//! (see [`crate::clock`]) and waits in a ring in its place ([`ring`]).
 
 mod config;
 mod last_flight;
 mod receive;
+mod ring;
 mod runtime;
 mod session;
 mod udp;
@@ -15,12 +16,13 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
+use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
 use socket2::{Domain, Type};
 
 use self::config::{GIVEN_UP, NO_ERROR};
 use self::last_flight::LastFlight;
 use self::receive::Receiver;
+use self::ring::RingSocket;
 use self::runtime::EventLoop;
 use self::session::Watched;
 use self::udp::Datagrams;
@@ -172,7 +174,7 @@ fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<
 }
 
 /// A socket bound to the address. A client that moves may have lost its address when it hears of it.
-fn datagrams(job: &Job, address: SocketAddr) -> Result<(Arc<Datagrams>, Options)> {
+fn datagrams(job: &Job, address: SocketAddr) -> Result<(Arc<dyn AsyncUdpSocket>, Options)> {
     let attempt = || format!("binding {address} over quic");
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
     let socket = socket.with_context(attempt)?;
@@ -182,6 +184,11 @@ fn datagrams(job: &Job, address: SocketAddr) -> Result<(Arc<Datagrams>, Options)
         socket.set_freebind_v4(true).with_context(attempt)?;
     }
     socket.bind(&address.into()).with_context(attempt)?;
+    if clock::is_virtual() && address.is_ipv4() {
+        let datagram_bytes = config::datagram_bytes(job, address.ip())?;
+        let attempt = || format!("waiting for datagrams at {address} (io_uring)");
+        return Ok((Arc::new(RingSocket::new(socket.into(), datagram_bytes.into()).with_context(attempt)?), options));
+    }
     Ok((Arc::new(Datagrams::new(socket.into()).with_context(attempt)?), options))
 }
 

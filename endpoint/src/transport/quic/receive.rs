@@ -47,6 +47,10 @@ impl Receiver {
                 return Ok(Some(bytes));
             }
             match self.stream.read_chunk(usize::MAX, false).await? {
+                Some(chunk) if self.early.is_next(chunk.offset) && chunk.bytes.len() <= limit => {
+                    self.early.position += chunk.bytes.len() as u64;
+                    return Ok(Some(chunk.bytes));
+                }
                 Some(chunk) => self.early.keep(chunk.offset, chunk.bytes),
                 None => return Ok(None),
             }
@@ -81,6 +85,10 @@ struct Early {
 }
 
 impl Early {
+    fn is_next(&self, offset: u64) -> bool {
+        offset == self.position
+    }
+
     fn keep(&mut self, offset: u64, bytes: bytes::Bytes) {
         self.chunks.insert(offset, bytes);
     }

@@ -1,4 +1,4 @@
-//! quinn's UDP socket on tokio's event loop, with no system call that is known to be in vain.
+//! quinn's UDP socket on tokio's event loop, as native runs have it, with no system call that is known to be in vain.
 //!
 //! quinn receives until the kernel says `EAGAIN`. But a batch that came back less than full already says that the
 //! socket is empty, so the call that would only hear `EAGAIN` is left out. The event loop watches edges: a datagram

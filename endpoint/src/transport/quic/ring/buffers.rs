@@ -1,0 +1,73 @@
+//! Buffers that the kernel takes for what it receives, one for each datagram (`io_uring_register_buf_ring(3)`).
+
+use std::io;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::Submitter;
+use io_uring::types::BufRingEntry;
+
+/// The group that operations name.
+pub const GROUP: u16 = 0;
+
+/// How many there are: more than come in one pass, and a power of two.
+const COUNT: u16 = 256;
+
+/// The kernel wants a group on a page of its own.
+#[repr(C, align(4096))]
+struct Page([u8; COUNT as usize * size_of::<BufRingEntry>()]);
+
+/// A group of buffers. Its memory is the kernel's to write to for as long as the ring lives, whose end is not the
+/// program's to see, so it is never given back.
+pub struct Buffers {
+    entries: *mut BufRingEntry,
+    memory: *mut u8,
+    each_bytes: usize,
+    tail: u16,
+}
+
+impl Buffers {
+    /// Registers buffers of this size with a ring.
+    ///
+    /// # Errors
+    /// As `io_uring_register(2)`.
+    pub fn register(submitter: &Submitter<'_>, each_bytes: usize) -> io::Result<Self> {
+        let page = Box::leak(Box::new(Page([0; COUNT as usize * size_of::<BufRingEntry>()])));
+        let memory = Vec::leak(vec![0_u8; usize::from(COUNT) * each_bytes]);
+        let entries = page.0.as_mut_ptr().cast::<BufRingEntry>();
+        // SAFETY: the page has COUNT entries, and is valid for ever.
+        unsafe { submitter.register_buf_ring_with_flags(entries as u64, COUNT, GROUP, 0)? };
+        let mut buffers = Self { entries, memory: memory.as_mut_ptr(), each_bytes, tail: 0 };
+        (0..COUNT).for_each(|id| buffers.give(id));
+        Ok(buffers)
+    }
+
+    /// What the kernel has put into one of them, which it does not touch until it is given again.
+    ///
+    /// # Panics
+    /// If there is no such buffer.
+    pub fn contents(&self, id: u16, length: usize) -> &[u8] {
+        assert!(id < COUNT && length <= self.each_bytes, "buffer {id} has no {length} bytes");
+        // SAFETY: those bytes lie in the memory, which is valid for ever and was written to when it was made.
+        unsafe { std::slice::from_raw_parts(self.memory.add(usize::from(id) * self.each_bytes), length) }
+    }
+
+    /// Lets the kernel have one of them (again).
+    ///
+    /// # Panics
+    /// If there is no such buffer.
+    pub fn give(&mut self, id: u16) {
+        assert!(id < COUNT, "there is no buffer {id}");
+        // SAFETY: the index lies in the page. The kernel reads an entry only once the tail has passed it, and no more than
+        // COUNT of them are given at a time. The first entry's reserved bytes are the tail (`struct io_uring_buf_ring`), which
+        // this thread alone writes.
+        unsafe {
+            let entry = &mut *self.entries.add(usize::from(self.tail % COUNT));
+            entry.set_addr(self.memory.add(usize::from(id) * self.each_bytes) as u64);
+            entry.set_len(self.each_bytes as u32);
+            entry.set_bid(id);
+            self.tail = self.tail.wrapping_add(1);
+            let tail = BufRingEntry::tail(self.entries).cast_mut();
+            AtomicU16::from_ptr(tail).store(self.tail, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Datagrams as `sendmsg(2)` and `recvmsg(2)` have them: addresses, and what goes beside the contents. Over IPv4.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::Duration;
+
+use libc::{c_int, in_addr, in_pktinfo, iovec, msghdr, sockaddr_in, timespec};
+use quinn::udp::{EcnCodepoint, RecvMeta, Transmit};
+use socket2::SockAddr;
+
+/// Where a control message's contents begin, and to what its length is rounded up (`CMSG_ALIGN`).
+const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
+const ALIGNMENT: usize = align_of::<usize>();
+
+/// Room for all that is sent or received beside a datagram: four messages of at most a time's size.
+pub const CONTROL_BYTES: usize = 4 * (HEADER_BYTES + size_of::<timespec>());
+
+/// Room for an address.
+pub const NAME_BYTES: usize = size_of::<sockaddr_in>();
+
+/// A copy of a datagram to be sent, or of several of one size.
+#[derive(Debug, Clone)]
+pub struct Copied {
+    destination: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    contents: Vec<u8>,
+    /// Of several, each but the last.
+    segment_size: Option<usize>,
+    src_ip: Option<IpAddr>,
+}
+
+impl Copied {
+    /// What it is a copy of.
+    pub fn whole(&self) -> Transmit<'_> {
+        let Self { destination, ecn, segment_size, src_ip, .. } = *self;
+        Transmit { destination, ecn, contents: &self.contents, segment_size, src_ip }
+    }
+
+    /// Its datagrams, one by one.
+    pub fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
+        let each = self.segment_size.unwrap_or(self.contents.len()).max(1);
+        self.contents.chunks(each).map(|contents| Transmit { contents, segment_size: None, ..self.whole() })
+    }
+}
+
+impl From<&Transmit<'_>> for Copied {
+    fn from(transmit: &Transmit<'_>) -> Self {
+        let Transmit { destination, ecn, src_ip, .. } = *transmit;
+        let segment_size = transmit.segment_size.filter(|size| *size < transmit.contents.len());
+        Self { destination, ecn, contents: transmit.contents.to_vec(), segment_size, src_ip }
+    }
+}
+
+/// What the kernel is told of a datagram. It refers to itself, so it must stay where it is until the kernel is done with it.
+pub struct Outgoing {
+    pub copied: Copied,
+    /// The number of the ring's socket that sends it.
+    pub socket: u32,
+    header: msghdr,
+    part: iovec,
+    address: SockAddr,
+    control: Control,
+}
+
+impl Outgoing {
+    /// For a socket.
+    pub fn new(socket: u32, copied: Copied) -> Box<Self> {
+        // SAFETY: all-zero is a valid header and a valid part, of nothing.
+        let (header, part) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        let address = copied.destination.into();
+        Box::new(Self { copied, socket, header, part, address, control: Control::default() })
+    }
+
+    /// For another in its place, whose memory it takes.
+    pub fn refill(&mut self, socket: u32, transmit: &Transmit<'_>) {
+        let mut contents = std::mem::take(&mut self.copied.contents);
+        contents.clear();
+        contents.extend_from_slice(transmit.contents);
+        if self.copied.destination != transmit.destination {
+            self.address = transmit.destination.into();
+        }
+        let Transmit { destination, ecn, src_ip, .. } = *transmit;
+        let segment_size = transmit.segment_size.filter(|size| *size < transmit.contents.len());
+        self.copied = Copied { destination, ecn, contents, segment_size, src_ip };
+        self.socket = socket;
+    }
+
+    /// What `sendmsg(2)` takes: true for as long as this is not moved or changed.
+    pub fn header(&mut self) -> *const msghdr {
+        let Copied { ecn, contents, segment_size, src_ip, .. } = &mut self.copied;
+        self.control.clear();
+        let ecn = ecn.map_or(0, |ecn| ecn as c_int);
+        self.control.push(libc::IPPROTO_IP, libc::IP_TOS, &ecn.to_ne_bytes());
+        if let Some(size) = segment_size {
+            self.control.push(libc::SOL_UDP, libc::UDP_SEGMENT, &(*size as u16).to_ne_bytes());
+        }
+        if let Some(IpAddr::V4(source)) = src_ip {
+            // An in_pktinfo: no interface, the source, no destination.
+            let info = [[0; 4], source.octets(), [0; 4]].concat();
+            self.control.push(libc::IPPROTO_IP, libc::IP_PKTINFO, &info);
+        }
+        self.part = iovec { iov_base: contents.as_mut_ptr().cast(), iov_len: contents.len() };
+        self.header.msg_name = self.address.as_ptr().cast_mut().cast();
+        self.header.msg_namelen = self.address.len();
+        self.header.msg_iov = &raw mut self.part;
+        self.header.msg_iovlen = 1;
+        self.header.msg_control = self.control.bytes.as_mut_ptr().cast();
+        self.header.msg_controllen = self.control.length;
+        &raw const self.header
+    }
+}
+
+/// Control messages that are written one after another.
+#[derive(Debug)]
+#[repr(C, align(8))]
+struct Control {
+    bytes: [u8; CONTROL_BYTES],
+    length: usize,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self { bytes: [0; CONTROL_BYTES], length: 0 }
+    }
+}
+
+impl Control {
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn push(&mut self, level: c_int, kind: c_int, contents: &[u8]) {
+        let begin = self.length;
+        let mut write = |at: usize, bytes: &[u8]| self.bytes[begin + at..][..bytes.len()].copy_from_slice(bytes);
+        let length = HEADER_BYTES + contents.len();
+        write(0, &length.to_ne_bytes());
+        write(size_of::<usize>(), &level.to_ne_bytes());
+        write(size_of::<usize>() + size_of::<c_int>(), &kind.to_ne_bytes());
+        write(HEADER_BYTES, contents);
+        self.length = begin + length.next_multiple_of(ALIGNMENT);
+    }
+}
+
+/// What is known of a datagram that has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Received {
+    /// In quinn's terms.
+    pub meta: RecvMeta,
+    /// When it came, in nanoseconds of `CLOCK_REALTIME`.
+    pub stamp_ns: Option<u64>,
+}
+
+impl Received {
+    /// Reads what the kernel gives beside a datagram; none if it came from no IPv4 address.
+    pub fn read(name: &[u8], mut control: &[u8], payload_bytes: usize) -> Option<Self> {
+        let mut meta =
+            RecvMeta { addr: address(name)?, len: payload_bytes, stride: payload_bytes, ..RecvMeta::default() };
+        let mut stamp_ns = None;
+        while let Some((level, kind, contents, rest)) = next_message(control) {
+            match (level, kind) {
+                (libc::IPPROTO_IP, libc::IP_TOS) => {
+                    meta.ecn = contents.first().and_then(|tos| EcnCodepoint::from_bits(*tos))
+                }
+                (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                    let destination = contents.get(std::mem::offset_of!(in_pktinfo, ipi_addr)..).and_then(first);
+                    meta.dst_ip = destination.map(|octets: [u8; size_of::<in_addr>()]| Ipv4Addr::from(octets).into());
+                }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => stamp_ns = time_ns(contents),
+                _ => {}
+            }
+            control = rest;
+        }
+        Some(Self { meta, stamp_ns })
+    }
+}
+
+fn address(name: &[u8]) -> Option<SocketAddr> {
+    let family = u16::from_ne_bytes(first(name)?);
+    let port = u16::from_be_bytes(first(name.get(std::mem::offset_of!(sockaddr_in, sin_port)..)?)?);
+    let octets: [u8; 4] = first(name.get(std::mem::offset_of!(sockaddr_in, sin_addr)..)?)?;
+    (c_int::from(family) == libc::AF_INET).then(|| SocketAddrV4::new(octets.into(), port).into())
+}
+
+/// The level, the type and the contents of the first control message, and what follows it.
+fn next_message(control: &[u8]) -> Option<(c_int, c_int, &[u8], &[u8])> {
+    let length = usize::from_ne_bytes(first(control)?);
+    let level = c_int::from_ne_bytes(first(control.get(size_of::<usize>()..)?)?);
+    let kind = c_int::from_ne_bytes(first(control.get(size_of::<usize>() + size_of::<c_int>()..)?)?);
+    let contents = control.get(HEADER_BYTES..length)?;
+    let rest = control.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+    Some((level, kind, contents, rest))
+}
+
+fn time_ns(contents: &[u8]) -> Option<u64> {
+    let seconds = i64::from_ne_bytes(first(contents)?);
+    let rest_ns = i64::from_ne_bytes(first(contents.get(size_of::<i64>()..)?)?);
+    let time = Duration::new(seconds.try_into().ok()?, rest_ns.try_into().ok()?);
+    u64::try_from(time.as_nanos()).ok()
+}
+
+fn first<const COUNT: usize>(bytes: &[u8]) -> Option<[u8; COUNT]> {
+    bytes.first_chunk().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_beside_a_datagram_is_read_again() {
+        let mut control = Control::default();
+        control.push(libc::IPPROTO_IP, libc::IP_TOS, &[EcnCodepoint::Ce as u8]);
+        control.push(libc::IPPROTO_IP, libc::IP_PKTINFO, &[0, 0, 0, 0, 10, 0, 0, 9, 10, 0, 2, 1]);
+        let time: Vec<u8> = [3_i64, 7].iter().flat_map(|part| part.to_ne_bytes()).collect();
+        control.push(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time);
+        let name = [&libc::AF_INET.to_ne_bytes()[..2], &4433_u16.to_be_bytes(), &[10, 0, 1, 1]].concat();
+        let Received { meta, stamp_ns } = Received::read(&name, &control.bytes[..control.length], 1472).unwrap();
+        assert_eq!((meta.addr, meta.dst_ip), ("10.0.1.1:4433".parse().unwrap(), Some("10.0.2.1".parse().unwrap())));
+        assert_eq!((meta.len, meta.stride, meta.ecn), (1472, 1472, Some(EcnCodepoint::Ce)));
+        assert_eq!(stamp_ns, Some(3_000_000_007));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_not_read() {
+        let name = [&libc::AF_INET.to_ne_bytes()[..2], &4433_u16.to_be_bytes(), &[10, 0, 1, 1]].concat();
+        assert!(Received::read(&name[..6], &[], 1).is_none());
+        let cut = [20_usize.to_ne_bytes(), [0; 8]].concat();
+        assert_eq!(Received::read(&name, &cut, 1).unwrap().stamp_ns, None);
+    }
+
+    #[test]
+    fn several_datagrams_of_one_size_come_apart() {
+        let destination = "10.0.2.1:4433".parse().unwrap();
+        let transmit = Transmit { destination, ecn: None, contents: b"aabbc", segment_size: Some(2), src_ip: None };
+        let copied = Copied::from(&transmit);
+        let contents: Vec<&[u8]> = copied.datagrams().map(|each| each.contents).collect();
+        assert_eq!(contents, [&b"aa"[..], b"bb", b"c"]);
+    }
+}

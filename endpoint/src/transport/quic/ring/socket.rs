@@ -1,0 +1,331 @@
+//! quinn's UDP socket in a [`Ring`](super::Ring).
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
+use std::os::fd::AsRawFd as _;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+
+use libc::{c_int, socklen_t};
+use quinn::udp::{RecvMeta, Transmit, UdpSocketState};
+use quinn::{AsyncUdpSocket, UdpPoller};
+
+use super::message::Copied;
+use super::{start, with_ring};
+
+/// A UDP socket over IPv4 whose datagrams come and go when this thread's event loop waits.
+#[derive(Debug)]
+pub struct RingSocket {
+    number: u32,
+    shared: Arc<Shared>,
+}
+
+/// What the socket and the ring share.
+#[derive(Debug)]
+pub struct Shared {
+    pub socket: UdpSocket,
+    state: UdpSocketState,
+    inbox: Mutex<Inbox>,
+}
+
+impl RingSocket {
+    /// Takes over a bound socket.
+    ///
+    /// # Arguments
+    /// * `datagram_bytes` - the largest that may come.
+    ///
+    /// # Errors
+    /// A kernel that cannot do it; a socket that does not take the options QUIC needs.
+    pub fn new(socket: UdpSocket, datagram_bytes: usize) -> io::Result<Self> {
+        start(datagram_bytes)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // Each datagram has a buffer and a stamp of its own.
+        switch(&socket, libc::SOL_UDP, libc::UDP_GRO, false)?;
+        switch(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, true)?;
+        let shared = Arc::new(Shared { socket, state, inbox: Mutex::default() });
+        let number = with_ring(|ring| ring.open(shared.clone()))?;
+        Ok(Self { number, shared })
+    }
+}
+
+impl Drop for RingSocket {
+    fn drop(&mut self) {
+        with_ring(|ring| ring.close(self.number));
+    }
+}
+
+impl Shared {
+    pub fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().expect("no holder panics")
+    }
+
+    /// The kernel did not take it. What was refused for want of room is kept, and the socket sends by itself from now on,
+    /// so that quinn hears of it at once. quinn's own handling of the other errors is to leave segments to it no more, and the
+    /// datagram out. Gives whether room is to be watched for.
+    pub fn refused(&self, sent: &Copied, error: io::Error) -> bool {
+        if error.kind() == ErrorKind::WouldBlock {
+            let mut inbox = self.inbox();
+            (inbox.is_direct, inbox.is_full) = (true, true);
+            inbox.refused.push_back(sent.clone());
+            return !std::mem::replace(&mut inbox.is_watched, true);
+        }
+        if let Some(libc::EIO | libc::EINVAL) = error.raw_os_error() {
+            let _ = self.send(&sent.whole());
+            sent.datagrams().for_each(|transmit| _ = self.send(&transmit));
+        }
+        false
+    }
+
+    /// There is room: sends what was refused. Gives who waits to send more, or none if that has filled it.
+    pub fn use_room(&self) -> Option<Vec<Waker>> {
+        let mut inbox = self.inbox();
+        self.send_refused(&mut inbox).ok()?;
+        (inbox.is_full, inbox.is_watched) = (false, false);
+        Some(std::mem::take(&mut inbox.writers))
+    }
+
+    fn send_refused(&self, inbox: &mut Inbox) -> io::Result<()> {
+        while let Some(refused) = inbox.refused.front() {
+            self.send(&refused.whole())?;
+            inbox.refused.pop_front();
+        }
+        Ok(())
+    }
+
+    fn send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        self.state.send((&self.socket).into(), transmit)
+    }
+
+    /// By itself, after what was refused before.
+    fn send_directly(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let mut inbox = self.inbox();
+        let sent = self.send_refused(&mut inbox).and_then(|()| self.send(transmit));
+        inbox.is_full = sent.is_err();
+        sent
+    }
+}
+
+impl AsyncUdpSocket for RingSocket {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        Box::pin(Poller { socket: self })
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        if self.shared.inbox().is_direct {
+            return self.shared.send_directly(transmit);
+        }
+        with_ring(|ring| ring.send(self.number, transmit))
+    }
+
+    fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+        metas: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        let mut inbox = self.shared.inbox();
+        let count = inbox.arrived.len().min(buffers.len()).min(metas.len());
+        if count == 0 {
+            inbox.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let taken = inbox.arrived.drain(..count);
+        with_ring(|ring| {
+            for ((arrival, buffer), meta) in taken.zip(buffers).zip(metas) {
+                let contents = ring.contents(&arrival);
+                let length = contents.len().min(buffer.len());
+                buffer[..length].copy_from_slice(&contents[..length]);
+                *meta = RecvMeta { len: length, stride: length, ..arrival.meta };
+                ring.give_back(&arrival);
+            }
+        });
+        Poll::Ready(Ok(count))
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.shared.socket.local_addr()
+    }
+
+    fn max_transmit_segments(&self) -> usize {
+        self.shared.state.max_gso_segments()
+    }
+
+    fn max_receive_segments(&self) -> usize {
+        1
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.shared.state.may_fragment()
+    }
+}
+
+/// A datagram that has come.
+#[derive(Debug)]
+pub struct Arrival {
+    pub buffer: u16,
+    /// Where in the buffer.
+    pub payload: Range<usize>,
+    pub meta: RecvMeta,
+}
+
+/// What waits at a socket.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    arrived: VecDeque<Arrival>,
+    /// Waits for datagrams.
+    reader: Option<Waker>,
+    /// What the kernel had no room for, in order.
+    refused: VecDeque<Copied>,
+    /// It has been refused once: what is sent is handed to the kernel at once.
+    is_direct: bool,
+    /// There was no room for the last.
+    is_full: bool,
+    /// The ring will tell when there is.
+    is_watched: bool,
+    /// Wait for room.
+    writers: Vec<Waker>,
+    is_closed: bool,
+}
+
+impl Inbox {
+    /// Who is to be woken for it.
+    pub fn put(&mut self, arrival: Arrival) -> Option<Waker> {
+        self.arrived.push_back(arrival);
+        self.reader.take()
+    }
+
+    /// Nobody will take what is left.
+    pub fn close(&mut self) -> Vec<Arrival> {
+        self.is_closed = true;
+        self.arrived.drain(..).collect()
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+}
+
+/// Waits for room to send, for one task.
+#[derive(Debug)]
+struct Poller {
+    socket: Arc<RingSocket>,
+}
+
+impl UdpPoller for Poller {
+    fn poll_writable(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let RingSocket { number, shared } = &*self.socket;
+        let mut inbox = shared.inbox();
+        if !inbox.is_full {
+            return Poll::Ready(Ok(()));
+        }
+        inbox.writers.push(context.waker().clone());
+        let is_watched = std::mem::replace(&mut inbox.is_watched, true);
+        drop(inbox);
+        if !is_watched {
+            with_ring(|ring| ring.watch_room(*number))?;
+        }
+        Poll::Pending
+    }
+}
+
+fn switch(socket: &UdpSocket, level: c_int, option: c_int, is_on: bool) -> io::Result<()> {
+    let value = c_int::from(is_on);
+    // SAFETY: `value` is valid for reads of its size.
+    let result = unsafe {
+        let pointer = std::ptr::from_ref(&value).cast();
+        libc::setsockopt(socket.as_raw_fd(), level, option, pointer, size_of_val(&value) as socklen_t)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// In an event loop of its own with two sockets; of which there are none where the machine forbids rings.
+    fn with_sockets(test: impl AsyncFnOnce(Arc<RingSocket>, Arc<RingSocket>)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        runtime.block_on(async {
+            let open = || RingSocket::new(UdpSocket::bind("127.0.0.1:0").unwrap(), 1500).map(Arc::new);
+            match open() {
+                Ok(first) => test(first, open().unwrap()).await,
+                Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) => {}
+                Err(error) => panic!("{error}"),
+            }
+        });
+    }
+
+    async fn receive(socket: &RingSocket) -> (Vec<u8>, RecvMeta) {
+        let (mut buffer, mut metas) = ([0; 1500], [RecvMeta::default()]);
+        let count = poll_fn(|context| socket.poll_recv(context, &mut [IoSliceMut::new(&mut buffer)], &mut metas));
+        assert_eq!(count.await.unwrap(), 1);
+        (buffer[..metas[0].len].to_vec(), metas[0])
+    }
+
+    fn send(from: &RingSocket, to: &RingSocket, contents: &[u8], segment_size: Option<usize>) {
+        let destination = to.local_addr().unwrap();
+        let ecn = Some(quinn::udp::EcnCodepoint::Ect0);
+        from.try_send(&Transmit { destination, ecn, contents, segment_size, src_ip: None }).unwrap();
+    }
+
+    #[test]
+    fn datagrams_come_in_order_with_what_is_beside_them() {
+        with_sockets(async |from, to| {
+            for round in 0..200_u16 {
+                send(&from, &to, &round.to_ne_bytes(), None);
+            }
+            for round in 0..200_u16 {
+                let (contents, meta) = receive(&to).await;
+                assert_eq!(contents, round.to_ne_bytes());
+                assert_eq!((meta.addr, meta.ecn.unwrap() as u8), (from.local_addr().unwrap(), 0b10));
+            }
+        });
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_split_goes_one_by_one() {
+        with_sockets(async |from, to| {
+            // UDP_SEGMENT needs checksums (udp_send_skb).
+            switch(&from.shared.socket, libc::SOL_SOCKET, libc::SO_NO_CHECK, true).unwrap();
+            assert!(from.max_transmit_segments() > 1, "this kernel splits nothing");
+            send(&from, &to, b"aabbc", Some(2));
+            for expected in [&b"aa"[..], b"bb", b"c"] {
+                assert_eq!(receive(&to).await.0, expected);
+            }
+            assert_eq!(from.max_transmit_segments(), 1, "quinn is to ask for it no more");
+        });
+    }
+
+    #[test]
+    fn what_was_refused_is_sent_first_when_there_is_room() {
+        with_sockets(async |from, to| {
+            let destination = to.local_addr().unwrap();
+            let first = Transmit { destination, ecn: None, contents: b"first", segment_size: None, src_ip: None };
+            assert!(from.shared.refused(&Copied::from(&first), ErrorKind::WouldBlock.into()));
+            from.shared.inbox().is_watched = false;
+            let mut poller = from.clone().create_io_poller();
+            let noop = &mut Context::from_waker(Waker::noop());
+            assert!(poller.as_mut().poll_writable(noop).is_pending(), "only the event loop can tell");
+            poll_fn(|context| poller.as_mut().poll_writable(context)).await.unwrap();
+            send(&from, &to, b"second", None);
+            assert_eq!(receive(&to).await.0, b"first");
+            assert_eq!(receive(&to).await.0, b"second");
+        });
+    }
+
+    #[test]
+    fn a_socket_that_is_closed_leaves_the_others_in_peace() {
+        with_sockets(async |from, to| {
+            send(&from, &to, b"lost", None);
+            drop(to);
+            let again = Arc::new(RingSocket::new(UdpSocket::bind("127.0.0.1:0").unwrap(), 1500).unwrap());
+            send(&from, &again, b"kept", None);
+            assert_eq!(receive(&again).await.0, b"kept");
+        });
+    }
+}
