@@ -7,8 +7,6 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-
-pytest.importorskip("hypothesis")
 from hypothesis import HealthCheck, Phase, given, settings
 
 import random_studies
