@@ -16,6 +16,8 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from netwarp import wire
+from netwarp.descriptions import describe_fields
+from netwarp.fields import Section
 from netwarp.metrics import METRICS
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
@@ -34,8 +36,11 @@ from netwarp.study.sections.timeline import (
 )
 from netwarp.study.sections.transport import TransportSection
 from netwarp.units import format_duration, format_size
+from netwarp.wire.base import Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 from netwarp.workloads import WORKLOADS
+
+describe_fields(Section, Wire)
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 JSON_TYPES = {bool: "boolean", str: "string", float: "number", int: "integer"}

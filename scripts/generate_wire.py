@@ -18,9 +18,12 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from annotated_types import Lt
 
 from netwarp import wire
+from netwarp.descriptions import describe_fields
 from netwarp.wire import schema
 from netwarp.wire.base import FORMAT, Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged
+
+describe_fields(Wire)
 
 SOURCES = Path(__file__).resolve().parents[1] / "endpoint" / "src"
 GENERATED = (

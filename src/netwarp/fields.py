@@ -35,7 +35,7 @@ class Section(BaseModel):
     """A table of a study file. Unknown keys are refused; attribute names end in their unit."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, arbitrary_types_allowed=True
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
     )
 
 

@@ -38,9 +38,7 @@ Direction = Annotated[
 class Wire(BaseModel):
     """An object of the wire format: immutable, every key known, every key present."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 def first_error(error: ValidationError) -> str:

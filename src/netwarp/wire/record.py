@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
@@ -109,7 +109,7 @@ Record = Annotated[
 for _model in (TimelineEvent, End):
     _model.model_rebuild()
 
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
 
 def record_from_json(line: str, source: str = "record") -> Record:

@@ -1,0 +1,63 @@
+"""What the fields of models mean, for what is generated from them: documents, the endpoint's types.
+
+A field's meaning is the docstring below it. pydantic can read these when it makes a class
+(`use_attribute_docstrings`), by parsing its source: that takes longer than all else of printing a
+table, so it is done here, for those who ask.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+
+def describe_fields(*bases: type[BaseModel]) -> None:
+    """Give the fields of all models that build on these a description, where they have none yet."""
+    for base in bases:
+        for model in _and_below(base):
+            for name, field in model.model_fields.items():
+                if field.description is None:
+                    field.description = _docstring(model, name)
+
+
+def _and_below(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield base
+    for model in base.__subclasses__():
+        yield from _and_below(model)
+
+
+def _docstring(model: type[BaseModel], name: str) -> str | None:
+    """Find a field's docstring in the class that has the field, or in one that it builds on."""
+    found = (_docstrings(owner).get(name) for owner in model.__mro__)
+    return next((text for text in found if text is not None), None)
+
+
+@cache
+def _docstrings(owner: type) -> dict[str, str]:
+    if not owner.__module__.startswith("netwarp."):
+        return {}
+    try:
+        source = textwrap.dedent(inspect.getsource(owner))
+    except (OSError, TypeError):  # a class that was made without source
+        return {}
+    (definition,) = ast.parse(source).body
+    if not isinstance(definition, ast.ClassDef):
+        return {}
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
