@@ -143,7 +143,7 @@ def test_the_report_lets_choose_among_the_median_runs(tmp_path: Path) -> None:
     assert text.count('<option value="spec-run-') == 4
     assert "Of each cell the run with the median loading delay." in text
     # The path's delay was drawn anew, and the client moved: nothing to hold the numbers against.
-    assert "asked a delay that changes over time" in text
+    assert "configured a delay that changes over time" in text
     assert "not compared" in text
     for head in ("Loading delay", "Start-up delay", "Time stalled", "Bit rate played"):
         assert head in text

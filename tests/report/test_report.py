@@ -120,7 +120,7 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
         "reversed",
         "Can these numbers be trusted?",
         "fixed in the kernel's SCTP",
-        "as asked",
+        "as configured",
         "Clopper–Pearson",
         "CPU work takes no time",
         "The 12 tests are one family",
@@ -205,8 +205,8 @@ def test_the_path_is_checked_against_what_was_asked(directory: Path) -> None:
     assert {row.loss_mark for row in rows} == {"good"}
     assert {row.rtt_mark for row in rows} == {"good"}
     assert {row.frame_mark for row in rows} == {"good"}
-    lossy = next(row for row in rows if row.asked_loss == "5.00 %")
-    assert lossy.asked_rate == "50.0 Mbit/s"
+    lossy = next(row for row in rows if row.configured_loss == "5.00 %")
+    assert lossy.configured_rate == "50.0 Mbit/s"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Did the path do what was asked? Each cell's path as asked and as delivered, side by side."""
+"""What each cell's path was configured to do and what was measured, side by side."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RTT_SLACK_S = 0.001
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the path of one cell was asked to do in one direction, and what it did."""
+    """What the path of one cell was configured to do in one direction, and what it did."""
 
     cell: str
     way: str
-    asked_loss: str
+    configured_loss: str
     packets: str
     lost: str
     overflow: str
@@ -34,10 +34,10 @@ class Calibration:
     interval: str
     loss_says: str
     loss_mark: Mark
-    asked_rtt: str
+    configured_rtt: str
     rtt: str
     rtt_mark: Mark
-    asked_rate: str
+    configured_rate: str
     rate: str
     frame: str
     largest_frame: str
@@ -45,7 +45,7 @@ class Calibration:
 
 
 def calibration(data: RunData) -> list[Calibration]:
-    """Compare the path that was asked for with the one that was delivered, cell by cell.
+    """Compare the path that was configured with the one that was delivered, cell by cell.
 
     The intervals hold together (Bonferroni): in 95 of 100 reports no cell is marked by chance.
     """
@@ -85,7 +85,7 @@ def _calibrated(
     return Calibration(
         cell=cell_text(cell.factors),
         way="server → client" if direction == "down" else "client → server",
-        asked_loss=_asked_loss_text(job, direction),
+        configured_loss=_configured_loss_text(job, direction),
         packets=count(packets),
         lost=count(lost),
         overflow="not told apart" if overflow is None else count(int(overflow)),
@@ -93,10 +93,10 @@ def _calibrated(
         interval=f"{percent(low)} to {percent(high)}",
         loss_says=says,
         loss_mark=mark,
-        asked_rtt=_asked_rtt_text(job),
+        configured_rtt=_configured_rtt_text(job),
         rtt="not probed" if rtt_s is None else f"{number(rtt_s * 1e3, 5)} ms",
         rtt_mark=_rtt_mark(job, rtt_s),
-        asked_rate=_asked_rate_text(job, direction),
+        configured_rate=_configured_rate_text(job, direction),
         rate="–" if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s",
         frame=f"{count(round(frame_bytes))} B",
         largest_frame="unknown" if most_bytes is None else f"{count(most_bytes)} B",
@@ -131,10 +131,10 @@ def _loss_check(
     ratio = loss.ratio if isinstance(loss, RandomLoss) else 0.0
     low, high = binomial_interval(lost, packets, confidence)
     if low <= ratio <= high:
-        return ("as asked", "good")
+        return ("as configured", "good")
     if ratio < low and not told_apart:
-        return ("more than asked: a full queue drops as well", "check")
-    return ("more than asked" if ratio < low else "less than asked", "bad")
+        return ("more than configured: a full queue drops as well", "check")
+    return ("more than configured" if ratio < low else "less than configured", "bad")
 
 
 def _rtt_mark(job: Job | None, rtt_s: float | None) -> Mark:
@@ -142,8 +142,10 @@ def _rtt_mark(job: Job | None, rtt_s: float | None) -> Mark:
         return "none"
     if any(path.down.jitter_ns or path.up.jitter_ns for path in job.paths):
         return "none"
-    as_asked = any(asked_s <= rtt_s <= asked_s + RTT_SLACK_S for asked_s in _base_rtts_s(job))
-    return "good" if as_asked else "check"
+    is_as_configured = any(
+        configured_s <= rtt_s <= configured_s + RTT_SLACK_S for configured_s in _base_rtts_s(job)
+    )
+    return "good" if is_as_configured else "check"
 
 
 def _delay_changes(job: Job) -> bool:
@@ -161,7 +163,7 @@ def _asks_for_loss(job: Job, direction: Direction) -> bool:
 
 
 def _losses(job: Job, direction: Direction) -> list[Loss]:
-    """What the paths were asked to lose, each thing once."""
+    """What the paths were configured to lose, each thing once."""
     return list(dict.fromkeys(getattr(path, direction).loss for path in job.paths))
 
 
@@ -170,7 +172,7 @@ def _base_rtts_s(job: Job) -> list[float]:
     return list(dict.fromkeys((p.down.delay_ns + p.up.delay_ns) / 1e9 for p in job.paths))
 
 
-def _asked_rtt_text(job: Job | None) -> str:
+def _configured_rtt_text(job: Job | None) -> str:
     if job is None:
         return "unknown"
     if _delay_changes(job):
@@ -178,7 +180,7 @@ def _asked_rtt_text(job: Job | None) -> str:
     return " or ".join(f"{number(rtt_s * 1e3, 4)} ms" for rtt_s in _base_rtts_s(job))
 
 
-def _asked_rate_text(job: Job | None, direction: Direction) -> str:
+def _configured_rate_text(job: Job | None, direction: Direction) -> str:
     if job is None:
         return "unknown"
     if _rate_changes(job, direction):
@@ -190,7 +192,7 @@ def _asked_rate_text(job: Job | None, direction: Direction) -> str:
     )
 
 
-def _asked_loss_text(job: Job | None, direction: Direction) -> str:
+def _configured_loss_text(job: Job | None, direction: Direction) -> str:
     if job is None:
         return "unknown"
     return " or ".join(_loss_text(loss) for loss in _losses(job, direction))
