@@ -59,6 +59,13 @@ def test_the_table_fits_and_says_everything(width: int) -> None:
     assert "…" not in text
 
 
+def test_a_narrow_terminal_still_names_each_contender() -> None:
+    lines = printed(support.results(), 40).splitlines()
+    for name in ("TCP", "TLS", "SCTP", "QUIC"):
+        assert sum(line.startswith(f"{name} ") for line in lines) == 6
+    assert not any("…" in line for line in lines)
+
+
 def test_colour_only_repeats_what_the_words_say() -> None:
     assert "\x1b[32m" in printed(support.results(), colour=True)
 

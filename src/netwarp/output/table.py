@@ -111,7 +111,8 @@ def _grid(
     )
     for i, head in enumerate(heads[:-1]):
         justify: JustifyMethod = "left" if i == 0 else "right"
-        table.add_column(head, justify=justify, width=widths[i], no_wrap=True)
+        # A narrow terminal wraps verdicts: names and numbers keep their width.
+        table.add_column(head, justify=justify, width=widths[i], min_width=widths[i], no_wrap=True)
     table.add_column(heads[-1])
     for line in lines:
         table.add_row(*line)
