@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from netwarp.errors import InputError, StudyError
-from netwarp.fields import Section, did_you_mean
+from netwarp.errors import InputError
+from netwarp.fields import KeyValueError, Section, did_you_mean
 from netwarp.sources.shipped import PLACES
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
@@ -88,19 +88,15 @@ def load_source(folder: Path) -> Source:
     """
     path = folder / SOURCE_FILE
     _, raw = read_toml(path)
-    try:
-        index = SourceFile.model_validate(raw)
-    except ValidationError as error:
-        wrong = key_value_error(error, SourceFile, raw)
-        raise Refusals(str(path)).study_error(wrong) from None
-    studies = tuple(folder / f"{name}.toml" for name in index.studies)
-    for study in studies:
-        if not study.is_file():
-            raise StudyError(
-                "there is no such study beside it",
-                file=str(path),
-                key="studies",
-                value=study.stem,
-                remedy=f"add {study.name}, or drop the name",
-            )
+    with Refusals(str(path)).told():
+        try:
+            index = SourceFile.model_validate(raw)
+        except ValidationError as error:
+            raise key_value_error(error, SourceFile, raw) from None
+        studies = tuple(folder / f"{name}.toml" for name in index.studies)
+        for study in studies:
+            if not study.is_file():
+                reason = "there is no such study beside it"
+                remedy = f"add {study.name}, or drop the name"
+                raise KeyValueError("studies", study.stem, reason, remedy)
     return Source(folder.resolve().name, index, studies)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netwarp.errors import StudyError
-from netwarp.fields import did_you_mean
+from netwarp.fields import KeyValueError, did_you_mean
 from netwarp.path_properties import BY_KEY, options
 from netwarp.study.overrides import apply_overrides
+from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "compare"
@@ -61,8 +61,10 @@ def study_from_compare(
     """
     for key in path:
         if key not in PATH_OPTIONS:
-            remedy = did_you_mean(key, PATH_OPTIONS)
-            raise StudyError("unknown option", file=COMMAND, key=_option(key), remedy=remedy)
+            unknown = KeyValueError(
+                f"path.{key}", None, "unknown option", did_you_mean(key, PATH_OPTIONS)
+            )
+            raise Refusals(COMMAND, display=_display).study_error(unknown)
     tables: dict[str, Any] = {
         "title": f"{_listed(transports)} compared",
         "path": {},

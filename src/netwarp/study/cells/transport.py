@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 from pydantic import model_validator
@@ -181,13 +182,13 @@ class CellTransport(TransportOptions):
         least_bytes = self.traits.least_fragment_bytes
         return self.mss_bytes is not None and self.mss_bytes < least_bytes
 
-    @property
+    @cached_property
     def resolved_tcp(self) -> TcpOptions:
         """TCP's options: those given, else the preset's, else today's."""
         usual = TCP_2008 if self.preset == "tcp-2008" else TODAYS_TCP
         return usual.model_copy(update=self._given(usual))
 
-    @property
+    @cached_property
     def resolved_sctp(self) -> SctpOptions:
         """SCTP's options: those given, else the kernel's."""
         chosen = USUAL_SCTP.model_copy(update=self._given(USUAL_SCTP))
