@@ -24,6 +24,7 @@ from netwarp.evaluation import RunData, load
 from netwarp.run_directory import RunDirectory
 from netwarp.study import Study, load_study
 from netwarp.study.compare import study_from_compare
+from netwarp.transports import ON_ONE_PATH
 
 if TYPE_CHECKING:
     import altair
@@ -179,7 +180,7 @@ def run(
 
 def compare(
     *,
-    transport: Levels = ("tcp", "tls", "sctp", "quic"),
+    transport: Levels = ON_ONE_PATH,
     size: Levels = (),
     file: str | PathLike[str] | None = None,
     replicates: int | None = None,

@@ -15,6 +15,7 @@ from netwarp.wire import Connection
 if TYPE_CHECKING:
     from netwarp.measure.run_records import RunRecords
     from netwarp.wire import Side
+from netwarp.transports import TRANSPORTS
 
 _CPU = "in its own code and in the kernel's; real time only"
 _SIDES: tuple[Side, Side] = ("client", "server")
@@ -40,10 +41,11 @@ def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
 
 
 def _plain_tcp_connections(run: RunRecords) -> float | None:
-    if run.job.transport.kind != "mptcp":
+    kind = run.job.transport.kind
+    if TRANSPORTS[kind].second_path != "needed":
         return None
     dialled = [each for each in run.of_kind(Connection) if each.side == "client"]
-    return sum(each.settings.transport == "tcp" for each in dialled)
+    return sum(each.settings.transport != kind for each in dialled)
 
 
 STACK_METRICS = (
