@@ -34,7 +34,7 @@ OWN_TYPES = {"Workload", "Record"}
 """Unions whose variants are types of their own in Rust, for they are passed around alone."""
 FOLDERS = {"job": wire.Job, "record": wire.Record}
 """What each folder has, and what it is about; a type of both is in the first."""
-WIDTHS = {"u16": 2**16, "u32": 2**32, "u64": 2**64}
+WIDTHS = {"u8": 2**8, "u16": 2**16, "u32": 2**32, "u64": 2**64}
 DIGITS = {"0": "Zero", "1": "One"}
 
 

@@ -12,12 +12,14 @@ use nix::time::{ClockId, clock_getres};
 use nix::unistd::sync;
 
 use crate::host::Namespaces;
-use crate::job::Job;
+use crate::job::{Command, Job};
 use crate::netns::write_sysctl;
 use crate::orchestrate;
+use crate::programs::root;
 use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
-use crate::workload;
+use crate::topology::{client_address, server_address};
+use crate::workload::{self, Ends};
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
@@ -46,7 +48,11 @@ fn live(run_directory: &Path) -> Result<()> {
 
 fn prepare(job: &Job) -> Result<()> {
     raise_limits(job)?;
-    reveal_content(job)
+    reveal_content(job)?;
+    match workload::of(&job.workload).ends() {
+        Ends::Programs(command) => build_root(command),
+        Ends::Connections(_) => Ok(()),
+    }
 }
 
 /// The root is the host's, read-only. The run directory is the only place of the host that is written to.
@@ -112,6 +118,12 @@ fn reveal_content(job: &Job) -> Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(TMP))).with_context(attempt)?;
     File::create(path).with_context(attempt)?;
     mount(Some(&hidden), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(attempt)
+}
+
+/// The file system of programs that are not netwarp's own, with the names of both hosts.
+fn build_root(command: &Command) -> Result<()> {
+    let hosts = [("client", client_address(0)), ("server", server_address(0))];
+    root::build(Path::new(&command.working_directory), &hosts)
 }
 
 /// What cannot be recorded goes to the console, which the host keeps.

@@ -28,6 +28,7 @@ mod netns;
 mod network;
 mod orchestrate;
 mod probe;
+mod programs;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod record;
 mod record_writer;
@@ -84,6 +85,9 @@ enum Command {
     Server(Role),
     /// Be the client of a job, as its orchestrator says on standard input.
     Client(Role),
+    /// Be the first process of a host's programs, as the role that starts them asks.
+    #[command(hide = true)]
+    Reap,
     /// Say what is wrong with jobs, if anything.
     Check {
         /// Job files; - reads jobs from standard input, one a line.
@@ -127,6 +131,7 @@ fn main() -> ExitCode {
         Command::Capabilities { json } => capabilities::report(json),
         Command::Server(Role { job, address }) => role::server(&job, address),
         Command::Client(Role { job, address }) => role::client(&job, address),
+        Command::Reap => programs::reaper::run(),
         Command::Check { jobs } => check_jobs(&jobs),
         Command::Confine { writable, must, program } => confine::run(&writable, must, &program),
         Command::Version { json } => print_version(json),

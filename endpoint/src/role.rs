@@ -29,20 +29,40 @@ use crate::role_process;
 use crate::topology;
 use crate::transport::{self, Connection, Dialer, PORT, Pending};
 use crate::usage::Usage;
-use crate::workload::{self, Moves, Run};
+use crate::workload::{self, Ends, Moves, OverConnections, Run, command};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
-        serve(orchestrator, check::load(job)?, SocketAddr::new(address, PORT)).await
+        let loaded = check::load(job)?;
+        if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
+            return command::serve(orchestrator, command, directory_of(job)?).await;
+        }
+        serve(orchestrator, loaded, SocketAddr::new(address, PORT)).await
     })
 }
 
 /// Carries a job file's workload out against the server at `address`.
 pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
-        drive(orchestrator, check::load(job)?, SocketAddr::new(address, PORT)).await
+        let loaded = check::load(job)?;
+        if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
+            return command::drive(orchestrator, command, directory_of(job)?).await;
+        }
+        drive(orchestrator, loaded, SocketAddr::new(address, PORT)).await
     })
+}
+
+/// What this program itself does of a job's workload.
+fn over_connections(job: &Job) -> Result<&dyn OverConnections> {
+    match workload::of(&job.workload).ends() {
+        Ends::Connections(workload) => Ok(workload),
+        Ends::Programs(_) => bail!("the job's workload is done by programs with sockets of their own"),
+    }
+}
+
+fn directory_of(job: &Path) -> Result<&Path> {
+    job.parent().context("the job file lies in no directory")
 }
 
 async fn serve(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
@@ -83,7 +103,7 @@ async fn serve_one(
         Ok(_) = finished.wait_for(|finished| *finished) => return Ok(Vec::new()),
     };
     match connection {
-        Ok(connection) => Ok(workload::of(&run.job.workload).serve(&run, connection, finished).await?),
+        Ok(connection) => Ok(over_connections(&run.job)?.serve(&run, connection, finished).await?),
         Err(error) => Ok(run.ignore_if_abandoned(error, None).map(|()| Vec::new())?),
     }
 }
@@ -94,7 +114,7 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) ->
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (handovers, moves) = watch::channel(Moves::default());
-    let mut driven = workload::of(&run.job.workload).drive(&run, &dialer, moves);
+    let mut driven = over_connections(&run.job)?.drive(&run, &dialer, moves);
     let records = loop {
         tokio::select! {
             biased;
@@ -165,7 +185,7 @@ fn complain(stage: &str, message: &str) -> ExitCode {
 }
 
 /// The pipes to and from the orchestrator.
-struct Orchestrator {
+pub(crate) struct Orchestrator {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
     /// CPU time used until the order to begin.
@@ -187,7 +207,10 @@ impl Orchestrator {
     }
 
     /// Waits for the order to begin: the epoch, and the server's certificate in hex.
-    async fn begin(&mut self) -> Result<(u64, Option<String>)> {
+    ///
+    /// # Errors
+    /// Another order, or none.
+    pub(crate) async fn begin(&mut self) -> Result<(u64, Option<String>)> {
         match self.next().await? {
             Some(Order::Begin { epoch_ns, certificate }) => {
                 self.usage = Some(Usage::now()?);
@@ -199,12 +222,19 @@ impl Orchestrator {
     }
 
     /// The next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
-    async fn next(&mut self) -> Result<Option<Order>> {
+    ///
+    /// # Errors
+    /// An order that is not understood.
+    pub(crate) async fn next(&mut self) -> Result<Option<Order>> {
         let Some(line) = self.orders.next_line().await.context("reading an order")? else { return Ok(None) };
         serde_json::from_str(&line).map(Some).with_context(|| format!("reading the order {line:?}"))
     }
 
-    fn write(&mut self, records: Vec<Record>) -> Result<()> {
+    /// Has records written to `records.jsonl`.
+    ///
+    /// # Errors
+    /// An orchestrator that is gone.
+    pub(crate) fn write(&mut self, records: Vec<Record>) -> Result<()> {
         records.into_iter().try_for_each(|line| self.send(&Message::Write { line }))
     }
 
@@ -216,7 +246,11 @@ impl Orchestrator {
         }
     }
 
-    fn send(&mut self, message: &Message) -> Result<()> {
+    /// Says something to the orchestrator.
+    ///
+    /// # Errors
+    /// An orchestrator that is gone.
+    pub(crate) fn send(&mut self, message: &Message) -> Result<()> {
         let mut line = serde_json::to_vec(message).context("encoding a message")?;
         line.push(b'\n');
         self.messages.write_all(&line).with_context(|| format!("writing a message to descriptor {MESSAGE_FD}"))

@@ -124,14 +124,14 @@ class RunDirectory:
 
     def begin(self, run: str) -> Path:
         """Make the hidden directory of a run that starts, over what an interrupted one left."""
-        partial = self._partial(run)
+        partial = self.partial_path(run)
         remove(partial)
         partial.mkdir()
         return partial
 
     def finish(self, run: str, status: Status) -> None:
         """Give a run that ended its proper name, in one step."""
-        partial = self._partial(run)
+        partial = self.partial_path(run)
         write_json(partial / STATUS_FILE, status.to_json())
         final = self.run_path(run)
         remove(final)  # an earlier try, failed or damaged
@@ -203,7 +203,8 @@ class RunDirectory:
         """Write the plan, one run a line."""
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))
 
-    def _partial(self, run: str) -> Path:
+    def partial_path(self, run: str) -> Path:
+        """Where a run is that has not ended."""
         return self.runs / f".{run}{PARTIAL_SUFFIX}"
 
     def _json_object(self, path: Path) -> dict[str, Any] | None:

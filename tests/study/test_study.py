@@ -11,6 +11,7 @@ from netwarp.plan import plan_study
 from netwarp.study import Study, load_study, study_from_mapping
 from netwarp.study.compare import study_from_compare
 from netwarp.study.overrides import apply_overrides
+from netwarp.workloads.bulk.section import BulkSection
 from support import bulk
 
 GOOD = """\
@@ -288,6 +289,7 @@ def test_overrides_change_keys_and_factors(tmp_path: Path) -> None:
     spec = study.cells[0].spec
     assert spec.path.rtt_ns == 50_000_000
     assert spec.transport.initial_window_packets == 4
+    assert isinstance(spec.workload, BulkSection)
     assert spec.workload.verify is False
     assert len(study.factor("path.loss").levels) == 2
 

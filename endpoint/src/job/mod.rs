@@ -4,6 +4,7 @@
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 mod base;
+mod command;
 mod methods;
 mod path;
 mod timeline;
@@ -13,6 +14,7 @@ mod workload;
 use serde::{Deserialize, Serialize};
 
 pub use self::base::*;
+pub use self::command::*;
 pub use self::path::*;
 pub use self::timeline::*;
 pub use self::transport::*;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Direction;
+use super::{Command, Direction};
 
 /// What travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,10 @@ pub enum Workload {
     ///
     /// The viewer watches for `watch_ns` of play time, and may move the play position at every full second of it.
     Stream(Stream),
+    /// A server and a client, programs of the machine, each in its host's namespaces.
+    ///
+    /// They see the machine's files below a layer in memory that takes what they write.
+    Command(Command),
 }
 
 /// One file, as fast as it goes.

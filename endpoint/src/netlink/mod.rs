@@ -6,6 +6,7 @@ pub(crate) mod message;
 pub(crate) mod mptcp;
 pub(crate) mod qdisc;
 pub(crate) mod route;
+pub(crate) mod sock_diag;
 
 use std::io;
 
@@ -97,6 +98,28 @@ impl Socket {
                 failure = failure.or_else(|| refusal(requests.get(index)?, reply.flags, reply.body));
                 if reply.sequence == self.sequence {
                     return failure.map_or(Ok(answers), Err);
+                }
+            }
+        }
+    }
+
+    /// Sends a request with `NLM_F_DUMP` and returns the bodies of all answers, in order.
+    pub(crate) fn dump(&mut self, request: &Request) -> Result<Vec<Vec<u8>>, NetlinkError> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut message = Vec::new();
+        request.write(&mut message, self.sequence, false);
+        let failed = |call| move |source| NetlinkError::Socket { attempt: request.attempt.clone(), call, source };
+        self.inner.send(&message, 0).map_err(failed("send"))?;
+
+        let mut answers = Vec::new();
+        let mut datagram = vec![0; DATAGRAM_BYTES];
+        loop {
+            let length = self.inner.recv(&mut &mut datagram[..], 0).map_err(failed("recv"))?;
+            for reply in replies(&datagram[..length]).filter(|reply| reply.sequence == self.sequence) {
+                match i32::from(reply.kind) {
+                    libc::NLMSG_DONE => return Ok(answers),
+                    libc::NLMSG_ERROR => return refusal(request, reply.flags, reply.body).map_or(Ok(answers), Err),
+                    _ => answers.push(reply.body.to_vec()),
                 }
             }
         }

@@ -4,12 +4,14 @@
 //! clock for both sides.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
+mod command;
 mod delivered;
 mod playing;
 mod transfers;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::command::*;
 pub use self::delivered::*;
 pub use self::playing::*;
 pub use self::transfers::*;
@@ -34,6 +36,8 @@ pub enum Record {
     Handover(HandoverRecord),
     /// Content received over time, in a run with a timeline or a player.
     Goodput(GoodputRecord),
+    /// One program, written when it has ended.
+    Program(ProgramRecord),
     /// What one direction of a path really did, counted on its links before the probes.
     Calibration(CalibrationRecord),
     /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.

@@ -2,6 +2,8 @@
 
 mod attempts;
 mod bulk;
+pub(crate) mod command;
+mod deadline;
 mod stream;
 
 use std::future::Future;
@@ -104,28 +106,8 @@ pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> +
 
 /// What the endpoint asks of a workload. Each is a module, and has a line in [`of`].
 pub(crate) trait Workload: Send + Sync {
-    /// The client's part. Gives its records.
-    ///
-    /// # Errors
-    /// Whatever kept the workload from being done in full.
-    fn drive<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        dialer: &'a Arc<dyn Dialer>,
-        moves: watch::Receiver<Moves>,
-    ) -> Driving<'a>;
-
-    /// The server's part on one connection. Gives its records when the client has closed the connection, or
-    /// when `finish` says that no client needs anything any more.
-    ///
-    /// # Errors
-    /// Whatever kept the workload from being done in full. That a client which moves gives the connection up is none.
-    fn serve<'a>(
-        &'a self,
-        run: &'a Arc<Run>,
-        connection: Box<dyn Connection>,
-        finish: watch::Receiver<bool>,
-    ) -> Pending<'a, Vec<Record>>;
+    /// Who does the work at both ends.
+    fn ends(&self) -> Ends<'_>;
 
     /// Whether a record says that content was delivered: those are for [`Self::difference`].
     fn is_delivery(&self, record: &Record) -> bool;
@@ -150,11 +132,46 @@ pub(crate) trait Workload: Send + Sync {
     }
 }
 
+/// Who does a workload's work.
+pub(crate) enum Ends<'a> {
+    /// This program, over connections of the job's transport.
+    Connections(&'a dyn OverConnections),
+    /// Programs of the machine, with sockets of their own.
+    Programs(&'a job::Command),
+}
+
+/// A workload that this program does, over connections of whatever transport.
+pub(crate) trait OverConnections: Send + Sync {
+    /// The client's part. Gives its records.
+    ///
+    /// # Errors
+    /// Whatever kept the workload from being done in full.
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        moves: watch::Receiver<Moves>,
+    ) -> Driving<'a>;
+
+    /// The server's part on one connection. Gives its records when the client has closed the connection, or
+    /// when `finish` says that no client needs anything any more.
+    ///
+    /// # Errors
+    /// Whatever kept the workload from being done in full. That a client which moves gives the connection up is none.
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>>;
+}
+
 /// The workload of a job.
 pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
     match workload {
         job::Workload::Bulk(bulk) => bulk,
         job::Workload::Stream(stream) => stream,
+        job::Workload::Command(command) => command,
     }
 }
 

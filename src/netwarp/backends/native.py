@@ -19,6 +19,7 @@ from netwarp.errors import BackendError
 from netwarp.run_directory import Clock, Status
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Impairments, Job
+from netwarp.workloads import workload_of
 
 ABILITIES_TIMEOUT_S = 30.0
 
@@ -119,6 +120,8 @@ class NativeBackend:
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
+    if workload_of(job).writes_files:
+        return "its programs would write to this machine's own files: use the virtual backend"
     transport = job.transport
     asked = _impairment(job)
     if asked is not None and capabilities.missing_netem is not None:

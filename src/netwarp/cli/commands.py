@@ -28,6 +28,10 @@ COMMANDS = {
         "List the studies to start from, with their questions; `netwarp run NAME` runs one.",
     ),
     "compare": ("compare", "Race transports over paths given right here; every list is a factor."),
+    "exec": (
+        "exec",
+        "Run a server and a client, any programs of this machine, over a path in virtual time.",
+    ),
     "reproduce": (
         "running",
         "Do a source document's experiments again, and say of each conclusion whether it holds.",

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class ContentReader(Protocol):
     """How a workload's records tell of its content."""
 
+    def start_ns(self, records: Sequence[Record]) -> int:
+        """Say when the client began."""
+
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give the records that times are taken from."""
 
@@ -124,7 +127,7 @@ class RunRecords:
         return [rtt for rtt in rtts if rtt is not None]
 
     def _span_ns(self, records: Sequence[Record]) -> tuple[int, int]:
-        return select.start_ns(records), self.reader.end_ns(self.job, records)
+        return self.reader.start_ns(records), self.reader.end_ns(self.job, records)
 
     def _content_bytes(self, records: Sequence[Record]) -> int:
         return sum(each.bytes for each in self.reader.arrivals(self.job, records))

@@ -44,5 +44,10 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     workload = workload_of(job)
     run = RunRecords(job, records, workload)
     others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
-    measured = ((each.name, each.measure(run)) for each in METRICS.values() if each not in others)
+    told = {each.record for each in records}
+    measured = (
+        (each.name, each.measure(run))
+        for each in METRICS.values()
+        if each not in others and told.intersection(each.source.split(", "))
+    )
     return {name: float(value) for name, value in measured if value is not None}

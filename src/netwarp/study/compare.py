@@ -73,7 +73,7 @@ def study_from_compare(
         "factors": {"transport": list(transports)},
     }
     for key, levels in path.items():
-        _vary(tables, "path", key, [_typed(key, level) for level in levels])
+        _vary(tables, "path", key, [typed_level(key, level) for level in levels])
     _vary(tables, "transport", "congestion", congestion)
     _vary(tables, "workload", "size", sizes)
     _vary(tables, "workload", "chunks", [_whole(level) for level in chunks])
@@ -100,7 +100,7 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
         tables["factors"][f"{section}.{key}"] = list(levels)
 
 
-def _typed(key: str, level: str) -> str | int:
+def typed_level(key: str, level: str) -> str | int:
     """Give a level as a study file has it: text, or a plain number where the key takes one."""
     row = BY_KEY.get(key)
     return _whole(level) if row is not None and row.type == "Mtu" else level
@@ -135,9 +135,10 @@ def _display(key: str) -> str:
     if bare == "transport" or bare == "transport.kind":
         return "--transport"
     if section in ("path", "workload") or bare in _TRANSPORT_OPTIONS:
-        return _option(name)
-    return key if section in ("transport", "limits", "figure") else _option(bare)
+        return option_of(name)
+    return key if section in ("transport", "limits", "figure") else option_of(bare)
 
 
-def _option(name: str) -> str:
+def option_of(name: str) -> str:
+    """Name the option of a key: ``loss_up`` is ``--loss-up``."""
     return "--" + name.replace("_", "-")

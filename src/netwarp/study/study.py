@@ -26,6 +26,7 @@ from netwarp.study.questions import Figure, checked_figure
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.study.traces import with_traces
+from netwarp.workloads import relative_paths
 
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
@@ -188,9 +189,11 @@ def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     if isinstance(factors, dict):
         tables["factors"] = factors = flattened(factors)
     workload = tables.get("workload")
-    if isinstance(workload, dict) and "file" in workload:
-        workload["file"] = absolute(workload["file"], "workload.file")
-    if isinstance(factors, dict) and isinstance(factors.get("workload.file"), list):
-        key = factor_key("workload.file")
-        factors["workload.file"] = [absolute(name, key) for name in factors["workload.file"]]
+    for key, usual in relative_paths(workload).items():
+        varied = f"workload.{key}"
+        if isinstance(workload, dict) and (key in workload or usual is not None):
+            workload[key] = absolute(workload.get(key, usual), varied)
+        if isinstance(factors, dict) and isinstance(factors.get(varied), list):
+            at = factor_key(varied)
+            factors[varied] = [absolute(name, at) for name in factors[varied]]
     return tables

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
+from netwarp.wire.command import Program
 from netwarp.wire.delivered import Calibration, Probe
 from netwarp.wire.playing import Player, Segment
 from netwarp.wire.timeline import Event
@@ -97,6 +98,7 @@ Record = Annotated[
     | Player
     | Handover
     | Goodput
+    | Program
     | Calibration
     | Probe
     | TimelineEvent

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
+from netwarp.wire.command import Command
 
 Dial = Annotated[
     Literal["sequential", "parallel"],
@@ -123,7 +124,7 @@ Rule = Annotated[
         "connecting and after a seek."
     ),
 ]
-Workload = Annotated[Bulk | Stream, Field(discriminator="kind"), Meaning("What travels.")]
+Workload = Annotated[Bulk | Stream | Command, Field(discriminator="kind"), Meaning("What travels.")]
 
 
 class Seeded(Wire):

@@ -9,6 +9,7 @@ from netwarp import wire
 from netwarp.fields import KeyValueError, did_you_mean
 from netwarp.workloads.base import Activity, FileSize, Phase, Tone, Workload, WorkloadSection
 from netwarp.workloads.bulk import BulkWorkload
+from netwarp.workloads.command import CommandWorkload
 from netwarp.workloads.stream import StreamWorkload
 
 __all__ = [
@@ -19,12 +20,13 @@ __all__ = [
     "Tone",
     "Workload",
     "WorkloadSection",
+    "relative_paths",
     "section_model",
     "workload_of",
 ]
 
 WORKLOADS: Mapping[str, Workload[Any]] = {
-    each.name: each for each in (BulkWorkload(), StreamWorkload())
+    each.name: each for each in (BulkWorkload(), StreamWorkload(), CommandWorkload())
 }
 """All workloads by the value of `workload.kind`, the default first."""
 
@@ -32,6 +34,16 @@ WORKLOADS: Mapping[str, Workload[Any]] = {
 def workload_of(job: wire.Job) -> Workload[Any]:
     """Give the workload of a job."""
     return WORKLOADS[job.workload.kind]
+
+
+def relative_paths(table: object) -> Mapping[str, str | None]:
+    """Give the keys of a ``[workload]`` table whose relative names start at the study.
+
+    A table that is none, or of no known kind, has none: `section_model` says what is wrong with it.
+    """
+    kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
+    chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
+    return chosen.section.relative_paths if chosen else {}
 
 
 def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:

@@ -13,6 +13,7 @@ from typing import ClassVar, Generic, Literal, TypeVar, get_args
 
 from netwarp import wire
 from netwarp.fields import Section
+from netwarp.measure import select
 from netwarp.measure.metric import Metric
 from netwarp.wire import Direction, Job, Record, Segment, Transfer
 
@@ -25,8 +26,9 @@ class WorkloadSection(Section):
     """What travels: the keys that all workloads have."""
 
     kind: str
-    verify: bool = True
-    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
+    relative_paths: ClassVar[Mapping[str, str | None]] = {}
+    """Keys that name files or folders, where a relative one starts at the study; with what stands
+    for a key that is not given."""
 
     @property
     @abstractmethod
@@ -139,6 +141,15 @@ class Workload(ABC, Generic[W]):
         """
         del size_of
         return workload
+
+    writes_files: ClassVar[bool] = False
+    """Whether it runs programs that write where they please: only a guest keeps them from it."""
+    dials: ClassVar[bool] = True
+    """Whether netwarp itself opens the connections, so that records tell of them."""
+
+    def start_ns(self, records: Sequence[Record]) -> int:
+        """Say when the client began."""
+        return select.start_ns(records)
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give the records that times are taken from."""

@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use self::layout::Layout;
 use self::request::ChunkRequest;
 use self::verify::Expected;
-use super::{Driving, Moves, Run, Workload};
+use super::{Driving, Ends, Moves, OverConnections, Run, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
 use crate::job::{self, Content, Job};
@@ -42,7 +42,7 @@ use crate::transport::{Connection, Dialer, Pending, Sent, Stream};
 /// ASCII's ACK.
 const CONFIRMATION: u8 = 0x06;
 
-impl Workload for job::Bulk {
+impl OverConnections for job::Bulk {
     fn drive<'a>(
         &'a self,
         run: &'a Arc<Run>,
@@ -59,6 +59,12 @@ impl Workload for job::Bulk {
         finish: watch::Receiver<bool>,
     ) -> Pending<'a, Vec<Record>> {
         Box::pin(server::serve(run, self, connection, finish))
+    }
+}
+
+impl Workload for job::Bulk {
+    fn ends(&self) -> Ends<'_> {
+        Ends::Connections(self)
     }
 
     fn is_delivery(&self, record: &Record) -> bool {

@@ -13,7 +13,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::client_connection::ClientConnection;
-use super::deadline::Deadline;
 use super::media::Media;
 use super::player::{NextAction, Player, Ticket, Wish};
 use super::request::{MediaRequest, MediaRequestKind};
@@ -25,6 +24,7 @@ use crate::record::{PlayerRecord, Record, SegmentRecord};
 use crate::sink::{Received, SharedSink, Sink};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error};
+use crate::workload::deadline::Deadline;
 use crate::workload::{Moves, Run, unless_moved};
 
 /// A viewer's client.

@@ -4,7 +4,6 @@
 
 mod client;
 mod client_connection;
-mod deadline;
 mod media;
 mod player;
 mod request;
@@ -20,7 +19,7 @@ use tokio::sync::watch;
 use self::client::Client;
 use self::media::Media;
 use self::server::MediaServer;
-use super::{Driving, Moves, Run, Workload, connection_record, finished};
+use super::{Driving, Ends, Moves, OverConnections, Run, Workload, connection_record, finished};
 use crate::job::{self, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::error::{Result, bail};
@@ -29,7 +28,7 @@ use crate::transport::{Connection, Dialer, Pending};
 /// ASCII's ACK: the answer to a farewell.
 const FAREWELL: u8 = 0x06;
 
-impl Workload for job::Stream {
+impl OverConnections for job::Stream {
     fn drive<'a>(
         &'a self,
         run: &'a Arc<Run>,
@@ -50,6 +49,12 @@ impl Workload for job::Stream {
         finish: watch::Receiver<bool>,
     ) -> Pending<'a, Vec<Record>> {
         Box::pin(serve(run, self, connection, finish))
+    }
+}
+
+impl Workload for job::Stream {
+    fn ends(&self) -> Ends<'_> {
+        Ends::Connections(self)
     }
 
     fn is_delivery(&self, record: &Record) -> bool {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -22,8 +23,12 @@ PartCount = Annotated[
 class BulkSection(WorkloadSection):
     """One file, as fast as it goes."""
 
+    relative_paths: ClassVar[Mapping[str, str | None]] = {"file": None}
+
     kind: Literal["bulk"] = "bulk"
     """A file, or bytes made from the seed."""
+    verify: bool = True
+    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     size_bytes: SizeBytes | None = Field(default=None, alias="size")
     """How many bytes to send, made from the seed. Either this or `file`."""
     file: str | None = None

@@ -43,6 +43,8 @@ class StreamSection(WorkloadSection):
 
     kind: Literal["stream"]
     """A player with a buffer, at the client."""
+    verify: bool = True
+    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     watch_ns: PeriodNs = Field(default=60_000_000_000, alias="watch")
     """Play time until the viewer has seen enough."""
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")

@@ -1,0 +1,7 @@
+//! Programs that are not netwarp's own: the file system and the processes they see, what they print, when they serve.
+
+pub(crate) mod output;
+pub(crate) mod process;
+pub(crate) mod readiness;
+pub(crate) mod reaper;
+pub(crate) mod root;

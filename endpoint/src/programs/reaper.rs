@@ -1,0 +1,94 @@
+//! The first process of a host's programs (`netwarp-endpoint reap`): it mounts what they have of their own, buries their
+//! orphans, and takes all of them with it when it ends.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::sethostname;
+
+use super::root::mount_fresh;
+
+/// What it says on standard output once the mounts are there.
+const READY: &[u8] = b"ready\n";
+
+/// The process that all programs of a host live and die with.
+#[derive(Debug)]
+pub(crate) struct Reaper(Child);
+
+impl Reaper {
+    /// Gives the calling process mounts and a host name of its own, and every process it starts from now on a process
+    /// number space that ends with the reaper.
+    ///
+    /// # Errors
+    /// A kernel without these namespaces.
+    pub(crate) fn start(host_name: &str) -> Result<Self> {
+        let namespaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
+        unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")?;
+        let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
+        mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
+            .context("keep mounts to ourselves (MS_PRIVATE)")?;
+        sethostname(host_name).with_context(|| format!("take the host name {host_name}"))?;
+        let mut child = Command::new("/proc/self/exe")
+            .arg("reap")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start the first process of the programs")?;
+        let mut said = String::new();
+        let mut answer = child.stdout.take().context("the first process has no standard output")?;
+        std::io::Read::read_to_string(&mut answer, &mut said).context("hear of the first process")?;
+        if said.as_bytes() != READY {
+            bail!("the first process of the programs could not begin: see the console");
+        }
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Reaper {
+    /// The kernel kills all that is left in its process number space. It is not waited for: it ends when the last of them has
+    /// been waited for, and a program that still runs is a child of the caller.
+    fn drop(&mut self) {
+        // It fails only if it is gone already.
+        let _ = self.0.kill();
+    }
+}
+
+/// What the reaper does.
+pub(crate) fn run() -> ExitCode {
+    match prepare() {
+        Ok(()) => bury_orphans(),
+        Err(error) => {
+            eprintln!("netwarp-endpoint reap: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prepare() -> Result<()> {
+    set_pdeathsig(Signal::SIGKILL).context("ask to die with the role (prctl PR_SET_PDEATHSIG)")?;
+    mount_fresh("proc", "proc", None)?;
+    mount_fresh("sysfs", "sys", None)?;
+    // SAFETY: standard output is open and nobody else uses it; it is closed with this File, which says that no more comes.
+    let mut answer = unsafe { File::from_raw_fd(std::io::stdout().as_raw_fd()) };
+    answer.write_all(READY).context("say that all is there")
+}
+
+/// Waits for children whose own parents are gone, for ever: the end comes from outside.
+fn bury_orphans() -> ! {
+    let mut child_ended = SigSet::empty();
+    child_ended.add(Signal::SIGCHLD);
+    // It fails only for a mask that is none.
+    let _ = child_ended.thread_block();
+    loop {
+        while !matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive) | Err(_)) {}
+        let _ = child_ended.wait();
+    }
+}

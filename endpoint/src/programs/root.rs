@@ -1,0 +1,148 @@
+//! The file system that programs see: the host's, with a layer in memory on top that takes whatever they write.
+//!
+//! Built once, in the guest, before client and server start: both see the same files, as if they had copied what they
+//! share. What each has of its own (`/proc`, `/sys`) comes with its processes ([`super::reaper`]).
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use nix::mount::{MsFlags, mount};
+
+/// Where the file system is put together; programs have it as `/`.
+pub(crate) const ROOT: &str = "/tmp/root";
+/// What programs wrote, as overlayfs keeps it.
+pub(crate) const WRITTEN: &str = "/tmp/layer/upper";
+/// Overlayfs wants a directory of its own beside the layer.
+const WORK: &str = "/tmp/layer/work";
+/// Where the working directory is kept while an empty `/tmp` is put over it.
+const HELD: &str = "/tmp/layer/held";
+/// Home directory, empty: whatever the user has in theirs would enter the run.
+pub(crate) const HOME: &str = "/tmp/home";
+
+const ANYBODY: u32 = 0o1777;
+
+/// Builds the file system below [`ROOT`].
+///
+/// # Arguments
+/// * `working_directory` - of the programs, with its files even where it is one that programs have empty.
+/// * `hosts` - names that resolve, with their addresses.
+///
+/// # Errors
+/// A kernel without overlayfs; a working directory that does not exist.
+pub(crate) fn build(working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
+    for directory in [ROOT, WRITTEN, WORK, HELD] {
+        fs::create_dir_all(directory).with_context(|| format!("create {directory}"))?;
+    }
+    let layers = format!("lowerdir=/,upperdir={WRITTEN},workdir={WORK}");
+    mount(Some("overlay"), ROOT, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
+        .with_context(|| format!("mount overlayfs on {ROOT} ({layers})"))?;
+    let inside = below_root(working_directory)?;
+    fs::read_dir(&inside).with_context(|| format!("open the working directory {}", working_directory.display()))?;
+    bind(&inside, Path::new(HELD))?;
+    for emptied in ["tmp", "run"] {
+        mount_fresh("tmpfs", emptied, None)?;
+        open_to_all(emptied)?;
+    }
+    build_devices()?;
+    if fs::read_dir(&inside).is_err() {
+        fs::create_dir_all(&inside).with_context(|| format!("create {}", inside.display()))?;
+        bind(Path::new(HELD), &inside)?;
+    }
+    let home = below_root(Path::new(HOME))?;
+    fs::create_dir_all(&home).with_context(|| format!("create {}", home.display()))?;
+    write_names(hosts)
+}
+
+/// Where a path of the programs is, seen from outside.
+pub(crate) fn below_root(path: &Path) -> Result<PathBuf> {
+    let relative = path.strip_prefix("/").with_context(|| format!("{} does not begin with /", path.display()))?;
+    Ok(Path::new(ROOT).join(relative))
+}
+
+/// Mounts a file system of its own on a directory below [`ROOT`].
+pub(crate) fn mount_fresh(kind: &str, directory: &str, options: Option<&str>) -> Result<()> {
+    let target = Path::new(ROOT).join(directory);
+    fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
+    mount(Some(kind), &target, Some(kind), MsFlags::empty(), options)
+        .with_context(|| format!("mount {kind} on {}", target.display()))
+}
+
+fn bind(from: &Path, to: &Path) -> Result<()> {
+    mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+        .with_context(|| format!("bind {} to {}", from.display(), to.display()))
+}
+
+fn open_to_all(directory: &str) -> Result<()> {
+    let path = Path::new(ROOT).join(directory);
+    fs::set_permissions(&path, Permissions::from_mode(ANYBODY))
+        .with_context(|| format!("open {} to all", path.display()))
+}
+
+/// `/dev` with the usual devices, terminals and shared memory.
+fn build_devices() -> Result<()> {
+    mount_fresh("devtmpfs", "dev", None)?;
+    mount_fresh("devpts", "dev/pts", Some("newinstance,ptmxmode=0666,mode=0620"))?;
+    mount_fresh("tmpfs", "dev/shm", None)?;
+    open_to_all("dev/shm")?;
+    for (target, link) in [
+        ("pts/ptmx", "ptmx"),
+        ("/proc/self/fd", "fd"),
+        ("/proc/self/fd/0", "stdin"),
+        ("/proc/self/fd/1", "stdout"),
+        ("/proc/self/fd/2", "stderr"),
+    ] {
+        let link = Path::new(ROOT).join("dev").join(link);
+        // The kernel has made a ptmx device for the terminals of the first instance.
+        let linked = remove(&link).and_then(|()| symlink(target, &link));
+        linked.with_context(|| format!("link {} to {target}", link.display()))?;
+    }
+    Ok(())
+}
+
+/// Names are in `/etc/hosts`, and nowhere else: there is nobody to ask, and asking would take seconds.
+fn write_names(hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
+    for (file, content) in [
+        ("hosts", hosts_file(hosts)),
+        ("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned()),
+        ("resolv.conf", String::new()),
+    ] {
+        let path = Path::new(ROOT).join("etc").join(file);
+        // The host's may be a link to somewhere that is not here.
+        let written = remove(&path).and_then(|()| fs::write(&path, content));
+        written.with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn hosts_file(hosts: &[(&str, Ipv4Addr)]) -> String {
+    let lines = hosts.iter().map(|(name, address)| format!("{address} {name}\n"));
+    ["127.0.0.1 localhost\n::1 localhost\n".to_owned()].into_iter().chain(lines).collect()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_a_line_each() {
+        let text = hosts_file(&[("server", Ipv4Addr::new(10, 0, 2, 1)), ("client", Ipv4Addr::new(10, 0, 1, 1))]);
+        assert_eq!(text, "127.0.0.1 localhost\n::1 localhost\n10.0.2.1 server\n10.0.1.1 client\n");
+    }
+
+    #[test]
+    fn paths_of_programs_lie_below_the_root() {
+        assert_eq!(below_root(Path::new("/srv/www")).unwrap(), Path::new("/tmp/root/srv/www"));
+        assert!(below_root(Path::new("srv")).is_err());
+    }
+}

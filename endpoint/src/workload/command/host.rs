@@ -1,0 +1,171 @@
+//! One host's program in a run: started, watched, and told of in a record.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use anyhow::{Context as _, Error, Result, anyhow};
+
+use crate::clock::Moment;
+use crate::job::Command;
+use crate::programs::process::{Program, Start, how_it_ended};
+use crate::programs::reaper::Reaper;
+use crate::programs::root::HOME;
+use crate::record::{ProgramRecord, Record, Side};
+use crate::role_process::name;
+
+/// What programs have in their environment unless the job says otherwise: nothing of the user's own.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("HOME", HOME),
+    ("LANG", "C.UTF-8"),
+    ("TERM", "dumb"),
+    ("USER", "root"),
+    ("LOGNAME", "root"),
+];
+
+/// A program on its host.
+pub(crate) struct Host {
+    side: Side,
+    /// The program.
+    pub program: Program,
+    reaper: Reaper,
+    epoch_ns: u64,
+    started_ns: u64,
+    /// When the server could be asked.
+    pub ready_ns: Option<u64>,
+    ended: Option<(u64, ExitStatus)>,
+    is_stdout_open: bool,
+    is_stderr_open: bool,
+}
+
+/// What a program did.
+pub(crate) enum Event {
+    /// It printed these lines, to the end.
+    Lines(Vec<String>),
+    /// It ended.
+    Ended(ExitStatus),
+}
+
+impl Host {
+    /// Starts a side's program.
+    ///
+    /// # Errors
+    /// A program that cannot be started.
+    pub(crate) fn start(
+        side: Side,
+        command: &Command,
+        argv: &[String],
+        run_directory: &Path,
+        epoch_ns: u64,
+    ) -> Result<Self> {
+        let reaper = Reaper::start(name(side))?;
+        let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+        let named = command.environment.iter().map(|variable| (variable.name.clone(), variable.value.clone()));
+        let environment: Vec<_> = defaults.chain(named).collect();
+        let program = Program::start(&Start {
+            argv,
+            environment: &environment,
+            working_directory: Path::new(&command.working_directory),
+            run_directory,
+            name: name(side),
+        })?;
+        let started_ns = Moment::now().since(epoch_ns);
+        Ok(Self {
+            side,
+            program,
+            reaper,
+            epoch_ns,
+            started_ns,
+            ready_ns: None,
+            ended: None,
+            is_stdout_open: true,
+            is_stderr_open: true,
+        })
+    }
+
+    /// The next thing that the program does; nothing any more when it has ended and its output is closed. Dropping this
+    /// future loses nothing.
+    ///
+    /// # Arguments
+    /// * `wants_lines` - whether what it prints is to be told, or only kept.
+    pub(crate) async fn next_event(&mut self, wants_lines: bool) -> Result<Event> {
+        let Program { process, stdout, stderr } = &mut self.program;
+        tokio::select! {
+            biased;
+            lines = stdout.keep_next(wants_lines), if self.is_stdout_open => {
+                let lines = lines?;
+                self.is_stdout_open = lines.is_some();
+                Ok(Event::Lines(lines.unwrap_or_default()))
+            }
+            lines = stderr.keep_next(wants_lines), if self.is_stderr_open => {
+                let lines = lines?;
+                self.is_stderr_open = lines.is_some();
+                Ok(Event::Lines(lines.unwrap_or_default()))
+            }
+            status = process.ended(), if self.ended.is_none() => {
+                let status = status?;
+                self.ended = Some((Moment::now().since(self.epoch_ns), status));
+                Ok(Event::Ended(status))
+            }
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Whether its own process has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Keeps what the program prints until it ends, and says how. Dropping this future loses nothing.
+    pub(crate) async fn ended(&mut self) -> Result<ExitStatus> {
+        loop {
+            if let Event::Ended(status) = self.next_event(false).await? {
+                return Ok(status);
+            }
+        }
+    }
+
+    /// The failure of a program that ended too early.
+    pub(crate) fn ended_early(&self, status: ExitStatus, when: &str) -> Error {
+        self.describe(&format!("{} {when}", how_it_ended(status)))
+    }
+
+    /// The failure of a program that ended badly.
+    pub(crate) fn failed(&self, status: ExitStatus) -> Error {
+        self.describe(&how_it_ended(status))
+    }
+
+    /// The failure of a server that nobody could ask.
+    pub(crate) fn never_ready(&self, wanted: &str, within_ns: u64) -> Error {
+        let within_s = within_ns / 1_000_000_000;
+        self.describe(&format!("was not ready after {within_s} seconds of the run's clock: {wanted} was waited for"))
+    }
+
+    fn describe(&self, ending: &str) -> Error {
+        let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
+        let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
+        anyhow!("the {}'s program {ending}; {said}", name(self.side))
+    }
+
+    /// Ends whatever the program has left behind, keeps the last that was printed, and tells of it all.
+    pub(crate) async fn into_record(mut self) -> Result<Record> {
+        let (ended_ns, status) = self.ended.context("the program has not ended")?;
+        // Descendants may hold the output open for ever.
+        drop(self.reaper);
+        for output in [&mut self.program.stdout, &mut self.program.stderr] {
+            while output.keep_next(false).await?.is_some() {}
+        }
+        Ok(Record::Program(ProgramRecord {
+            side: self.side,
+            started_ns: self.started_ns,
+            ready_ns: self.ready_ns,
+            ended_ns,
+            exit_status: status.code().and_then(|code| u8::try_from(code).ok()),
+            signal: status.signal().and_then(|signal| u8::try_from(signal).ok()),
+            stdout_bytes: self.program.stdout.bytes,
+            stderr_bytes: self.program.stderr.bytes,
+            stdout: self.program.stdout.text(),
+        }))
+    }
+}

@@ -1,0 +1,69 @@
+"""What programs of a run print, passed on while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import IO
+
+from netwarp.run_directory import RunDirectory
+
+LOOK_S = 0.05
+"""How often a file is looked at for more: below what a person notices."""
+
+
+@contextmanager
+def following(
+    directory: Path, run: str, sinks: tuple[IO[bytes], IO[bytes]] | None
+) -> Iterator[None]:
+    """Pass a client's output on as it comes, and the rest of it when the run is over.
+
+    Args:
+        directory: where the run is, or will be.
+        run: its name.
+        sinks: for standard output and standard error; None to pass nothing on.
+    """
+    if sinks is None:
+        yield
+        return
+    over = Event()
+    followers = [
+        Thread(target=_follow, args=(RunDirectory(directory), run, file, sink, over), daemon=True)
+        for file, sink in zip(("client.stdout", "client.stderr"), sinks, strict=True)
+    ]
+    for follower in followers:
+        follower.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for follower in followers:
+            follower.join()
+
+
+def _follow(directory: RunDirectory, run: str, name: str, sink: IO[bytes], over: Event) -> None:
+    source: IO[bytes] | None = None
+    try:
+        while True:
+            # In this order: what is written before the end is read after it.
+            is_over = over.wait(LOOK_S)
+            source = source or _opened(directory, run, name)
+            if source is not None and (more := source.read()):
+                sink.write(more)
+                sink.flush()
+            if is_over:
+                return
+    finally:
+        if source is not None:
+            source.close()
+
+
+def _opened(directory: RunDirectory, run: str, name: str) -> IO[bytes] | None:
+    for place in (directory.partial_path(run), directory.run_path(run)):
+        try:
+            return (place / name).open("rb")
+        except OSError:
+            continue
+    return None

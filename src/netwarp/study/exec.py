@@ -1,0 +1,94 @@
+"""A study from the options of ``netwarp exec``: one server, one client, one path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from netwarp.errors import StudyError
+from netwarp.fields import KeyValueError
+from netwarp.study.compare import option_of, typed_level
+from netwarp.study.overrides import apply_overrides
+from netwarp.study.refusal import Refusals
+from netwarp.study.study import Study, study_from_mapping
+
+COMMAND = "exec"
+
+
+def study_from_exec(
+    *,
+    server: str,
+    client: Sequence[str],
+    path: Mapping[str, Sequence[str]],
+    ready: str | None = None,
+    environment: Sequence[str] = (),
+    congestion: str | None = None,
+    seed: int | None = None,
+    overrides: Sequence[str] = (),
+    folder: Path | None = None,
+) -> Study:
+    """Build a study of one run.
+
+    Args:
+        server: a text for the shell.
+        client: a program and its arguments.
+        path: one level by key of ``[path]``.
+        ready: when the server is ready; None for the default.
+        environment: ``NAME=VALUE`` each, for both programs.
+        congestion: congestion control of the hosts' TCP; None for the default.
+        seed: None for the default.
+        overrides: ``KEY=VALUE`` each.
+        folder: where both programs start; None for where the command was given.
+
+    Raises:
+        StudyError: an option that cannot be; the message names it.
+    """
+    for key, levels in path.items():
+        if len(levels) > 1:
+            reason = f"{len(levels)} levels, but one command is run once"
+            remedy = 'give one, or write a study with workload.kind = "command" and factors'
+            raise _refusal(KeyValueError(f"path.{key}", None, reason, remedy))
+    workload: dict[str, Any] = {"kind": "command", "server": server, "client": list(client)}
+    workload["environment"] = dict(_variable(each) for each in environment)
+    if ready is not None:
+        workload["ready"] = ready
+    tables = {
+        "title": "A server and a client",
+        "path": {key: typed_level(key, level) for key, (level,) in path.items()},
+        "transport": {"kind": "tcp", **({"congestion": congestion} if congestion else {})},
+        "workload": workload,
+    }
+    return study_from_mapping(
+        apply_overrides(tables, overrides, replicates=1, seed=seed),
+        file=COMMAND,
+        folder=folder or Path.cwd(),
+        display=_display,
+    )
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        reason = f"{text!r} is no NAME=VALUE"
+        raise _refusal(KeyValueError("workload.environment", None, reason, "such as DEBUG=1"))
+    return name, value
+
+
+def _refusal(error: KeyValueError) -> StudyError:
+    return Refusals(COMMAND, display=_display).study_error(error)
+
+
+def _display(key: str) -> str:
+    """Name the option that a key was given by: ``path.loss_up`` is ``--loss-up``."""
+    section, _, name = key.partition(".")
+    if section == "path":
+        return option_of(name)
+    named = {
+        "workload.server": "--server",
+        "workload.client": "the command",
+        "workload.ready": "--ready",
+        "workload.environment": "--env",
+        "transport.congestion": "--congestion",
+    }
+    return named.get(key, f"--set {key}" if name else option_of(key))

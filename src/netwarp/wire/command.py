@@ -1,0 +1,109 @@
+"""The workload of programs that are not netwarp's own, and what came of each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U64, Direction, Meaning, Wire
+from netwarp.wire.transfers import Side
+
+U8 = Annotated[int, Field(ge=0, lt=2**8)]
+U16 = Annotated[int, Field(ge=0, lt=2**16)]
+
+
+class Command(Wire):
+    """A server and a client, programs of the machine, each in its host's namespaces.
+
+    They see the machine's files below a layer in memory that takes what they write.
+    """
+
+    kind: Literal["command"]
+    """Always `command`."""
+    server: tuple[str, ...] = Field(min_length=1, strict=False)
+    """The server's program and its arguments."""
+    client: tuple[str, ...] = Field(min_length=1, strict=False)
+    """The client's, started when the server is ready. The run is over when it has ended."""
+    ready: Ready
+    """When the server is ready."""
+    environment: tuple[Variable, ...] = Field(strict=False)
+    """What both have in their environment beside the usual."""
+    working_directory: str
+    """Where both start; an absolute path of the machine."""
+
+    @property
+    def direction(self) -> Direction:
+        """Servers send more than clients, as a rule."""
+        return "down"
+
+
+class Variable(Wire):
+    """A variable of an environment."""
+
+    name: str
+    """Its name."""
+    value: str
+    """Its value."""
+
+
+class Listening(Wire):
+    """A socket in the server's namespace waits for clients (TCP, UDP or SCTP)."""
+
+    kind: Literal["listening"]
+    """Always `listening`."""
+    port: U16 | None
+    """At this port; null for any."""
+
+
+class Line(Wire):
+    """The server has printed a line."""
+
+    kind: Literal["line"]
+    """Always `line`."""
+    pattern: str
+    """A regular expression that the line matches somewhere."""
+
+
+class ReadyFile(Wire):
+    """A file has come to be."""
+
+    kind: Literal["file"]
+    """Always `file`."""
+    path: str
+    """Its absolute path, as the server sees it."""
+
+
+Ready = Annotated[
+    Listening | Line | ReadyFile,
+    Field(discriminator="kind"),
+    Meaning("What says that a server is ready for its client."),
+]
+
+
+class Program(Wire):
+    """One program, written when it has ended."""
+
+    record: Literal["program"]
+    """Always `program`."""
+    side: Side
+    """Whose."""
+    started_ns: U64
+    """Its process was started."""
+    ready_ns: U64 | None
+    """Server: it was ready."""
+    ended_ns: U64
+    """Its process ended."""
+    exit_status: U8 | None
+    """Its exit status; null when a signal ended it."""
+    signal: U8 | None
+    """The signal that ended it; null when it exited."""
+    stdout_bytes: U64
+    """What it printed, all together."""
+    stderr_bytes: U64
+    """What it printed on standard error."""
+    stdout: str
+    """The first MiB of what it printed; bytes that are no UTF-8 are replaced."""
+
+
+Command.model_rebuild()

@@ -1,0 +1,133 @@
+"""`netwarp exec`: programs of the machine over a path, what they see, how they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netwarp.run_directory import RECORDS_FILE
+
+NETWARP = Path(sys.executable).with_name("netwarp")
+# Any Python serves and fetches; a shell cannot.
+PYTHON = Path(sys.executable).resolve()
+SERVE = f"exec {PYTHON} -m http.server 80"
+FETCH = "import sys, urllib.request as r; print(len(r.urlopen(sys.argv[1]).read()))"
+
+
+def run_exec(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [NETWARP, "exec", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def fetch(name: str) -> tuple[str, ...]:
+    return ("--", str(PYTHON), "-c", FETCH, f"http://server/{name}")
+
+
+def test_a_client_fetches_from_a_server_over_the_path(tmp_path: Path) -> None:
+    (tmp_path / "content").write_bytes(bytes(2_000_000))
+    path = ("--rtt", "100ms", "--rate", "16mbit", "--server", SERVE)
+    done = run_exec(tmp_path, *path, "--json", *fetch("content"))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["client"]["stdout"] == "2000000\n"
+    # A second for two million bytes, three round trips before the first of them and slow start.
+    assert 1.2 < told["metrics"]["run_time_s"] < 2.0
+    assert told["metrics"]["path_min_rtt_s"] == pytest.approx(0.1, abs=0.001)
+    assert told["metrics"]["wire_bytes_down"] > 2_000_000
+
+
+def test_a_seed_gives_the_same_bytes_twice(tmp_path: Path) -> None:
+    path = ("--rtt", "20ms", "--loss", "5%", "--server", SERVE, "--seed", "7")
+    for place in ("a", "b"):
+        done = run_exec(tmp_path, *path, "--out", str(tmp_path / "runs" / place), *fetch(""))
+        assert done.returncode == 0, done.stderr
+    runs = [tmp_path / "runs" / place / "runs" / "c000-r00" for place in ("a", "b")]
+    first, second = ((run / RECORDS_FILE).read_bytes() for run in runs)
+    assert first == second
+    assert b'"record":"program"' in first
+
+
+def test_the_clients_output_and_status_are_netwarps(tmp_path: Path) -> None:
+    command = ("--", "sh", "-c", "echo out; echo err >&2; exit 3")
+    done = run_exec(tmp_path, "--server", SERVE, *command)
+    assert done.returncode == 3
+    assert done.stdout == "out\n"
+    assert "err\n" in done.stderr
+    assert "the client's program exited with status 3; the last it said: err" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        ("echo no configuration >&2; exit 4", "exited with status 4 before it was ready"),
+        ("sleep 1000", "not ready after 60 seconds of the run's clock: a socket that waits"),
+        ("no-such-program", "no-such-program: not found"),
+    ],
+)
+def test_a_server_that_cannot_serve_says_why(tmp_path: Path, server: str, words: str) -> None:
+    done = run_exec(tmp_path, "--server", server, "--", "true")
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_client_that_is_not_there_says_where_it_is_looked_for(tmp_path: Path) -> None:
+    done = run_exec(tmp_path, "--server", SERVE, "--", "no-such-program")
+    assert done.returncode == 1
+    assert "no-such-program: there is no such program" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("ready", "server"),
+    [
+        ("line:up and .unning", "sleep 2; echo up and running; sleep 1000"),
+        ("file:/run/ready", "sleep 2; touch /run/ready; sleep 1000"),
+    ],
+)
+def test_a_server_says_that_it_is_ready(tmp_path: Path, ready: str, server: str) -> None:
+    done = run_exec(tmp_path, "--server", server, "--ready", ready, "--json", "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"]["ready_time_s"] == pytest.approx(2.0, abs=0.02)
+
+
+def test_programs_see_files_and_leave_none(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("before")
+    script = "cat mine; echo after > mine; cat mine; touch /etc/new; ls /etc/new; ls -A /tmp/home"
+    done = run_exec(tmp_path, "--server", SERVE, "--", "sh", "-ec", script)
+    assert done.stdout == "beforeafter\n/etc/new\n"
+    assert (tmp_path / "mine").read_text() == "before"
+    assert not Path("/etc/new").exists()
+
+
+def test_programs_have_the_environment_that_was_named(tmp_path: Path) -> None:
+    done = run_exec(tmp_path, "--server", SERVE, "--env", "COLOUR=blue", "--", "env")
+    names = {line.partition("=")[0] for line in done.stdout.splitlines()}
+    assert names == {"PATH", "HOME", "LANG", "TERM", "USER", "LOGNAME", "COLOUR"}
+
+
+def test_what_a_program_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
+    daemon = f"({PYTHON} -m http.server 80 &) ; exit 0"
+    done = run_exec(tmp_path, "--server", daemon, "--", "sh", "-c", "sleep 1000 & echo done")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--", "true"), "no server"),
+        (("--server", "x", "--rtt", "1ms,2ms", "--", "true"), "--rtt: 2 levels"),
+        (("--server", "x", "--ready", "soon", "--", "true"), "--ready"),
+        (("--server", "x", "--env", "COLOUR", "--", "true"), "--env"),
+        (("--server", " ", "--", "true"), "--server"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = run_exec(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
