@@ -9,10 +9,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from bench import commands, guests
-from bench.lines import COMMANDS, JOBS, TRANSFERS, Transfer
+from bench import commands, counting, guests
+from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
 from bench.peers import Ns3
 from netwarp.backends.virtual import VirtualBackend
@@ -42,8 +43,10 @@ def main() -> int:
         answer = {
             "transfers": [] if arguments.commands else measure_transfers(lines, arguments.repeats),
             "commands": measure_commands(arguments.repeats) if felt else [],
+            "counts": [] if arguments.commands else count_system_calls(lines),
         }
-        table = own_table([*answer["transfers"], *answer["commands"]], arguments.repeats)
+        costs = own_table([*answer["transfers"], *answer["commands"]], arguments.repeats)
+        table = chain(costs, counts_table(answer["counts"]))
     print(json.dumps(answer, indent=2) if arguments.json else "\n".join(table))
     return 0
 
@@ -58,6 +61,17 @@ def measure_transfers(lines: Sequence[Transfer], repeats: int) -> list[dict[str,
             _tell(f"{repeat + 1}/{repeats} {line.name}")
             costs[line.name].append(guests.run(backend, line))
     return [row(line.name, line.goal, costs[line.name]) for line in lines]
+
+
+def count_system_calls(lines: Sequence[Transfer]) -> list[dict[str, Any]]:
+    """Count, once, what does not differ between executions."""
+    counts = []
+    for line in COUNTED:
+        if line.transfer in lines:
+            _tell(line.name)
+            found = counting.count(line.transfer)
+            counts.append({"name": line.name, "count": found, "most": line.most})
+    return counts
 
 
 def measure_commands(repeats: int) -> list[dict[str, Any]]:
@@ -109,6 +123,13 @@ def own_table(rows: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
             f" {line['wall_s']['median']:7.2f} {_cell(line['virtual_s'], 10, 2)}"
             f" {_cell(line['peak_mib'], 8, 0)}  {verdict(line)}"
         )
+
+
+def counts_table(counts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Write what was counted, and whether it is within its goal."""
+    for line in counts:
+        kept = "within" if line["count"] <= line["most"] else "OVER"
+        yield f"{line['name']:44} {line['count']:>20}  counted: {kept} {line['most']}"
 
 
 def peers_table(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
