@@ -35,6 +35,15 @@ impl NetNs {
     }
 }
 
+/// Gives the caller mounts and a host name of its own, and the processes that it starts from now on numbers of their own.
+///
+/// # Errors
+/// A kernel without these namespaces, or a caller without the right to make them.
+pub(crate) fn unshare_mounts_names_and_processes() -> Result<()> {
+    let namespaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
+    unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")
+}
+
 /// Writes a sysctl of the caller's network namespace. `key` is the path below `/proc/sys`.
 pub(crate) fn write_sysctl(key: &str, value: &str) -> io::Result<()> {
     fs::write(format!("/proc/sys/{key}"), value)

@@ -8,13 +8,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::sethostname;
 
 use super::root::mount_fresh;
+use crate::netns::unshare_mounts_names_and_processes;
 
 /// What it says on standard output once the mounts are there.
 const READY: &[u8] = b"ready\n";
@@ -30,8 +30,7 @@ impl Reaper {
     /// # Errors
     /// A kernel without these namespaces.
     pub(crate) fn start(host_name: &str) -> Result<Self> {
-        let namespaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
-        unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")?;
+        unshare_mounts_names_and_processes()?;
         let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
         mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
             .context("keep mounts to ourselves (MS_PRIVATE)")?;
