@@ -7,7 +7,6 @@ use std::os::unix::fs::FileExt;
 use anyhow::{Context as _, Result, ensure};
 use ring::digest::{Context as Hasher, SHA256};
 
-use crate::hex::to_hex;
 use crate::job::Content;
 
 /// Where a part lies in a content.
@@ -156,14 +155,14 @@ fn open_file(name: &str, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
     Ok(Source::File { file, name: name.to_owned() })
 }
 
-/// Of SHA-256.
+/// A hasher of SHA-256 that has read nothing.
 pub(crate) fn new_hasher() -> Hasher {
     Hasher::new(&SHA256)
 }
 
 /// What a hasher has come to, in hex digits.
 pub(crate) fn hex_digest(hasher: Hasher) -> String {
-    to_hex(hasher.finish().as_ref())
+    hex::encode(hasher.finish())
 }
 
 const WORD_BYTES: u64 = size_of::<u64>() as u64;

@@ -45,15 +45,9 @@ pub(crate) enum Message {
         certificate: Option<String>,
     },
     /// To be written to `records.jsonl` as it is.
-    Write {
-        /// The record.
-        line: Record,
-    },
+    Write { line: Record },
     /// Last message of a role that has done all its work.
     Done,
     /// Last message of a role that could not.
-    Failed {
-        /// Why.
-        failure: Failure,
-    },
+    Failed { failure: Failure },
 }

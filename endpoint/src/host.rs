@@ -14,7 +14,7 @@ use crate::record::{ClockKind, Side};
 use crate::role_process::RoleProcess;
 use crate::topology::{self, BuildStep, Namespace};
 
-/// What carries a run out.
+/// The machines or namespaces that carry a run out.
 pub(crate) trait Host {
     /// The clock of the roles and of the path.
     fn clock(&self) -> ClockKind;

@@ -17,7 +17,6 @@ mod distribution;
 #[cfg(test)]
 mod golden;
 mod guest;
-mod hex;
 mod host;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod job;

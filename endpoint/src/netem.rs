@@ -147,8 +147,7 @@ mod tests {
                         0c000a00 80f0fa02 00000000 0c000b00 00000000 00000000 \
                         0c000e00 08070605 04030201 \
                         14000600 105e5f00 00000000 00000000 00000000";
-        let hex: String = options(&plain()).bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, expected.replace(' ', ""));
+        assert_eq!(hex::encode(options(&plain()).bytes()), expected.replace(' ', ""));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 pub(crate) struct NetNs(File);
 
 impl NetNs {
-    /// The caller's.
+    /// Gives the caller's namespace.
     pub(crate) fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         File::open(path).map(Self).with_context(|| format!("open {path}"))

@@ -22,7 +22,6 @@ use crate::arrival_log::Span;
 use crate::check;
 use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
-use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
 use crate::role_process;
@@ -68,7 +67,7 @@ fn directory_of(job: &Path) -> Result<&Path> {
 async fn serve(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
     let mut listener = transport::listen(&job, server)?;
-    orchestrator.send(&Message::Ready { certificate: listener.certificate().map(to_hex) })?;
+    orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
@@ -110,7 +109,7 @@ async fn serve_one(
 
 async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, certificate) = orchestrator.begin().await?;
-    let certificate = certificate.as_deref().map(from_hex).transpose().context("reading the server's certificate")?;
+    let certificate = certificate.map(hex::decode).transpose().context("reading the server's certificate")?;
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (handovers, moves) = watch::channel(Moves::default());

@@ -36,9 +36,9 @@ pub(crate) enum PacketDirection {
 pub(crate) struct Packet<'a> {
     /// Which interface, in the order they were described.
     pub interface: u32,
-    /// Since 1970.
+    /// In nanoseconds since 1970.
     pub time_ns: u64,
-    /// Which way.
+    /// Whether it came to the router or left it.
     pub direction: PacketDirection,
     /// From the Ethernet header on.
     pub bytes: &'a [u8],
@@ -103,23 +103,19 @@ fn block(to: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
     /// By hand from the draft's figures 9, 10 and 13.
     #[test]
     fn blocks_byte_by_byte() {
         let mut bytes = Vec::new();
         section(&mut bytes, "a").unwrap();
         let expected = "0a0d0d0a 28000000 4d3c2b1a 0100 0000 ffffffffffffffff 0400 0100 61000000 00000000 28000000";
-        assert_eq!(hex(&bytes), expected.replace(' ', ""));
+        assert_eq!(hex::encode(&bytes), expected.replace(' ', ""));
 
         bytes.clear();
         interface(&mut bytes, "if", "what").unwrap();
         let expected = "01000000 30000000 01000000 00000000 0200 0200 69660000 0300 0400 77686174 \
                         0900 0100 09000000 00000000 30000000";
-        assert_eq!(hex(&bytes), expected.replace(' ', ""));
+        assert_eq!(hex::encode(&bytes), expected.replace(' ', ""));
 
         bytes.clear();
         let time_ns = 0x0102_0304_0506_0708;
@@ -127,6 +123,6 @@ mod tests {
             .unwrap();
         let expected = "06000000 34000000 01000000 04030201 08070605 05000000 05000000 61626364 65000000 \
                         0200 0400 02000000 00000000 34000000";
-        assert_eq!(hex(&bytes), expected.replace(' ', ""));
+        assert_eq!(hex::encode(&bytes), expected.replace(' ', ""));
     }
 }

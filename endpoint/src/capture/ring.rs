@@ -29,7 +29,7 @@ pub(super) struct CapturedPacket<'a> {
     pub index: u32,
     /// Whether it left by it.
     pub outgoing: bool,
-    /// Since 1970.
+    /// In nanoseconds since 1970.
     pub time_ns: u64,
     /// From the Ethernet header on.
     pub bytes: &'a [u8],

@@ -130,7 +130,7 @@ impl Ethtool {
 /// Why a device's offloads are not as they must be.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RestrictError {
-    /// Asking failed.
+    /// The kernel could not be asked for what it has set.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
     /// The kernel agreed and did not do it.

@@ -10,7 +10,7 @@ pub(crate) const HEADER_BYTES: usize = 16;
 pub(crate) struct Attributes(Vec<u8>);
 
 impl Attributes {
-    /// None yet.
+    /// A list without attributes.
     pub(crate) fn new() -> Self {
         Self::default()
     }

@@ -30,7 +30,6 @@ pub(crate) enum NetlinkError {
         attempt: String,
         /// The system call.
         call: &'static str,
-        /// Its error.
         source: io::Error,
     },
     /// The kernel refused.
@@ -48,7 +47,7 @@ pub(crate) enum NetlinkError {
     Incomplete {
         /// What was attempted.
         attempt: String,
-        /// What the reply missing.
+        /// What the reply lacks.
         missing: &'static str,
     },
 }

@@ -144,10 +144,6 @@ mod tests {
     const SLOW: Shaper =
         Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
     /// By hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
     #[test]
     fn a_change_of_rate_byte_by_byte() {
@@ -158,7 +154,7 @@ mod tests {
         let kind = "08000100 74626600";
         let rates = "00010000 00000000 60e31600 00000000 00000000 00000000";
         let options = ["34000200 28000100", rates, "f0490200 00000000 00000000 08000600 ea050000"].concat();
-        assert_eq!(hex(&message), [header, structure, kind, &options].concat().replace(' ', ""));
+        assert_eq!(hex::encode(&message), [header, structure, kind, &options].concat().replace(' ', ""));
     }
 
     #[test]
@@ -178,7 +174,7 @@ mod tests {
         let place = |request: &Request| {
             let mut message = Vec::new();
             request.write(&mut message, 1, false);
-            hex(&message[24..32])
+            hex::encode(&message[24..32])
         };
         requests.iter().map(place).collect()
     }
@@ -197,6 +193,6 @@ mod tests {
         assert_eq!(places(&requests), ["00000300ffffffff", "0000040002000300", "0000010001000300", "0000020001000100"]);
         let mut sorter = Vec::new();
         requests[0].write(&mut sorter, 1, false);
-        assert!(hex(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex(&sorter));
+        assert!(hex::encode(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex::encode(&sorter));
     }
 }

@@ -162,9 +162,7 @@ pub(crate) fn ask_link(index: u32) -> Request {
 /// What a link has carried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LinkCounters {
-    /// Packets received.
     pub received_packets: u64,
-    /// Packets sent.
     pub sent_packets: u64,
     /// Bytes received, Ethernet headers included.
     pub received_bytes: u64,
@@ -205,7 +203,7 @@ mod tests {
     fn hex(request: &Request) -> String {
         let mut message = Vec::new();
         request.write(&mut message, 1, true);
-        message.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(message)
     }
 
     /// By hand from `rtnetlink.h`, little endian.

@@ -28,7 +28,6 @@ pub(crate) enum BuildStep {
     },
     /// Keep a device from carrying several packets as one.
     Offloads {
-        /// Which device.
         device: Device,
         /// Leave `gso` on: it cuts packets before the device, and saves work.
         software_segmentation: bool,
@@ -51,17 +50,9 @@ pub(crate) enum BuildStep {
     /// Add a route to a /24, in the place of one to the same network in the same table.
     Route(Route),
     /// Have a host look up what leaves from one of its addresses in a table of its own first.
-    Rule {
-        /// Which host.
-        host: Namespace,
-        /// The address.
-        source: Ipv4Addr,
-        /// The table.
-        table: u8,
-    },
+    Rule { host: Namespace, source: Ipv4Addr, table: u8 },
     /// Let the MPTCP connections of a host have more subflows than their first.
     Subflows {
-        /// Which host.
         host: Namespace,
         /// How many more.
         more: u32,
@@ -70,9 +61,7 @@ pub(crate) enum BuildStep {
     },
     /// The same as [`BuildStep::Netem`], with a token bucket that keeps the rate.
     ShapedNetem {
-        /// Which device.
         device: Device,
-        /// How.
         impairments: Impairments,
         /// The bucket, as it is at first.
         shaper: Shaper,
@@ -82,12 +71,7 @@ pub(crate) enum BuildStep {
     /// Have them close it.
     RemoveEndpoint(Namespace, Endpoint),
     /// Impair what leaves by a device of the router.
-    Netem {
-        /// Which device.
-        device: Device,
-        /// How.
-        impairments: Impairments,
-    },
+    Netem { device: Device, impairments: Impairments },
 }
 
 /// A route to a /24.
@@ -95,9 +79,9 @@ pub(crate) enum BuildStep {
 pub(crate) struct Route {
     /// By which device.
     pub device: Device,
-    /// Where to.
+    /// The network that the route leads to.
     pub network: Ipv4Addr,
-    /// Next hop.
+    /// The next hop.
     pub gateway: Ipv4Addr,
     /// Whether the device has an address in the gateway's network. Otherwise the kernel must be told where it is.
     pub gateway_is_local: bool,
@@ -127,7 +111,6 @@ impl Route {
 pub(crate) struct Endpoint {
     /// Its number, by which the peer is told when it goes.
     pub id: u8,
-    /// The address.
     pub address: Ipv4Addr,
 }
 

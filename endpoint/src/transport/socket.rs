@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd, RawFd};
 use std::sync::Arc;
 
 use anyhow::anyhow;
 use libc::{c_int, c_void, socklen_t};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::sendfile::sendfile;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -81,11 +83,8 @@ impl Socket {
 
     fn send_file(&self, content: &mut Reader) -> Result<()> {
         while let (Some(file), length @ 1..) = (content.sendable_file(), content.remaining_bytes()) {
-            let (to, from) = (self.as_raw_fd(), file.as_raw_fd());
             let length = length.min(LONGEST_CALL_BYTES) as usize;
-            // SAFETY: both descriptors are open for the call; a null offset means the file's own position.
-            let sent = retry(|| size(unsafe { libc::sendfile(to, from, std::ptr::null_mut(), length) }))
-                .context("sending a file")?;
+            let sent = retry(|| Ok(sendfile(&self.0, file, None, length)?)).context("sending a file")?;
             if sent == 0 {
                 bail!("the file to send ended {} bytes early: leave it unchanged during a run", length);
             }
@@ -152,7 +151,7 @@ impl Socket {
     /// # Errors
     /// As `poll(2)`.
     pub(crate) fn await_readable(&self) -> io::Result<()> {
-        self.poll(-1).map(drop)
+        self.poll(PollTimeout::NONE).map(drop)
     }
 
     /// Whether there is something to read or to accept, or the connection has ended.
@@ -160,13 +159,12 @@ impl Socket {
     /// # Errors
     /// As `poll(2)`.
     pub(crate) fn is_readable(&self) -> io::Result<bool> {
-        self.poll(0).map(|ready| ready > 0)
+        self.poll(PollTimeout::ZERO).map(|ready| ready > 0)
     }
 
-    fn poll(&self, timeout_ms: c_int) -> io::Result<usize> {
-        let mut socket = libc::pollfd { fd: self.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd.
-        retry(|| size(unsafe { libc::poll(&mut socket, 1, timeout_ms) } as isize))
+    fn poll(&self, timeout: PollTimeout) -> io::Result<c_int> {
+        let mut socket = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        retry(|| Ok(poll(&mut socket, timeout)?))
     }
 
     /// Accepts a connection, without waiting.

@@ -25,7 +25,6 @@ use crate::transport::{Connection, Dialer, Pending, Report};
 /// What both sides know of the run.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// The job.
     pub job: Job,
     /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
@@ -80,7 +79,7 @@ impl Run {
 /// from the new address; connections that do not migrate are theirs to give up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Moves {
-    /// How many.
+    /// How often the client has moved.
     pub count: u32,
 }
 

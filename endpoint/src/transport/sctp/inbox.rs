@@ -34,7 +34,7 @@ enum Reader {
     Nobody,
     /// This stream's thread, as soon as it runs.
     Next(u16),
-    /// A thread.
+    /// A thread that is reading.
     Thread,
 }
 

@@ -88,7 +88,7 @@ async fn end(
 /// What was done on one connection.
 #[derive(Default)]
 struct Served {
-    /// By number.
+    /// In the order of their numbers.
     slots: Vec<ServedStream>,
     /// The client has given the connection up.
     is_lost: bool,

@@ -16,7 +16,7 @@ use crate::record::{Record, Side, TransferRecord};
 /// What was to be transferred.
 #[derive(Debug)]
 pub(super) struct Expected {
-    /// How often.
+    /// How often the content was to be transferred.
     pub transfers: u32,
     /// Bytes of each chunk.
     pub chunks_bytes: Vec<u64>,

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::client_connection::ClientConnection;
 use super::media::Media;
-use super::player::{NextAction, Player, Ticket, Wish};
+use super::player::{NextAction, Player, RequestId, WantedSegment};
 use super::request::{MediaRequest, MediaRequestKind};
 use super::rule::{Chooser, Fetched};
 use super::stream_slots::StreamSlot;
@@ -56,12 +56,11 @@ pub(super) struct Client {
 
 /// A segment under way.
 struct Fetch {
-    ticket: Ticket,
-    wish: Wish,
+    request_id: RequestId,
+    wanted: WantedSegment,
     /// Counted in the order of requests.
     request: u32,
     quality: u32,
-    /// Its size.
     bytes: u64,
     sent: Moment,
     sink: SharedSink,
@@ -109,8 +108,8 @@ impl Client {
         loop {
             let until_ns = match self.player.next(Moment::now().since(self.run.epoch_ns)) {
                 NextAction::Done => break,
-                NextAction::MediaRequestKind(wish) => {
-                    if self.ask(wish).await? {
+                NextAction::Request(wanted) => {
+                    if self.ask(wanted).await? {
                         continue;
                     }
                     self.player.next_change_ns()
@@ -191,7 +190,7 @@ impl Client {
         let mut link = ClientConnection::over(connection, self.connections, fixed, self.first_try.take()).await?;
         self.connections += 1;
         self.chooser.start_over();
-        if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.ticket)) {
+        if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.request_id)) {
             let slot = link.take(fetch.quality).await?;
             self.fetching.spawn(carry(slot, fetch, link.number));
         }
@@ -222,7 +221,7 @@ impl Client {
             let (fetch, slot) = fetched.context("a task panicked")?;
             match slot {
                 Ok(slot) => self.arrived(fetch, link.number, slot.stream.index())?,
-                Err(_) if self.player.wants(fetch.ticket) => self.interrupted = Some(fetch),
+                Err(_) if self.player.wants(fetch.request_id) => self.interrupted = Some(fetch),
                 Err(_) => {}
             }
         }
@@ -232,21 +231,21 @@ impl Client {
     }
 
     /// Asks for what the player wishes for, if a stream can carry it. Gives whether one could.
-    async fn ask(&mut self, wish: Wish) -> Result<bool> {
+    async fn ask(&mut self, wanted: WantedSegment) -> Result<bool> {
         let Some(link) = self.link.as_mut().filter(|link| link.can_carry()) else { return Ok(false) };
-        if wish.is_first {
+        if wanted.is_first {
             self.chooser.start_over();
         }
-        let quality = self.chooser.choose(wish.ahead_ns) as u32;
+        let quality = self.chooser.choose(wanted.ahead_ns) as u32;
         if self.quality.replace(quality).is_some_and(|before| before != quality) {
             self.player.switched(quality);
         }
-        let part = self.media.part(quality, wish.segment).context("the player left the medium")?;
+        let part = self.media.part(quality, wanted.segment).context("the player left the medium")?;
         let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_arrivals()).shared();
-        let (ticket, request) = (self.player.sent(), self.requests);
+        let (request_id, request) = (self.player.sent(), self.requests);
         self.requests += 1;
         let slot = link.take(quality).await?;
-        let fetch = Fetch { ticket, wish, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
+        let fetch = Fetch { request_id, wanted, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
         self.fetching.spawn(carry(slot, fetch, link.number));
         Ok(true)
     }
@@ -261,8 +260,8 @@ impl Client {
 
     /// A segment is in.
     fn arrived(&mut self, fetch: Fetch, connection: u32, stream: u32) -> Result<()> {
-        let Fetch { ticket, wish, request, quality, bytes, sent, sink } = fetch;
-        if !self.player.wants(ticket) {
+        let Fetch { request_id, wanted, request, quality, bytes, sent, sink } = fetch;
+        if !self.player.wants(request_id) {
             return Ok(());
         }
         let Received { first_byte, last_byte, sha256, .. } = sink.lock().expect("no holder panics").received()?;
@@ -272,18 +271,18 @@ impl Client {
         self.chooser.record(Fetched { bytes, link_delay_ns, duration_ns });
         self.records.push(Record::Segment(SegmentRecord {
             request,
-            segment: wish.segment,
+            segment: wanted.segment,
             quality,
             connection,
             stream,
             bytes,
-            requested_ns: wish.since_ns,
+            requested_ns: wanted.since_ns,
             first_byte_ns,
             last_byte_ns,
-            buffer_ns: wish.ahead_ns,
+            buffer_ns: wanted.ahead_ns,
             sha256,
         }));
-        self.player.arrived(ticket, last_byte_ns);
+        self.player.arrived(request_id, last_byte_ns);
         Ok(())
     }
 }
@@ -319,7 +318,7 @@ async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32) -> (Fetch, Resul
 }
 
 async fn fill(mut slot: StreamSlot, fetch: &Fetch, connection: u32) -> Result<StreamSlot> {
-    let (quality, segment) = (fetch.quality, fetch.wish.segment);
+    let (quality, segment) = (fetch.quality, fetch.wanted.segment);
     let offset_bytes = fetch.sink.lock().expect("no holder panics").position_bytes();
     let request = MediaRequest { connection, what: MediaRequestKind::Segment { quality, segment, offset_bytes } };
     slot.stream.send(&request.encode()).await.with_context(|| format!("requesting for segment {segment}"))?;

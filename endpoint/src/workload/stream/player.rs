@@ -19,7 +19,7 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextAction {
     /// It asks for a segment, as soon as something can carry the request.
-    MediaRequestKind(Wish),
+    Request(WantedSegment),
     /// What it asked for, or room for more: nothing changes before this time unless something arrives.
     Wait {
         /// None: nothing changes by itself.
@@ -31,10 +31,10 @@ pub(super) enum NextAction {
 
 /// A segment the player asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct WantedSegment {
     /// Place in the media.
     pub segment: u32,
-    /// Since when.
+    /// When the player began to wanted for it.
     pub since_ns: u64,
     /// Play time that was ahead then.
     pub ahead_ns: u64,
@@ -44,7 +44,7 @@ pub(super) struct Wish {
 
 /// A request that was sent. After a seek, the player no longer wants what it asked for before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticket(u32);
+pub(super) struct RequestId(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -71,8 +71,8 @@ pub(super) struct Player {
     segment: u32,
     /// Nothing has been asked for since the viewer came to this place.
     is_new_place: bool,
-    wish: Option<Wish>,
-    sent: Option<Ticket>,
+    wanted: Option<WantedSegment>,
+    sent: Option<RequestId>,
     tickets: u32,
     actions: Vec<(u64, Action)>,
 }
@@ -94,7 +94,7 @@ impl Player {
             next_draw_ns: NANOSECONDS_PER_SECOND,
             segment: 0,
             is_new_place: true,
-            wish: None,
+            wanted: None,
             sent: None,
             tickets: 0,
             actions: Vec::new(),
@@ -117,8 +117,8 @@ impl Player {
             return NextAction::Wait { until_ns: Some(until_ns.map_or(room_ns, |until_ns| until_ns.min(room_ns))) };
         }
         let (segment, is_first) = (self.segment, self.is_new_place);
-        let wish = Wish { segment, since_ns: self.now_ns, ahead_ns: self.ahead_ns, is_first };
-        NextAction::MediaRequestKind(*self.wish.get_or_insert(wish))
+        let wanted = WantedSegment { segment, since_ns: self.now_ns, ahead_ns: self.ahead_ns, is_first };
+        NextAction::Request(*self.wanted.get_or_insert(wanted))
     }
 
     /// When something happens that changes what it asks for, if nothing arrives. That is not so of a stall.
@@ -129,16 +129,16 @@ impl Player {
     }
 
     /// The request for what it asked for has been sent.
-    pub(super) fn sent(&mut self) -> Ticket {
-        let ticket = Ticket(self.tickets);
+    pub(super) fn sent(&mut self) -> RequestId {
+        let request_id = RequestId(self.tickets);
         self.tickets += 1;
-        (self.wish, self.sent, self.is_new_place) = (None, Some(ticket), false);
-        ticket
+        (self.wanted, self.sent, self.is_new_place) = (None, Some(request_id), false);
+        request_id
     }
 
     /// Whether it still wants what this request was for.
-    pub(super) fn wants(&self, ticket: Ticket) -> bool {
-        self.sent == Some(ticket)
+    pub(super) fn wants(&self, request_id: RequestId) -> bool {
+        self.sent == Some(request_id)
     }
 
     /// The quality asked for changed.
@@ -147,9 +147,9 @@ impl Player {
     }
 
     /// What was asked for is at hand, in the nick of time if the buffer runs out right now.
-    pub(super) fn arrived(&mut self, ticket: Ticket, now_ns: u64) {
+    pub(super) fn arrived(&mut self, request_id: RequestId, now_ns: u64) {
         self.finish_fetching(now_ns, false);
-        if !self.wants(ticket) {
+        if !self.wants(request_id) {
             return;
         }
         self.sent = None;
@@ -206,7 +206,7 @@ impl Player {
         }
         self.segment = self.draws.below(self.media.segments);
         (self.phase, self.ahead_ns, self.is_new_place) = (Phase::Waiting, 0, true);
-        (self.wish, self.sent) = (None, None);
+        (self.wanted, self.sent) = (None, None);
         self.act(Action::Seek { segment: self.segment });
     }
 

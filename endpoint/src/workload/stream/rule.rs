@@ -13,7 +13,6 @@ const BOLA_GAMMA_P: f64 = 5.0;
 /// How long a segment took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fetched {
-    /// Its size.
     pub bytes: u64,
     /// From the request to the first byte of the answer.
     pub link_delay_ns: u64,

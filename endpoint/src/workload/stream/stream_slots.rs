@@ -8,7 +8,6 @@ use crate::transport::{Connection, Stream};
 
 /// An idle stream.
 pub(super) struct StreamSlot {
-    /// The stream.
     pub stream: Box<dyn Stream>,
     /// Index of the quality it carried last, if any.
     pub quality: Option<u32>,

@@ -36,29 +36,29 @@ fn end(at_ms: u64) -> (u64, Action) {
 }
 
 /// Asks for a segment now, which must be this one.
-fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> Ticket {
+fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> RequestId {
     let is_first = player.tickets == 0;
-    let wish = Wish { segment, since_ns: at_ms * MS, ahead_ns: ahead_ms * MS, is_first };
-    assert_eq!(player.next(at_ms * MS), NextAction::MediaRequestKind(wish));
+    let wanted = WantedSegment { segment, since_ns: at_ms * MS, ahead_ns: ahead_ms * MS, is_first };
+    assert_eq!(player.next(at_ms * MS), NextAction::Request(wanted));
     player.sent()
 }
 
 /// Fetches one segment after another, each taking so long, whenever the player asks. Gives what it did.
 fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u64, Action)> {
     let mut durations_ms = durations_ms.into_iter();
-    let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1), 0, None::<(Ticket, u64)>);
+    let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1), 0, None::<(RequestId, u64)>);
     loop {
         let until_ns = match player.next(now_ns) {
             NextAction::Done => return player.take_actions(),
-            NextAction::MediaRequestKind(_) => {
+            NextAction::Request(_) => {
                 under_way = Some((player.sent(), now_ns + durations_ms.next().expect("a duration for each") * MS));
                 continue;
             }
             NextAction::Wait { until_ns } => until_ns.unwrap_or(u64::MAX),
         };
         now_ns = until_ns.min(under_way.map_or(u64::MAX, |(_, at_ns)| at_ns));
-        if let Some((ticket, _)) = under_way.take_if(|(_, at_ns)| *at_ns == now_ns) {
-            player.arrived(ticket, now_ns);
+        if let Some((request_id, _)) = under_way.take_if(|(_, at_ns)| *at_ns == now_ns) {
+            player.arrived(request_id, now_ns);
         }
     }
 }
@@ -96,19 +96,19 @@ fn playing_starts_with_enough_at_hand_or_all_that_is_left() {
 fn a_full_buffer_is_waited_out() {
     let mut player = Player::new(&medium(), 1);
     for (at_ms, segment, ahead_ms) in [(0, 0, 0), (100, 1, 1000), (200, 2, 1900)] {
-        let ticket = ask(&mut player, at_ms, segment, ahead_ms);
-        player.arrived(ticket, (at_ms + 100) * MS);
+        let request_id = ask(&mut player, at_ms, segment, ahead_ms);
+        player.arrived(request_id, (at_ms + 100) * MS);
     }
     // At 300, 800 + 1000 + 1000 ms are at hand, of which 800 must have been played before another second fits.
     assert_eq!(player.next(300 * MS), wait(1100));
     assert_eq!(player.next(1000 * MS), wait(1100));
-    let ticket = ask(&mut player, 1100, 3, 2000);
-    // The wish is sent: now only the end changes anything, but at 3100 nothing is at hand.
+    let request_id = ask(&mut player, 1100, 3, 2000);
+    // The wanted is sent: now only the end changes anything, but at 3100 nothing is at hand.
     assert_eq!(player.next(1200 * MS), NextAction::Wait { until_ns: None });
-    player.arrived(ticket, 1300 * MS);
+    player.arrived(request_id, 1300 * MS);
     assert_eq!(player.next(1300 * MS), wait(2100));
-    let ticket = ask(&mut player, 2100, 4, 2000);
-    player.arrived(ticket, 2200 * MS);
+    let request_id = ask(&mut player, 2100, 4, 2000);
+    player.arrived(request_id, 2200 * MS);
     // All that will be watched is at hand: the end is all there is to wait for.
     assert_eq!(player.next(2200 * MS), wait(5100));
     assert_eq!(player.next(5100 * MS), NextAction::Done);
@@ -118,9 +118,9 @@ fn a_full_buffer_is_waited_out() {
 #[test]
 fn a_wish_keeps_its_time_until_it_is_sent() {
     let mut player = Player::new(&medium(), 1);
-    let wish = NextAction::MediaRequestKind(Wish { segment: 0, since_ns: 10 * MS, ahead_ns: 0, is_first: true });
-    assert_eq!(player.next(10 * MS), wish);
-    assert_eq!(player.next(30 * MS), wish);
+    let wanted = NextAction::Request(WantedSegment { segment: 0, since_ns: 10 * MS, ahead_ns: 0, is_first: true });
+    assert_eq!(player.next(10 * MS), wanted);
+    assert_eq!(player.next(30 * MS), wanted);
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn the_medium_goes_round() {
     let media = Stream { segments: 2, ..medium() };
     let mut player = Player::new(&media, 1);
     for (at_ms, segment) in [(0, 0), (1500, 1), (3000, 0), (4500, 1), (6000, 0)] {
-        let ticket = ask(&mut player, at_ms, segment, 0);
-        player.arrived(ticket, (at_ms + 500) * MS);
+        let request_id = ask(&mut player, at_ms, segment, 0);
+        player.arrived(request_id, (at_ms + 500) * MS);
         player.next((at_ms + 1500) * MS);
     }
     let played: Vec<_> =
@@ -153,15 +153,15 @@ fn a_seek_throws_away_what_is_at_hand_and_under_way() {
     let third = ask(&mut player, 200, 2, 1900);
     assert_eq!(player.next(300 * MS), wait(1100));
     // The first full second of play time is over at 1100, and asked about late.
-    let NextAction::MediaRequestKind(wish) = player.next(1150 * MS) else { panic!("nothing is at hand") };
-    assert_eq!((wish.since_ns, wish.ahead_ns, wish.is_first), (1150 * MS, 0, true));
-    let sought = (1100 * MS, Action::Seek { segment: wish.segment });
+    let NextAction::Request(wanted) = player.next(1150 * MS) else { panic!("nothing is at hand") };
+    assert_eq!((wanted.since_ns, wanted.ahead_ns, wanted.is_first), (1150 * MS, 0, true));
+    let sought = (1100 * MS, Action::Seek { segment: wanted.segment });
     let fourth = player.sent();
     assert!(!player.wants(third) && player.wants(fourth));
     player.arrived(third, 1200 * MS);
     assert_eq!(player.next(1200 * MS), NextAction::Wait { until_ns: None }, "what arrived is of no use");
     player.arrived(fourth, 1300 * MS);
-    assert_eq!(player.take_actions(), [play(100, 0), sought, play(1300, wish.segment)]);
+    assert_eq!(player.take_actions(), [play(100, 0), sought, play(1300, wanted.segment)]);
 }
 
 #[test]
