@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(output.keep_next(true).await.unwrap(), None);
             assert_eq!(output.text(), "listening\r\non 80\nand");
             assert_eq!(output.last_line().as_deref(), Some("and"));
-            assert_eq!(output.bytes, 19);
+            assert_eq!(output.bytes, 20);
         });
     }
 
