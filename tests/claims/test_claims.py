@@ -280,6 +280,15 @@ def test_what_is_undecided_says_how_many_replicates_it_takes() -> None:
     assert f"about {found.replicates_needed}" in found.found or "replicates" in found.found
 
 
+def test_what_is_undecided_takes_more_replicates_than_there_are() -> None:
+    means = {("quic", "1"): 10.0, ("tcp", "1"): 13.0}
+    claim = Claim(text="a claim", metric="completion_time_s", **LESS)
+    few = grid(means, noise=(0.9, 1.1, 1.0))
+    found = evaluate_claims([claim] * 30, few)[0]
+    assert found.verdict is ClaimVerdict.UNDECIDED
+    assert (found.replicates_needed or 0) > 3
+
+
 def test_claims_of_a_study_are_one_family() -> None:
     """What is decided alone may be undecided among twenty: the family's error is held."""
     means = {("quic", "1"): 10.0, ("tcp", "1"): 10.3}

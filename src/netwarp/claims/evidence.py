@@ -39,10 +39,13 @@ class Undecided:
     """Of one replicate."""
     distance: float
     """From the estimate to the nearest limit that it must be told from."""
+    n: int
+    """Replicates there are, which did not decide it."""
 
     def replicates(self, alpha: float) -> int | None:
         """Give how many replicates decide it in four of five studies; None beyond reason."""
-        return replicates_needed(self.stdev, self.distance, alpha)
+        needed = replicates_needed(self.stdev, self.distance, alpha)
+        return None if needed is None else max(needed, self.n + 1)
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,7 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 def _to_decide(comparison: Comparison, *limits: float) -> Undecided | None:
     if comparison.location is None or not comparison.stdev:
         return None
-    return Undecided(comparison.stdev, comparison.location.distance(*limits))
+    return Undecided(comparison.stdev, comparison.location.distance(*limits), comparison.n)
 
 
 def _untested(comparison: Comparison) -> Evidence:

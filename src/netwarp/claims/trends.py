@@ -95,7 +95,7 @@ def leads_overall(
     undecided = None
     if together.error > 0:
         stdev = together.error * math.sqrt(len(leads))
-        undecided = Undecided(stdev, together.distance(-limit, limit, size))
+        undecided = Undecided(stdev, together.distance(-limit, limit, size), len(leads))
     return Evidence(text, chances, values, undecided=undecided)
 
 
@@ -125,7 +125,7 @@ def _undecided_step(
     """Give the test that would take the most replicates."""
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
     random = [
-        Undecided(at.error * math.sqrt(n), at.distance(to)) for at, to in tests if at.error > 0
+        Undecided(at.error * math.sqrt(n), at.distance(to), n) for at, to in tests if at.error > 0
     ]
     return max(random, key=lambda each: each.stdev / max(each.distance, 1e-12), default=None)
 
@@ -198,7 +198,7 @@ def linear(
     undecided = None
     if largest.error > 0:
         distance = largest.distance(-tolerance, tolerance)
-        undecided = Undecided(largest.error * math.sqrt(len(rows)), distance)
+        undecided = Undecided(largest.error * math.sqrt(len(rows)), distance, len(rows))
     values = {"means": means, "strays": [each.value for each in strays]}
     return Evidence(found, chances, values, undecided=undecided)
 
