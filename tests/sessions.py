@@ -19,7 +19,7 @@ from netwarp.wire import (
 
 GOLDEN = Path(__file__).parent / "golden"
 MS = 1_000_000
-STREAM_JOB = job_from_json((GOLDEN / "job-stream-roaming.json").read_text())
+STREAM_JOB = job_from_json((GOLDEN / "job-stream-handovers.json").read_text())
 SIZES_BYTES = (4_000_000, 4_500_000, 5_000_000)
 STALL = Stall(kind="stall")
 END = PlayEnd(kind="end")

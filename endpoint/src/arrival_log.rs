@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_move_begins_when_no_path_is_left_and_is_over_when_the_one_before_has_run_dry() {
-        let text = include_str!("../../tests/golden/job-stream-roaming.json");
+        let text = include_str!("../../tests/golden/job-stream-handovers.json");
         let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
         assert_eq!(Span::of(&job, 1, 5000 * MS), span(5000, 5300), "overlap of 200 ms, round trip of 100 ms");
         job.timeline.events.swap(0, 1);

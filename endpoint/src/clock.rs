@@ -31,11 +31,11 @@ const NONE: u64 = u64::MAX;
 
 /// A point of `CLOCK_MONOTONIC`, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(u64);
+pub(crate) struct Moment(u64);
 
 impl Moment {
     /// The present.
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `time` outlives the call. CLOCK_MONOTONIC always exists, so the call cannot fail.
         unsafe { libc::clock_gettime(CLOCK_MONOTONIC, &mut time) };
@@ -43,28 +43,28 @@ impl Moment {
     }
 
     /// So long after the clock's zero.
-    pub fn after(zero_ns: u64) -> Self {
+    pub(crate) fn after(zero_ns: u64) -> Self {
         Self(zero_ns)
     }
 
     /// Nanoseconds since the run's epoch; 0 if this was before it.
-    pub fn since(self, epoch_ns: u64) -> u64 {
+    pub(crate) fn since(self, epoch_ns: u64) -> u64 {
         self.0.saturating_sub(epoch_ns)
     }
 }
 
 /// Whether this process lives in a guest's virtual time, as the guest's PID 1 says (`NETWARP_CLOCK=virtual`).
-pub fn is_virtual() -> bool {
+pub(crate) fn is_virtual() -> bool {
     std::env::var_os("NETWARP_CLOCK").is_some_and(|value| value == "virtual")
 }
 
 /// From now on, keeps the time read until the next `epoll_wait`. See the invariant above.
-pub fn hold() {
+pub(crate) fn hold() {
     HOLDING.store(true, Relaxed);
 }
 
 /// Waits in a thread's place of `epoll_wait`.
-pub trait EventLoop {
+pub(crate) trait EventLoop {
     /// Waits until something happens or a timer is due.
     ///
     /// # Arguments
@@ -79,7 +79,7 @@ pub trait EventLoop {
 
 /// What has ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waited {
+pub(crate) struct Waited {
     /// What the clock says now, in nanoseconds of `CLOCK_MONOTONIC`, if that is known without asking.
     pub time_ns: Option<u64>,
     /// Whether `epoll` has events.
@@ -91,12 +91,12 @@ thread_local! {
 }
 
 /// From now on, this thread waits by this event loop.
-pub fn wait_by(event_loop: Box<dyn EventLoop>) {
+pub(crate) fn wait_by(event_loop: Box<dyn EventLoop>) {
     EVENT_LOOP.set(Some(event_loop));
 }
 
 /// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`: the kernel stamps packets with the one, and the other tells moments.
-pub fn realtime_lead_ns() -> u64 {
+pub(crate) fn realtime_lead_ns() -> u64 {
     let ask = |clock| {
         let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `time` outlives the call. Both clocks always exist, so the call cannot fail.
@@ -109,7 +109,7 @@ pub fn realtime_lead_ns() -> u64 {
 }
 
 /// Length of the kernel's tick (1/HZ), in which some of its counters are given.
-pub fn tick_ns() -> u64 {
+pub(crate) fn tick_ns() -> u64 {
     let mut resolution = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `resolution` outlives the call. The coarse clocks, always there, move once a tick (`TICK_NSEC`).
     unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) };
@@ -121,7 +121,7 @@ pub fn tick_ns() -> u64 {
 /// In virtual time computing is free, but a process that reads the clock moves it by 256 ns, and so does some of what
 /// builds a path or prepares a capture. Timers as coarse as the tick, such as those of retransmissions, would then
 /// end earlier or later after the epoch.
-pub fn await_tick() {
+pub(crate) fn await_tick() {
     let tick_ns = tick_ns();
     let then_ns = (Moment::now().since(0) / tick_ns + 2) * tick_ns;
     let then = timespec {
@@ -133,7 +133,7 @@ pub fn await_tick() {
 }
 
 /// A time of the kernel's.
-pub fn nanoseconds(time: &timespec) -> u64 {
+pub(crate) fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }
 

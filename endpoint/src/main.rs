@@ -8,7 +8,6 @@ mod calibration;
 mod capabilities;
 mod capture;
 mod check;
-#[allow(unreachable_pub, clippy::use_self, reason = "to follow with the rest of QUIC's event loop")]
 mod clock;
 mod confine;
 mod content;
@@ -35,7 +34,6 @@ mod role;
 mod role_process;
 mod sink;
 mod timeline;
-#[allow(unreachable_pub, clippy::use_self, reason = "to follow with the rest of QUIC's event loop")]
 mod timers;
 mod topology;
 mod transport;

@@ -22,7 +22,7 @@ thread_local! {
 
 /// Wakes a task of the thread that made it.
 #[derive(Debug)]
-pub struct Timer(Arc<Mutex<Setting>>);
+pub(crate) struct Timer(Arc<Mutex<Setting>>);
 
 #[derive(Debug)]
 struct Setting {
@@ -33,7 +33,7 @@ struct Setting {
 
 impl Timer {
     /// One set to this time, for a task of this thread's event loop.
-    pub fn new(deadline: Instant) -> Self {
+    pub(crate) fn new(deadline: Instant) -> Self {
         let setting = Arc::new(Mutex::new(Setting { deadline, waiting: None }));
         TIMERS.with_borrow_mut(|timers| {
             timers.retain(|setting| Arc::strong_count(setting) > 1);
@@ -43,12 +43,12 @@ impl Timer {
     }
 
     /// Sets it to another time.
-    pub fn reset(&self, deadline: Instant) {
+    pub(crate) fn reset(&self, deadline: Instant) {
         lock(&self.0).deadline = deadline;
     }
 
     /// Ready from its time on. Else the task will be woken then.
-    pub fn poll(&self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut setting = lock(&self.0);
         if Instant::now() >= setting.deadline {
             setting.waiting = None;
@@ -66,7 +66,7 @@ impl Timer {
 ///
 /// # Arguments
 /// * `timeout_ms` - as long as it would without these timers; as for `epoll_wait(2)`, -1 is for ever.
-pub fn bounded_ms(timeout_ms: c_int) -> c_int {
+pub(crate) fn bounded_ms(timeout_ms: c_int) -> c_int {
     let Some(deadline) = first_deadline().filter(|_| timeout_ms != 0) else { return timeout_ms };
     let ahead = deadline.saturating_duration_since(Instant::now());
     let ahead_ms = ahead.as_nanos().div_ceil(Duration::from_millis(1).as_nanos());
@@ -75,7 +75,7 @@ pub fn bounded_ms(timeout_ms: c_int) -> c_int {
 }
 
 /// Wakes the tasks of this thread whose time has come.
-pub fn wake_due() {
+pub(crate) fn wake_due() {
     let Some(deadline) = first_deadline() else { return };
     let now = Instant::now();
     if deadline > now {
@@ -92,7 +92,7 @@ pub fn wake_due() {
 }
 
 /// When this thread's next timer is due, on the clock on which it is `now_ns`.
-pub fn first_deadline_ns(now_ns: u64) -> Option<u64> {
+pub(crate) fn first_deadline_ns(now_ns: u64) -> Option<u64> {
     let ahead = first_deadline()?.saturating_duration_since(Instant::now());
     Some(now_ns.saturating_add(u64::try_from(ahead.as_nanos()).unwrap_or(u64::MAX)))
 }

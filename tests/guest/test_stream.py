@@ -154,7 +154,7 @@ def test_thousands_of_streams_may_wait_for_a_quality_each(unordered: bool, tmp_p
 
 
 def test_connections_of_thousands_of_streams_are_left_behind(tmp_path: Path) -> None:
-    (run,) = watch(tmp_path, roaming(every="2s", count=2), (THOUSANDS,), **ONE_QUALITY)
+    (run,) = watch(tmp_path, with_handovers(every="2s", count=2), (THOUSANDS,), **ONE_QUALITY)
     assert len(segments(run)) == 15
 
 
@@ -216,7 +216,7 @@ def test_the_same_seed_gives_the_same_records(tmp_path: Path) -> None:
         assert one.records == other.records, one.transport
 
 
-def roaming(**handovers: Any) -> dict[str, Any]:
+def with_handovers(**handovers: Any) -> dict[str, Any]:
     """A path on which each segment takes nine tenths of its play time: every move meets one.
 
     Its queue loses nothing, so that no time-out hides what a move costs.
@@ -230,7 +230,7 @@ ONE_QUALITY: dict[str, Any] = {"qualities": {"only": "100kB"}, "delay_bounds": [
 
 @pytest.mark.parametrize("handovers", [{}, {"overlap": "200ms"}, {"gap": "500ms"}])
 def test_a_segment_goes_on_at_the_byte_reached(handovers: dict[str, str], tmp_path: Path) -> None:
-    for run in watch(tmp_path, roaming(**handovers), **ONE_QUALITY):
+    for run in watch(tmp_path, with_handovers(**handovers), **ONE_QUALITY):
         found = segments(run)
         assert [each.segment for each in found] == list(range(15)), run.transport
         assert [each.request for each in found] == list(range(15)), run.transport
@@ -285,7 +285,7 @@ def test_a_connection_that_migrates_carries_the_whole_session(
     kind: str, handovers: dict[str, Any], tmp_path: Path
 ) -> None:
     migrating = ({"kind": kind, "reconnect": "migrate", "label": kind},)
-    (run,) = watch(tmp_path, roaming(**handovers), transports=migrating, **ONE_QUALITY)
+    (run,) = watch(tmp_path, with_handovers(**handovers), transports=migrating, **ONE_QUALITY)
     assert [each.connection for each in connections(run)] == [0, 0]
     assert not any(each.abandoned for each in connections(run))
     assert run.metrics["reconnections"] == 0
@@ -293,7 +293,7 @@ def test_a_connection_that_migrates_carries_the_whole_session(
 
 
 def test_moves_within_a_round_trip_end_in_the_whole_medium(tmp_path: Path) -> None:
-    path = roaming(every="20ms", count=30)
+    path = with_handovers(every="20ms", count=30)
     for run in watch(tmp_path, path, **{**ONE_QUALITY, "watch": "5s"}, seek="30%"):
         assert len(actions(run, PlayEnd)) == 1, run.transport
         assert len(segments(run)) >= 5, run.transport

@@ -153,7 +153,7 @@ def test_a_medium_of_one_quality_is_all_in_the_lowest_and_in_the_highest() -> No
     assert (found["quality_share_lowest"], found["quality_share_highest"]) == (1, 1)
 
 
-def roaming_job(*, reconnect: str = "new") -> Job:
+def moving_job(*, reconnect: str = "new") -> Job:
     golden = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
     attach = Event(at_ns=MS, path=1, change=Attach(kind="attach"))
     return golden.model_copy(
@@ -193,7 +193,7 @@ def reconnected(pieces: int = 3) -> list[Record]:
 
 
 def test_a_transfer_over_reconnections_counts_from_the_first_connect_to_the_last_byte() -> None:
-    found = metrics_from_records(roaming_job(), reconnected())
+    found = metrics_from_records(moving_job(), reconnected())
     assert found["connect_time_s"] == pytest.approx(0.1)
     assert found["completion_time_s"] == pytest.approx(5.0)
     assert found["goodput_bit_s"] == pytest.approx(8 * 10_000_000 / 5.0)
@@ -219,11 +219,11 @@ def test_pieces_must_make_the_whole_and_the_receiver_must_have_hashed_it() -> No
             for each in made
         ]
 
-    assert failure_from_records(roaming_job(), made) is None
-    short = failure_from_records(roaming_job(), with_transfer("server", bytes=3_999_999))
+    assert failure_from_records(moving_job(), made) is None
+    short = failure_from_records(moving_job(), with_transfer("server", bytes=3_999_999))
     assert short is not None
     assert "the server recorded 9999999 of 10000000 bytes" in short.message
-    assert failure_from_records(roaming_job(), with_transfer("client", sha256=None)) is not None
-    assert failure_from_records(roaming_job(), with_transfer("server", sha256="0" * 64)) is not None
+    assert failure_from_records(moving_job(), with_transfer("client", sha256=None)) is not None
+    assert failure_from_records(moving_job(), with_transfer("server", sha256="0" * 64)) is not None
     # Connections that migrate carry the whole content: its sender can hash it, and must.
-    assert failure_from_records(roaming_job(reconnect="migrate"), made) is not None
+    assert failure_from_records(moving_job(reconnect="migrate"), made) is not None

@@ -99,7 +99,7 @@ mod tests {
     use crate::topology::server_device;
 
     fn golden_job() -> Job {
-        let text = include_str!("../../../tests/golden/job-stream-roaming.json");
+        let text = include_str!("../../../tests/golden/job-stream-handovers.json");
         serde_json::from_str(text).expect("the golden job is a job")
     }
 

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_subflow_that_joins_after_a_move_gets_the_whole_buffer() {
-        let text = include_str!("../../../tests/golden/job-stream-roaming.json");
+        let text = include_str!("../../../tests/golden/job-stream-handovers.json");
         let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
         assert_eq!(joining_subflows(&job), None);
         (job.transport.kind, job.transport.buffer_bytes) = (TransportKind::Mptcp, 4_000_000);

@@ -8,7 +8,6 @@ mod identity;
 mod kernel;
 mod kind;
 mod mptcp;
-#[allow(unreachable_pub, clippy::use_self, reason = "to follow with the rest of QUIC's event loop")]
 mod quic;
 mod sctp;
 pub(crate) mod socket;

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.path import PATH_METRICS
-from netwarp.metrics.roaming import ROAMING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
 from netwarp.workloads import WORKLOADS
@@ -19,7 +19,7 @@ METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
         *TIME_METRICS,
-        *ROAMING_METRICS,
+        *HANDOVER_METRICS,
         *(metric for workload in WORKLOADS.values() for metric in workload.metrics),
         *PATH_METRICS,
         *STACK_METRICS,

@@ -12,10 +12,10 @@ use super::last_flight::{LastFlight, WithRoom};
 use crate::job::Job;
 
 /// The application's code for an orderly close.
-pub const NO_ERROR: VarInt = VarInt::from_u32(0);
+pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
 
 /// The application's code for a connection that a client gives up because it has moved.
-pub const GIVEN_UP: VarInt = VarInt::from_u32(1);
+pub(crate) const GIVEN_UP: VarInt = VarInt::from_u32(1);
 
 /// Smallest datagram a QUIC path must carry (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
@@ -32,7 +32,7 @@ const IPV6_HEADER_BYTES: u32 = 40;
 ///
 /// # Errors
 /// A congestion control quinn does not have, an MTU too small for QUIC.
-pub fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<LastFlight>>) -> Result<TransportConfig> {
+pub(crate) fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<LastFlight>>) -> Result<TransportConfig> {
     let options = &job.transport;
     let window = VarInt::from_u64(options.buffer_bytes)
         .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
@@ -60,7 +60,7 @@ pub fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<LastFlight>
 ///
 /// # Errors
 /// An MTU too small for QUIC.
-pub fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
+pub(crate) fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
     let largest = datagram_bytes(job, address)?;
     let mut config = EndpointConfig::default();
     config.max_udp_payload_size(largest).with_context(|| format!("receiving datagrams of {largest} bytes"))?;
@@ -71,12 +71,12 @@ pub fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
 ///
 /// # Errors
 /// An MTU too small for QUIC.
-pub fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
+pub(crate) fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
     Ok(u64::from(job.transport.initial_window_packets) * u64::from(datagram_bytes(job, address)?))
 }
 
 /// UDP payload of a full packet.
-pub fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
+pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
     let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
     let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes);

@@ -16,17 +16,17 @@ use quinn_proto::RttEstimator;
 
 /// Whether it waits to be sent: told by the client's TLS session, heard by its congestion control.
 #[derive(Debug, Default)]
-pub struct LastFlight(AtomicBool);
+pub(crate) struct LastFlight(AtomicBool);
 
 impl LastFlight {
     /// The session has written it.
-    pub fn written(&self) {
+    pub(crate) fn written(&self) {
         self.0.store(true, Relaxed);
     }
 }
 
 /// Makes congestion controls that have room for a connection's last flight.
-pub struct WithRoom {
+pub(crate) struct WithRoom {
     /// What makes those that it adds to.
     pub inner: Arc<dyn ControllerFactory + Send + Sync>,
     /// Of the connection.

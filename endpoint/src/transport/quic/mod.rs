@@ -40,7 +40,7 @@ use crate::topology;
 const SEND_BLOCK_BYTES: usize = 64 << 10;
 
 /// The client's side: one UDP socket for all its connections, until the host moves.
-pub struct Dialer {
+pub(crate) struct Dialer {
     job: Job,
     endpoint: Mutex<Endpoint>,
     crypto: Arc<QuicClientConfig>,
@@ -48,7 +48,7 @@ pub struct Dialer {
 }
 
 /// The server's side.
-pub struct Listener {
+pub(crate) struct Listener {
     endpoint: Endpoint,
     identity: Identity,
     options: Options,
@@ -68,7 +68,7 @@ impl Dialer {
     ///
     /// # Errors
     /// Options quinn does not have.
-    pub fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
+    pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let crypto = QuicClientConfig::try_from(identity::client_config(trusted, job.transport.resume)?)
             .context("choosing QUIC's ciphers")?;
         let (endpoint, options) = bind(job, SocketAddr::new(home(job, server), 0), None)?;
@@ -126,7 +126,7 @@ impl Listener {
     ///
     /// # Errors
     /// As `bind(2)`; options quinn does not have.
-    pub fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
+    pub(crate) fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
         let identity = Identity::generate()?;
         let crypto = QuicServerConfig::try_from(identity.server_config(job.transport.resume, u32::MAX)?)
             .context("choosing QUIC's ciphers")?;

@@ -15,10 +15,10 @@ use crate::transport::error::{Context as _, Error, Result};
 const MOST_GAPS: u64 = 1024;
 
 /// As many bytes as the gaps would have that are as narrow as QUIC's smallest full packet.
-pub const ORDERED_WINDOW_BYTES: u64 = MOST_GAPS * 1200;
+pub(crate) const ORDERED_WINDOW_BYTES: u64 = MOST_GAPS * 1200;
 
 /// The receiving half of a stream.
-pub struct Receiver {
+pub(crate) struct Receiver {
     stream: RecvStream,
     /// Whether quinn puts the bytes in order.
     is_ordered: bool,
@@ -30,7 +30,7 @@ impl Receiver {
     ///
     /// # Arguments
     /// * `window_bytes` - the most that may wait in the stream.
-    pub fn new(stream: RecvStream, window_bytes: u64) -> Self {
+    pub(crate) fn new(stream: RecvStream, window_bytes: u64) -> Self {
         Self { stream, is_ordered: window_bytes <= ORDERED_WINDOW_BYTES, early: Early::default() }
     }
 
@@ -38,7 +38,7 @@ impl Receiver {
     ///
     /// # Errors
     /// The connection or the stream is lost.
-    pub async fn next(&mut self, limit: usize) -> Result<Option<bytes::Bytes>, ReadError> {
+    pub(crate) async fn next(&mut self, limit: usize) -> Result<Option<bytes::Bytes>, ReadError> {
         if self.is_ordered {
             return Ok(self.stream.read_chunk(limit, true).await?.map(|chunk| chunk.bytes));
         }
@@ -61,7 +61,7 @@ impl Receiver {
     ///
     /// # Errors
     /// The connection or the stream is lost; the stream ending first.
-    pub async fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
+    pub(crate) async fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while filled < buffer.len() {
             let Some(bytes) = self.next(buffer.len() - filled).await.context("receiving over quic")? else {

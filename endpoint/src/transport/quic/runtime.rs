@@ -14,7 +14,7 @@ use crate::timers::Timer;
 
 /// The event loop of the thread that uses it.
 #[derive(Debug)]
-pub struct EventLoop;
+pub(crate) struct EventLoop;
 
 impl Runtime for EventLoop {
     fn new_timer(&self, deadline: Instant) -> Pin<Box<dyn AsyncTimer>> {
@@ -32,10 +32,10 @@ impl Runtime for EventLoop {
 
 impl AsyncTimer for Timer {
     fn reset(self: Pin<&mut Self>, deadline: Instant) {
-        Timer::reset(&self, deadline);
+        Self::reset(&self, deadline);
     }
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        Timer::poll(&self, context)
+        Self::poll(&self, context)
     }
 }

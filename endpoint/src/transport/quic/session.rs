@@ -17,19 +17,19 @@ use crate::job::Resume;
 use crate::transport::tickets;
 
 /// Starts watched sessions with this configuration.
-pub struct Watched<C> {
+pub(crate) struct Watched<C> {
     config: Arc<C>,
     last_flight: Arc<LastFlight>,
 }
 
 impl<C> Watched<C> {
     /// Of a server, which has no last flight that could wait.
-    pub fn server(config: C) -> Self {
+    pub(crate) fn server(config: C) -> Self {
         Self { config: Arc::new(config), last_flight: Arc::default() }
     }
 
     /// Of one connection of a client.
-    pub fn client(config: Arc<C>, last_flight: Arc<LastFlight>) -> Self {
+    pub(crate) fn client(config: Arc<C>, last_flight: Arc<LastFlight>) -> Self {
         Self { config, last_flight }
     }
 }

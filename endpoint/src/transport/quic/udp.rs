@@ -21,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 
 /// A UDP socket for quinn.
 #[derive(Debug)]
-pub struct Datagrams {
+pub(crate) struct Datagrams {
     /// Watched for what arrives.
     socket: AsyncFd<UdpSocket>,
     state: UdpSocketState,
@@ -35,7 +35,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// A socket that does not take the options QUIC needs.
-    pub fn new(socket: UdpSocket) -> io::Result<Self> {
+    pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
         let socket = watch(socket, Interest::READABLE)?;
         Ok(Self { socket, state, drained: AtomicBool::new(false), is_full: AtomicBool::new(false) })

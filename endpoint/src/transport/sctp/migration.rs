@@ -140,14 +140,14 @@ fn ipv4(address: IpAddr) -> Result<Ipv4Addr> {
 mod tests {
     use super::*;
 
-    fn roaming_job() -> Job {
-        let text = include_str!("../../../../tests/golden/job-stream-roaming.json");
+    fn moving_client_job() -> Job {
+        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
         serde_json::from_str(text).expect("the golden job is a job")
     }
 
     #[test]
     fn only_associations_that_migrate_are_carried_over() {
-        let mut job = roaming_job();
+        let mut job = moving_client_job();
         job.transport.reconnect = Reconnect::New;
         assert!(Migration::of(&job).is_none());
         job.transport.reconnect = Reconnect::Migrate;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_association_that_has_ended_stays_behind() {
-        let mut job = roaming_job();
+        let mut job = moving_client_job();
         job.transport.reconnect = Reconnect::Migrate;
         let migration = Migration::of(&job).expect("it migrates");
         // No association: neither option can be set, and no status be had.

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn segments_tile_the_medium_and_differ() {
-        let text = include_str!("../../../../tests/golden/job-stream-roaming.json");
+        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
         let job: Job = serde_json::from_str(text).expect("the golden job is a job");
         let Workload::Stream(mut requested) = job.workload else { panic!("the golden job is a stream") };
         requested.segments = 2;

@@ -49,7 +49,7 @@ mod tests {
     use crate::job::{Job, Workload};
 
     fn requested(verify: bool) -> Stream {
-        let text = include_str!("../../../../tests/golden/job-stream-roaming.json");
+        let text = include_str!("../../../../tests/golden/job-stream-handovers.json");
         let job: Job = serde_json::from_str(text).expect("the golden job is a job");
         let Workload::Stream(mut requested) = job.workload else { panic!("the golden job is a stream") };
         requested.qualities.iter_mut().for_each(|quality| quality.segment_bytes /= 1000);

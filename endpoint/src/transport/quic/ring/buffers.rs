@@ -7,7 +7,7 @@ use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
 /// The group that operations name.
-pub const GROUP: u16 = 0;
+pub(crate) const GROUP: u16 = 0;
 
 /// How many there are: more than come in one pass, and a power of two.
 const COUNT: u16 = 256;
@@ -18,7 +18,7 @@ struct Page([u8; COUNT as usize * size_of::<BufRingEntry>()]);
 
 /// A group of buffers. Its memory is the kernel's to write to for as long as the ring lives, whose end is not the
 /// program's to see, so it is never given back.
-pub struct Buffers {
+pub(crate) struct Buffers {
     entries: *mut BufRingEntry,
     memory: *mut u8,
     each_bytes: usize,
@@ -30,7 +30,7 @@ impl Buffers {
     ///
     /// # Errors
     /// As `io_uring_register(2)`.
-    pub fn register(submitter: &Submitter<'_>, each_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn register(submitter: &Submitter<'_>, each_bytes: usize) -> io::Result<Self> {
         let page = Box::leak(Box::new(Page([0; COUNT as usize * size_of::<BufRingEntry>()])));
         let memory = Vec::leak(vec![0_u8; usize::from(COUNT) * each_bytes]);
         let entries = page.0.as_mut_ptr().cast::<BufRingEntry>();
@@ -45,7 +45,7 @@ impl Buffers {
     ///
     /// # Panics
     /// If there is no such buffer.
-    pub fn contents(&self, id: u16, length: usize) -> &[u8] {
+    pub(crate) fn contents(&self, id: u16, length: usize) -> &[u8] {
         assert!(id < COUNT && length <= self.each_bytes, "buffer {id} has no {length} bytes");
         // SAFETY: those bytes lie in the memory, which is valid for ever and was written to when it was made.
         unsafe { std::slice::from_raw_parts(self.memory.add(usize::from(id) * self.each_bytes), length) }
@@ -55,7 +55,7 @@ impl Buffers {
     ///
     /// # Panics
     /// If there is no such buffer.
-    pub fn give(&mut self, id: u16) {
+    pub(crate) fn give(&mut self, id: u16) {
         assert!(id < COUNT, "there is no buffer {id}");
         // SAFETY: the index lies in the page. The kernel reads an entry only once the tail has passed it, and no more than
         // COUNT of them are given at a time. The first entry's reserved bytes are the tail (`struct io_uring_buf_ring`), which

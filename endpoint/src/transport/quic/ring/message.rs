@@ -12,14 +12,14 @@ const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 const ALIGNMENT: usize = align_of::<usize>();
 
 /// Room for all that is sent or received beside a datagram: four messages of at most a time's size.
-pub const CONTROL_BYTES: usize = 4 * (HEADER_BYTES + size_of::<timespec>());
+pub(crate) const CONTROL_BYTES: usize = 4 * (HEADER_BYTES + size_of::<timespec>());
 
 /// Room for an address.
-pub const NAME_BYTES: usize = size_of::<sockaddr_in>();
+pub(crate) const NAME_BYTES: usize = size_of::<sockaddr_in>();
 
 /// A copy of a datagram to be sent, or of several of one size.
 #[derive(Debug, Clone)]
-pub struct Copied {
+pub(crate) struct Copied {
     destination: SocketAddr,
     ecn: Option<EcnCodepoint>,
     contents: Vec<u8>,
@@ -30,13 +30,13 @@ pub struct Copied {
 
 impl Copied {
     /// What it is a copy of.
-    pub fn whole(&self) -> Transmit<'_> {
+    pub(crate) fn whole(&self) -> Transmit<'_> {
         let Self { destination, ecn, segment_size, src_ip, .. } = *self;
         Transmit { destination, ecn, contents: &self.contents, segment_size, src_ip }
     }
 
     /// Its datagrams, one by one.
-    pub fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
+    pub(crate) fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
         let each = self.segment_size.unwrap_or(self.contents.len()).max(1);
         self.contents.chunks(each).map(|contents| Transmit { contents, segment_size: None, ..self.whole() })
     }
@@ -51,7 +51,7 @@ impl From<&Transmit<'_>> for Copied {
 }
 
 /// What the kernel is told of a datagram. It refers to itself, so it must stay where it is until the kernel is done with it.
-pub struct Outgoing {
+pub(crate) struct Outgoing {
     pub copied: Copied,
     /// The number of the ring's socket that sends it.
     pub socket: u32,
@@ -63,7 +63,7 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// For a socket.
-    pub fn new(socket: u32, copied: Copied) -> Box<Self> {
+    pub(crate) fn new(socket: u32, copied: Copied) -> Box<Self> {
         // SAFETY: all-zero is a valid header and a valid part, of nothing.
         let (header, part) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         let address = copied.destination.into();
@@ -71,7 +71,7 @@ impl Outgoing {
     }
 
     /// For another in its place, whose memory it takes.
-    pub fn refill(&mut self, socket: u32, transmit: &Transmit<'_>) {
+    pub(crate) fn refill(&mut self, socket: u32, transmit: &Transmit<'_>) {
         let mut contents = std::mem::take(&mut self.copied.contents);
         contents.clear();
         contents.extend_from_slice(transmit.contents);
@@ -85,7 +85,7 @@ impl Outgoing {
     }
 
     /// What `sendmsg(2)` takes: true for as long as this is not moved or changed.
-    pub fn header(&mut self) -> *const msghdr {
+    pub(crate) fn header(&mut self) -> *const msghdr {
         let Copied { ecn, contents, segment_size, src_ip, .. } = &mut self.copied;
         self.control.clear();
         let ecn = ecn.map_or(0, |ecn| ecn as c_int);
@@ -142,7 +142,7 @@ impl Control {
 
 /// What is known of a datagram that has come.
 #[derive(Debug, Clone, Copy)]
-pub struct Received {
+pub(crate) struct Received {
     /// In quinn's terms.
     pub meta: RecvMeta,
     /// When it came, in nanoseconds of `CLOCK_REALTIME`.
@@ -151,7 +151,7 @@ pub struct Received {
 
 impl Received {
     /// Reads what the kernel gives beside a datagram; none if it came from no IPv4 address.
-    pub fn read(name: &[u8], mut control: &[u8], payload_bytes: usize) -> Option<Self> {
+    pub(crate) fn read(name: &[u8], mut control: &[u8], payload_bytes: usize) -> Option<Self> {
         let mut meta =
             RecvMeta { addr: address(name)?, len: payload_bytes, stride: payload_bytes, ..RecvMeta::default() };
         let mut stamp_ns = None;

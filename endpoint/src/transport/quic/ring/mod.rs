@@ -26,7 +26,7 @@ use quinn::udp::Transmit;
 
 use self::buffers::Buffers;
 use self::message::{CONTROL_BYTES, Copied, NAME_BYTES, Outgoing, Received};
-pub use self::socket::RingSocket;
+pub(crate) use self::socket::RingSocket;
 use self::socket::{Arrival, Shared};
 use crate::clock::{self, EventLoop, Waited};
 

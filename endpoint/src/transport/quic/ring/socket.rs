@@ -18,14 +18,14 @@ use super::{start, with_ring};
 
 /// A UDP socket over IPv4 whose datagrams come and go when this thread's event loop waits.
 #[derive(Debug)]
-pub struct RingSocket {
+pub(crate) struct RingSocket {
     number: u32,
     shared: Arc<Shared>,
 }
 
 /// What the socket and the ring share.
 #[derive(Debug)]
-pub struct Shared {
+pub(crate) struct Shared {
     pub socket: UdpSocket,
     state: UdpSocketState,
     inbox: Mutex<Inbox>,
@@ -39,7 +39,7 @@ impl RingSocket {
     ///
     /// # Errors
     /// A kernel that cannot do it; a socket that does not take the options QUIC needs.
-    pub fn new(socket: UdpSocket, datagram_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn new(socket: UdpSocket, datagram_bytes: usize) -> io::Result<Self> {
         start(datagram_bytes)?;
         let state = UdpSocketState::new((&socket).into())?;
         // Each datagram has a buffer and a stamp of its own.
@@ -58,14 +58,14 @@ impl Drop for RingSocket {
 }
 
 impl Shared {
-    pub fn inbox(&self) -> MutexGuard<'_, Inbox> {
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox> {
         self.inbox.lock().expect("no holder panics")
     }
 
     /// The kernel did not take it. What was refused for want of room is kept, and the socket sends by itself from now on,
     /// so that quinn hears of it at once. quinn's own handling of the other errors is to leave segments to it no more, and the
     /// datagram out. Gives whether room is to be watched for.
-    pub fn refused(&self, sent: &Copied, error: io::Error) -> bool {
+    pub(crate) fn refused(&self, sent: &Copied, error: io::Error) -> bool {
         if error.kind() == ErrorKind::WouldBlock {
             let mut inbox = self.inbox();
             (inbox.is_direct, inbox.is_full) = (true, true);
@@ -80,7 +80,7 @@ impl Shared {
     }
 
     /// There is room: sends what was refused. Gives who waits to send more, or none if that has filled it.
-    pub fn use_room(&self) -> Option<Vec<Waker>> {
+    pub(crate) fn use_room(&self) -> Option<Vec<Waker>> {
         let mut inbox = self.inbox();
         self.send_refused(&mut inbox).ok()?;
         (inbox.is_full, inbox.is_watched) = (false, false);
@@ -164,7 +164,7 @@ impl AsyncUdpSocket for RingSocket {
 
 /// A datagram that has come.
 #[derive(Debug)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     pub buffer: u16,
     /// Where in the buffer.
     pub payload: Range<usize>,
@@ -173,7 +173,7 @@ pub struct Arrival {
 
 /// What waits at a socket.
 #[derive(Debug, Default)]
-pub struct Inbox {
+pub(crate) struct Inbox {
     arrived: VecDeque<Arrival>,
     /// Waits for datagrams.
     reader: Option<Waker>,
@@ -192,18 +192,18 @@ pub struct Inbox {
 
 impl Inbox {
     /// Who is to be woken for it.
-    pub fn put(&mut self, arrival: Arrival) -> Option<Waker> {
+    pub(crate) fn put(&mut self, arrival: Arrival) -> Option<Waker> {
         self.arrived.push_back(arrival);
         self.reader.take()
     }
 
     /// Nobody will take what is left.
-    pub fn close(&mut self) -> Vec<Arrival> {
+    pub(crate) fn close(&mut self) -> Vec<Arrival> {
         self.is_closed = true;
         self.arrived.drain(..).collect()
     }
 
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.is_closed
     }
 }

@@ -1,4 +1,4 @@
-"""What moving between access points cost."""
+"""What the client's handovers between access points cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _handover_gap_s_max(run: RunRecords) -> float | None:
     return max(run.handover_gaps_ns) / NS_PER_S if run.handover_gaps_ns else None
 
 
-ROAMING_METRICS = (
+HANDOVER_METRICS = (
     Metric(
         "reconnections", "count", "neither", "Reconnections",
         "Connections given up because the client moved, and dialled anew.",
