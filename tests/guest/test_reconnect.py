@@ -224,6 +224,31 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measured]
     return {run.transport: run for run in moved(tmp_path_factory.mktemp("late"), [at(1000.0)])}
 
 
+def test_a_client_with_fewer_chunks_left_gets_their_ends(tmp_path: Path) -> None:
+    """Of a client that comes back with some chunks, the server awaits no others before it ends
+    these; found by the fuzz lane (seed 64).
+    """
+    study = study_from_mapping(
+        {
+            "title": "guest test",
+            "replicates": 1,
+            "seed": 1282652798,
+            "path": {
+                "rtt": "6.193ms",
+                "rate": "239kbit",
+                "loss": "1.49%",
+                "second": {"rate": "436kbit", "loss": "2.69%"},
+                "handovers": {"every": "320ms", "count": 5},
+            },
+            "transport": {"kind": "quic", "resume": "1rtt", "reconnect": "new"},
+            "workload": {"size": "2386B", "verify": False, "chunks": 11, "transfers": 3},
+        }
+    )
+    (run,) = run_study(plan_study(study), tmp_path)
+    assert run.status.outcome == "ok", run.status.reason
+    assert run.status.virtual_s < 10
+
+
 def test_a_move_between_transfers(tmp_path: Path) -> None:
     (alone,) = carried(tmp_path / "alone", [at(1000.0)], ("tcp",), transfers=2)
     ends = sorted(each.last_byte_ns for each in transfers(alone, "client"))

@@ -27,18 +27,26 @@ pub(super) async fn serve(
     let bulk = Bulk::of(run, requested, Side::Server);
     let mut served = Served::default();
     let mut slots = JoinSet::new();
-    for _ in 0..bulk.layout.streams {
+    let has_handovers = run.job.timeline.has_handovers();
+    let mut awaited = bulk.layout.streams;
+    while awaited > 0 {
         let accepted = tokio::select! {
             accepted = connection.accept_stream() => accepted,
+            // A client that comes back has slots less to carry, and may wait for the ends of those that it has.
+            Some(slot) = slots.join_next(), if has_handovers => {
+                served.add(&bulk, slot.context("a task panicked")?)?;
+                served.end_streams(&bulk, &mut finish).await?;
+                continue;
+            }
             () = finished(&mut finish) => Ok(None),
         };
+        awaited -= 1;
         match accepted {
             Ok(Some(stream)) => drop(slots.spawn(bulk.clone().answer(stream))),
             Ok(None) => break,
             Err(error) => served.lose(&bulk, error)?,
         }
     }
-    let has_handovers = run.job.timeline.has_handovers();
     loop {
         tokio::select! {
             biased;
@@ -60,29 +68,17 @@ pub(super) async fn serve(
     let of_transfer = |record| ConnectionRecord { connection: index, transfer: first.transfer, ..record };
     let mut records: Vec<Record> = record.map(of_transfer).map(Record::Connection).into_iter().collect();
     if !served.is_lost {
-        let ended = end(&mut *connection, &mut served.slots, &mut finish).await;
-        ended.or_else(|error| run.ignore_if_abandoned(error, Some(first.attempt)))?;
+        served.end_streams(&bulk, &mut finish).await?;
+    }
+    if !served.is_lost {
+        let closed = tokio::select! {
+            closed = connection.closed() => closed,
+            () = finished(&mut finish) => Ok(()),
+        };
+        closed.or_else(|error| run.ignore_if_abandoned(error, Some(first.attempt)))?;
     }
     records.extend(served.into_transfers());
     Ok(records)
-}
-
-/// Ends all streams, and waits for the client to close.
-async fn end(
-    connection: &mut dyn Connection,
-    slots: &mut [ServedStream],
-    finish: &mut watch::Receiver<bool>,
-) -> Result<()> {
-    for slot in slots {
-        tokio::select! {
-            ended = slot.stream.finish() => drop(ended?),
-            () = finished(finish) => {}
-        }
-    }
-    tokio::select! {
-        closed = connection.closed() => closed,
-        () = finished(finish) => Ok(()),
-    }
 }
 
 /// What was done on one connection.
@@ -97,6 +93,7 @@ struct Served {
 /// What was done on one stream.
 struct ServedStream {
     stream: Box<dyn Stream>,
+    is_ended: bool,
     /// The first: it says which slot this is.
     request: ChunkRequest,
     records: Vec<Record>,
@@ -130,6 +127,21 @@ impl Served {
         bulk.run.ignore_if_abandoned(error, self.slots.first().map(|slot| slot.request.attempt))
     }
 
+    /// Ends the streams that have not been ended yet.
+    async fn end_streams(&mut self, bulk: &Bulk, finish: &mut watch::Receiver<bool>) -> Result<()> {
+        for slot in self.slots.iter_mut().filter(|slot| !slot.is_ended) {
+            slot.is_ended = true;
+            let ended = tokio::select! {
+                ended = slot.stream.finish() => ended.map(drop),
+                () = finished(finish) => Ok(()),
+            };
+            if let Err(error) = ended {
+                return self.lose(bulk, error);
+            }
+        }
+        Ok(())
+    }
+
     fn into_transfers(self) -> Vec<Record> {
         self.slots.into_iter().flat_map(|slot| slot.records).collect()
     }
@@ -149,7 +161,7 @@ impl Bulk {
             Direction::Down => self.supply(&mut *stream, request, &mut records).await,
             Direction::Up => self.collect(&mut *stream, request, &mut records).await,
         };
-        Answered { slot: Some(ServedStream { stream, request, records }), error: carried.err() }
+        Answered { slot: Some(ServedStream { stream, is_ended: false, request, records }), error: carried.err() }
     }
 
     async fn supply(&self, stream: &mut dyn Stream, first: ChunkRequest, records: &mut Vec<Record>) -> Result<()> {
