@@ -1,4 +1,7 @@
-"""`netwarp exec`: programs of the machine over a path, what they see, how they end."""
+"""`netwarp exec`: programs of the machine over a path, what they see, how they end.
+
+What sleeps here sleeps on the guest's clock, which costs nobody any time.
+"""
 
 from __future__ import annotations
 

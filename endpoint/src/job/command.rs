@@ -46,8 +46,8 @@ pub enum Ready {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variable {
-    /// Its name.
+    /// The variable's name.
     pub name: String,
-    /// Its value.
+    /// What it is set to.
     pub value: String,
 }

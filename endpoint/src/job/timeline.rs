@@ -27,7 +27,7 @@ pub struct Event {
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,
-    /// What happens.
+    /// What happens to the path.
     pub change: Change,
 }
 
@@ -50,7 +50,7 @@ pub enum Change {
     },
     /// The token bucket of a direction has another rate.
     Rate {
-        /// Which.
+        /// The direction whose rate changes.
         direction: Direction,
         /// 0: nothing leaves.
         rate_bit_s: u64,
@@ -83,7 +83,7 @@ pub struct Redraw {
 pub struct Trace {
     /// Index of the path.
     pub path: u32,
-    /// Which way.
+    /// The direction whose rate follows the trace.
     pub direction: Direction,
     /// How long each of the rates holds.
     pub step_ns: u64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transport {
-    /// Which protocol.
+    /// The protocol that carries the bytes.
     pub kind: TransportKind,
     /// Congestion control by its name in the stack.
     pub congestion: String,

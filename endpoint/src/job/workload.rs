@@ -48,12 +48,12 @@ pub enum Content {
     Seeded {
         /// Same seed, same bytes.
         seed: u64,
-        /// How many.
+        /// How many bytes there are.
         size_bytes: u64,
     },
     /// A file readable where the sender runs.
     File {
-        /// Absolute path.
+        /// Absolute path of the file.
         path: String,
         /// As the planner saw it; a run on a file that changed since is refused.
         size_bytes: u64,

@@ -93,7 +93,7 @@ fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side
     let server = vec![Event::Said(Message::Ready { certificate: None }), Event::Said(Message::Done), Event::Gone(None)];
     let orders = Rc::default();
     let mut host = Scripted { server, client, orders: Rc::clone(&orders) };
-    let failure = run(&job, &directory.join("job.json"), &mut host, &mut records).expect_err("nothing travelled");
+    let failure = run(&job, &directory.join("job.json"), &mut host, &mut records).expect_err("nothing was delivered");
     std::fs::remove_dir_all(&directory).unwrap();
     (orders.take(), failure)
 }

@@ -9,7 +9,7 @@ use super::Side;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramRecord {
-    /// Whose.
+    /// The host whose program it is.
     pub side: Side,
     /// Its process was started.
     pub started_ns: u64,

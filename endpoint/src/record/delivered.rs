@@ -11,7 +11,7 @@ use crate::job::Direction;
 pub struct CalibrationRecord {
     /// Index of the path.
     pub path: u32,
-    /// Which way.
+    /// The direction that was counted.
     pub direction: Direction,
     /// Counted from the epoch to here.
     pub interval_ns: u64,
@@ -37,7 +37,7 @@ pub struct CalibrationRecord {
 pub struct ProbeRecord {
     /// Index of the path.
     pub path: u32,
-    /// Probes sent.
+    /// How many probes were sent.
     pub sent: u32,
     /// Probes that came back.
     pub received: u32,

@@ -90,7 +90,7 @@ pub struct EventRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UsageRecord {
-    /// Who.
+    /// The side whose process it is.
     pub side: Side,
     /// In its own code.
     pub user_ns: u64,

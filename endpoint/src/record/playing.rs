@@ -17,7 +17,7 @@ pub struct SegmentRecord {
     pub connection: u32,
     /// Index of the stream on it.
     pub stream: u32,
-    /// Size.
+    /// Size of the segment in bytes.
     pub bytes: u64,
     /// The player asked for it. It may have waited for a connection, or for a stream that was still busy with what a
     /// seek had made useless.
@@ -36,9 +36,9 @@ pub struct SegmentRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerRecord {
-    /// When.
+    /// When the player did it.
     pub at_ns: u64,
-    /// What.
+    /// What the player did.
     pub action: Action,
 }
 

@@ -85,7 +85,7 @@ pub struct Stats {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferRecord {
-    /// Who speaks.
+    /// The side that recorded it.
     pub side: Side,
     /// Index of the connection.
     pub connection: u32,
@@ -118,7 +118,7 @@ pub struct TransferRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverRecord {
-    /// When.
+    /// When the client was told.
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,

@@ -42,9 +42,9 @@ class Variable(Wire):
     """A variable of an environment."""
 
     name: str
-    """Its name."""
+    """The variable's name."""
     value: str
-    """Its value."""
+    """What it is set to."""
 
 
 class Listening(Wire):
@@ -87,7 +87,7 @@ class Program(Wire):
     record: Literal["program"]
     """Always `program`."""
     side: Side
-    """Whose."""
+    """The host whose program it is."""
     started_ns: U64
     """Its process was started."""
     ready_ns: U64 | None

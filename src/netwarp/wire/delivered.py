@@ -15,7 +15,7 @@ class Calibration(Wire):
     path: U32
     """Index of the path."""
     direction: Direction
-    """Which way."""
+    """The direction that was counted."""
     interval_ns: U64
     """Counted from the epoch to here."""
     offered_packets: U64
@@ -42,7 +42,7 @@ class Probe(Wire):
     path: U32
     """Index of the path."""
     sent: U32
-    """Probes sent."""
+    """How many probes were sent."""
     received: U32
     """Probes that came back."""
     min_rtt_ns: U64 | None

@@ -25,7 +25,7 @@ class Segment(Wire):
     stream: U32
     """Index of the stream on it."""
     bytes: U64
-    """Size."""
+    """Size of the segment in bytes."""
     requested_ns: U64
     """The player asked for it. It may have waited for a connection, or for a stream that was still
     busy with what a seek had made useless."""
@@ -45,9 +45,9 @@ class Player(Wire):
     record: Literal["player"]
     """Always `player`."""
     at_ns: U64
-    """When."""
+    """When the player did it."""
     action: Action
-    """What."""
+    """What the player did."""
 
 
 class Play(Wire):

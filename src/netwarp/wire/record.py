@@ -63,7 +63,7 @@ class Usage(Wire):
     record: Literal["usage"]
     """Always `usage`."""
     side: Side
-    """Who."""
+    """The side whose process it is."""
     user_ns: U64
     """In its own code."""
     system_ns: U64

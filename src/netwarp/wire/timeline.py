@@ -42,7 +42,7 @@ class Event(Wire):
     path: U32
     """Index of the path."""
     change: Change
-    """What happens."""
+    """What happens to the path."""
 
 
 class Outage(Wire):
@@ -79,7 +79,7 @@ class Rate(Wire):
     kind: Literal["rate"]
     """Always `rate`."""
     direction: Direction
-    """Which."""
+    """The direction whose rate changes."""
     rate_bit_s: U64
     """0: nothing leaves."""
 
@@ -126,7 +126,7 @@ class Trace(Wire):
     path: U32
     """Index of the path."""
     direction: Direction
-    """Which way."""
+    """The direction whose rate follows the trace."""
     step_ns: Annotated[int, Field(ge=1, lt=2**64)]
     """How long each of the rates holds."""
     rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)

@@ -87,7 +87,7 @@ class Transfer(Wire):
     record: Literal["transfer"]
     """Always `transfer`."""
     side: Side
-    """Who speaks."""
+    """The side that recorded it."""
     connection: U32
     """Index of the connection."""
     stream: U32
@@ -121,7 +121,7 @@ class Handover(Wire):
     record: Literal["handover"]
     """Always `handover`."""
     at_ns: U64
-    """When."""
+    """When the client was told."""
     path: U32
     """Index of the path."""
     longest_gap_ns: U64 | None

@@ -64,7 +64,7 @@ class Transport(Wire):
     """How bytes travel."""
 
     kind: TransportKind
-    """Which protocol."""
+    """The protocol that carries the bytes."""
     congestion: str
     """Congestion control by its name in the stack."""
     buffer_bytes: U64

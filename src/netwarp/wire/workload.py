@@ -135,7 +135,7 @@ class Seeded(Wire):
     seed: U64
     """Same seed, same bytes."""
     size_bytes: U64
-    """How many."""
+    """How many bytes there are."""
 
 
 class FileContent(Wire):
@@ -144,7 +144,7 @@ class FileContent(Wire):
     kind: Literal["file"]
     """Always `file`."""
     path: str
-    """Absolute path."""
+    """Absolute path of the file."""
     size_bytes: U64
     """As the planner saw it; a run on a file that changed since is refused."""
 

@@ -27,7 +27,7 @@ const ENVIRONMENT: [(&str, &str); 6] = [
 /// A program on its host.
 pub(crate) struct Host {
     side: Side,
-    /// The program.
+    /// The program, started.
     pub program: Program,
     reaper: Reaper,
     epoch_ns: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Host {
 pub(crate) enum Event {
     /// It printed these lines, to the end.
     Lines(Vec<String>),
-    /// It ended.
+    /// Its own process ended, with this status.
     Ended(ExitStatus),
 }
 
