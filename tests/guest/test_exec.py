@@ -127,6 +127,7 @@ def test_what_a_program_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
         (("--server", "x", "--ready", "soon", "--", "true"), "--ready"),
         (("--server", "x", "--env", "COLOUR", "--", "true"), "--env"),
         (("--server", " ", "--", "true"), "--server"),
+        (("--server", "x", "--set", "replicates=2", "--", "true"), "2 runs are planned"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -115,9 +115,7 @@ fn open_pidfd(child: &Child) -> Result<OwnedFd> {
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, libc::PIDFD_NONBLOCK) };
     ensure!(descriptor >= 0, "watch a program (pidfd_open): {}", io::Error::last_os_error());
     // SAFETY: the descriptor is new, and nobody else knows of it.
-    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
-    debug_assert!(descriptor.as_raw_fd() >= 0);
-    Ok(descriptor)
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
 fn not_started(program: &str, error: &io::Error) -> anyhow::Error {

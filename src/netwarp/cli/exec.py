@@ -88,9 +88,15 @@ def exec(  # noqa: A001 - what the command is called
         server=server, client=client, path=path, ready=ready, environment=env or [],
         congestion=congestion, seed=seed, overrides=set_ or [],
     )  # fmt: skip
+    planned = plan_study(study)
+    if len(planned) > 1:
+        raise InputError(
+            f"exec: {len(planned)} runs are planned, but one command is run once: leave factors and"
+            ' replicates to a study with workload.kind = "command"'
+        )
     place = out or _next_directory()
     sinks = None if as_json else (sys.stdout.buffer, sys.stderr.buffer)
-    with following(place, plan_study(study)[0].run, sinks):
+    with following(place, planned[0].run, sinks):
         finished = run(study, out=place, command_line=["netwarp", *sys.argv[1:]])
     told = _told(finished)
     if as_json:

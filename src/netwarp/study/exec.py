@@ -55,12 +55,13 @@ def study_from_exec(
         workload["ready"] = ready
     tables = {
         "title": "A server and a client",
+        "replicates": 1,
         "path": {key: typed_level(key, level) for key, (level,) in path.items()},
         "transport": {"kind": "tcp", **({"congestion": congestion} if congestion else {})},
         "workload": workload,
     }
     return study_from_mapping(
-        apply_overrides(tables, overrides, replicates=1, seed=seed),
+        apply_overrides(tables, overrides, seed=seed),
         file=COMMAND,
         folder=folder or Path.cwd(),
         display=_display,
