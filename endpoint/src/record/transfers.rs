@@ -35,9 +35,9 @@ pub struct ConnectionRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Dials.
+    /// The side that dials.
     Client,
-    /// Listens.
+    /// The side that listens.
     Server,
 }
 

@@ -59,7 +59,7 @@ class NumberRow:
 
 @dataclass(frozen=True)
 class NumberTable:
-    """All cells."""
+    """The numbers of all cells, a row each."""
 
     factors: list[str]
     metrics: list[str]

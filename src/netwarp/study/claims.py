@@ -27,7 +27,7 @@ class Claim(Section):
     """
 
     text: str
-    """The sentence."""
+    """What the source says, in a sentence."""
     id: str | None = None
     """Short name, unique in the study. Default: `claim-1` and so on."""
     source: str | None = None

@@ -11,7 +11,9 @@ from netwarp.wire.transport import Resume, TransportKind
 
 Side = Annotated[
     Literal["client", "server"],
-    Meaning("One end of a path.", {"client": "Dials.", "server": "Listens."}),
+    Meaning(
+        "One end of a path.", {"client": "The side that dials.", "server": "The side that listens."}
+    ),
 ]
 
 
