@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
@@ -62,12 +63,13 @@ class VirtualBackend:
         """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
         (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
         try:
-            ending = self._processes.run(
-                self._command(slot),
-                directory,
-                guest_environment(self.kernel.shim, self.scratch, job.seed),
-                on_progress,
-            )
+            with free_cpu(self.cpus, slot, self.scratch) as cpu:
+                ending = self._processes.run(
+                    self._command(cpu),
+                    directory,
+                    guest_environment(self.kernel.shim, self.scratch, job.seed),
+                    on_progress,
+                )
         finally:
             (directory / ENDPOINT_LINK).unlink()
             shutil.rmtree(directory / ".uml", ignore_errors=True)
@@ -90,10 +92,10 @@ class VirtualBackend:
             "endpoint": endpoint_version(self.endpoint),
         }
 
-    def _command(self, slot: int) -> list[str]:
+    def _command(self, cpu: int) -> list[str]:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
-        pinned = ["setarch", "-R", "taskset", "-c", str(self.cpus[slot % len(self.cpus)])]
+        pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
         confined = confined_to(self.endpoint, Path(), self.scratch)
         guest = guest_command(self.kernel.linux, self.kernel.has_seccomp)
         return [*confined, *pinned, *guest]
