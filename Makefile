@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench calibrate-statistics docs setup clean
+.PHONY: help demo test fuzz bench calibrate-statistics reference-hashes docs setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
 
 calibrate-statistics: setup ## feed samples of known truth through the statistics: error rates, coverage, power
 	.venv/bin/python scripts/calibrate_statistics.py
+
+reference-hashes: setup ## note the records' hashes of the studies to start from, after a change that alters records
+	.venv/bin/python scripts/reference_hashes.py
 
 docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python

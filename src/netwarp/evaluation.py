@@ -84,6 +84,17 @@ class RunData:
         """The verdicts on the study's claims."""
         return evaluate_claims(self.study.claims, self.results)
 
+    @cached_property
+    def records_sha256(self) -> str | None:
+        """Hash of all records of the runs that succeeded: equal where all of them are equal.
+
+        None in real time, where nothing repeats, and where records were not kept.
+        """
+        succeeded = [run.run for run in self.results.runs if run.outcome == "ok"]
+        if self.clock == "real" or not succeeded:
+            return None
+        return RunDirectory(self.directory).records_sha256(succeeded)
+
     def job(self, run: str) -> Job | None:
         """Read what a run was asked; None when its directory was not kept."""
         return self._kept.job(run)

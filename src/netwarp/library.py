@@ -25,6 +25,7 @@ from netwarp.run_directory import RunDirectory
 from netwarp.study import Study, load_study
 from netwarp.study.compare import study_from_compare
 from netwarp.transports import ON_ONE_PATH
+from netwarp.verification import DEFAULT_RUNS, Verification, verify
 
 if TYPE_CHECKING:
     import altair
@@ -119,6 +120,24 @@ class Run:
             raise InputError(f"figure({index}): there are {len(charts)} figures, counted from 0")
         chart: altair.TopLevelMixin = altair.Chart.from_dict(charts[index].spec)
         return chart
+
+    def verify(
+        self, runs: int = DEFAULT_RUNS, *, jobs: int | None = None, observer: Observer | None = None
+    ) -> Verification:
+        """Carry out a sample of the runs again, in virtual time, and compare their records.
+
+        Args:
+            runs: how many, spread evenly over all that succeeded.
+            jobs: runs at a time; None for one per CPU.
+            observer: told of every run.
+
+        Raises:
+            InputError: the records are of real time, which never repeats.
+            RunDirectoryError: nothing there can be verified.
+        """
+        backend = backend_for(self.study, "virtual")
+        at_a_time = pipeline.jobs_for(backend, jobs)
+        return verify(self.data, backend, runs=runs, jobs=at_a_time, observer=observer)
 
     @property
     def report_file(self) -> Path:

@@ -19,6 +19,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,6 +158,17 @@ class RunDirectory:
             pass
         self.damage[path] = "it is not a run's status"
         return None
+
+    def records_sha256(self, runs: Iterable[str]) -> str | None:
+        """Hash the records of these runs, names included; None where one of them has none."""
+        digest = sha256()
+        for run in sorted(runs):
+            try:
+                records = read_text(self.run_path(run) / RECORDS_FILE)
+            except (OSError, ValueError):
+                return None
+            digest.update(f"{run} {sha256(records.encode()).hexdigest()}\n".encode())
+        return digest.hexdigest()
 
     def provenance(self) -> dict[str, Any]:
         """What the numbers depend on; empty when it was not written, or is damaged."""

@@ -115,3 +115,16 @@ def test_the_doctor_names_the_remedy(netwarp: Netwarp, tmp_path: Path) -> None:
     answer = netwarp("doctor", NETWARP_KERNEL=str(tmp_path))
     assert answer.returncode == 1
     assert "netwarp kernel build" in answer.stdout
+
+
+def test_a_sample_is_carried_out_again(
+    netwarp: Netwarp, race: dict[str, Any], tmp_path: Path
+) -> None:
+    answer = netwarp("verify", "out", "--runs", "2")
+    assert (answer.returncode, answer.stdout.count("identical")) == (0, 3), answer.stderr
+    records = tmp_path / "out" / "runs" / "c000-r00" / "records.jsonl"
+    records.write_text(records.read_text().replace('"last_byte_ns":', '"last_byte_ns":9'))
+    changed = netwarp("verify", "out", "--runs", "1", "--json")
+    assert changed.returncode == 1
+    (run,) = json.loads(changed.stdout)["runs"]
+    assert run["difference"]["field"] == "transfer.last_byte_ns"

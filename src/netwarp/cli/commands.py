@@ -48,6 +48,10 @@ COMMANDS = {
         "diff",
         "Say which cells changed between two run directories, by tests, and what else differs.",
     ),
+    "verify": (
+        "verify",
+        "Carry out a sample of a directory's runs again, and compare the records byte for byte.",
+    ),
     "export": ("inspect", "Write a run directory's results to standard output in another format."),
     "doctor": ("machine", "Say what is missing to run here, and the exact command that mends it."),
     "kernel": ("machine", "The guest kernel: build it, or say what is built."),

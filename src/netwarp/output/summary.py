@@ -22,6 +22,7 @@ def summary(data: RunData) -> dict[str, Any]:
         "seed": data.study.seed,
         "virtual_s": provenance.get("virtual_s"),
         "wall_s": provenance.get("wall_s"),
+        "records_sha256": data.records_sha256,
         "cells": _cells(data.results, data.comparisons),
         "claims": [json.loads(json.dumps(claim.to_json())) for claim in data.claims],
     }

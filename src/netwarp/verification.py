@@ -1,0 +1,237 @@
+"""Carries out runs of a run directory again, and compares the records byte for byte."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netwarp.errors import InputError, RunDirectoryError
+from netwarp.execution import Observer, Unobserved, execute
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.run_directory import RECORDS_FILE, RunDirectory, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from netwarp.backends.base import Backend
+    from netwarp.evaluation import RunData
+
+DEFAULT_RUNS = 8
+NOTHING = "nothing"
+"""Stands for a field or record that one side lacks."""
+
+
+@dataclass(frozen=True)
+class FirstDifference:
+    """The first place where two record files differ."""
+
+    line: int
+    """Of the record, from 1."""
+    field: str
+    """Dotted: the record's kind, then where in it; the kind alone where one side has no record."""
+    kept: str
+    again: str
+
+    def __str__(self) -> str:
+        return f"record {self.line}, {self.field}: {self.kept} before, {self.again} again"
+
+
+@dataclass(frozen=True)
+class VerifiedRun:
+    """One run, carried out again."""
+
+    run: str
+    difference: FirstDifference | None
+    failed: str | None = None
+    """Why it has no records this time."""
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether its records are the same, byte for byte."""
+        return self.difference is None and self.failed is None
+
+    def __str__(self) -> str:
+        if self.failed is not None:
+            return f"failed: {self.failed}"
+        return "identical" if self.difference is None else str(self.difference)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A sample of a run directory, carried out again."""
+
+    runs: tuple[VerifiedRun, ...]
+    of: int
+    """Runs that could have been in the sample."""
+    other_programs: dict[str, tuple[str, str]]
+    """Programs that are not those that measured: what they were then, and are now, by part."""
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether all records of the sample are the same."""
+        return all(run.is_identical for run in self.runs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Fields as ``--json`` prints them."""
+        return {
+            "identical": self.is_identical,
+            "of": self.of,
+            "other_programs": {part: list(both) for part, both in self.other_programs.items()},
+            "runs": [
+                {
+                    "run": run.run,
+                    "identical": run.is_identical,
+                    "failed": run.failed,
+                    "difference": None if run.difference is None else vars(run.difference),
+                }
+                for run in self.runs
+            ],
+        }
+
+
+def verify(
+    data: RunData,
+    backend: Backend,
+    *,
+    runs: int = DEFAULT_RUNS,
+    jobs: int = 1,
+    observer: Observer | None = None,
+) -> Verification:
+    """Carry out a sample of a directory's runs again, and compare the records.
+
+    Args:
+        data: the run directory.
+        backend: where; of virtual time.
+        runs: how many, spread evenly over what is kept.
+        jobs: runs at a time.
+        observer: told of every run.
+
+    Raises:
+        InputError: the directory's records are of real time, which never repeats.
+        RunDirectoryError: nothing there can be verified.
+        Interrupted: on Ctrl-C; nothing is left behind.
+    """
+    if data.clock == "real":
+        raise InputError(
+            f"{data.directory} was measured in real time, which never repeats to the digit:"
+            " `netwarp diff` compares two such directories by tests"
+        )
+    kept = RunDirectory(data.directory)
+    succeeded = [run.run for run in data.results.runs if run.outcome == "ok"]
+    if not succeeded:
+        raise RunDirectoryError(f"{data.directory} has no run that succeeded: nothing to verify")
+    plan = _planned_again(data, spread(succeeded, runs))
+    observer = observer or Unobserved()
+    with tempfile.TemporaryDirectory(prefix="netwarp-verify-") as place:
+        again = RunDirectory(Path(place))
+        again.runs.mkdir()
+        observer.planned(len(plan), backend.clock)
+        try:
+            outcomes = execute(plan, {}, backend, again, jobs=jobs, observer=observer)
+        finally:
+            observer.ended()
+        verified = tuple(
+            VerifiedRun(run.run, None, outcomes[run.run].status.reason or "it gave no reason")
+            if outcomes[run.run].failed
+            else VerifiedRun(run.run, first_difference(*_both(run.run, kept, again)))
+            for run in plan
+        )
+    return Verification(
+        verified, len(succeeded), _other_programs(data.provenance, backend.provenance())
+    )
+
+
+def spread(runs: Sequence[str], count: int) -> list[str]:
+    """Choose so many, as evenly as it goes from the first to the last; all where there are fewer.
+
+    Runs go replicate by replicate through all cells, so that is also a spread over both.
+    """
+    if count >= len(runs):
+        return list(runs)
+    if count == 1:
+        return [runs[0]]
+    return [runs[round(place * (len(runs) - 1) / (count - 1))] for place in range(count)]
+
+
+def first_difference(kept: str, again: str) -> FirstDifference | None:
+    """Find where two record files first differ; None where they are the same, byte for byte."""
+    if kept == again:
+        return None
+    for line, (a, b) in enumerate(zip_longest(kept.splitlines(), again.splitlines()), start=1):
+        if a == b:
+            continue
+        if a is None or b is None:
+            kind = str(json.loads(a or b)["record"])
+            return FirstDifference(line, kind, a or NOTHING, b or NOTHING)
+        before, after = json.loads(a), json.loads(b)
+        kind = str(before["record"])
+        for field, x, y in _differing(before, after):
+            return FirstDifference(line, f"{kind}{field}", x, y)
+    return FirstDifference(1, "the order of fields or blanks", NOTHING, NOTHING)
+
+
+def _differing(a: Any, b: Any, field: str = "") -> Iterator[tuple[str, str, str]]:
+    """Walk two values together: where they differ, and both values as JSON."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in {**a, **b}:
+            there = key in a, key in b
+            if all(there):
+                yield from _differing(a[key], b[key], f"{field}.{key}")
+            else:
+                yield f"{field}.{key}", _shown(a.get(key), there[0]), _shown(b.get(key), there[1])
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for place, (x, y) in enumerate(zip(a, b, strict=True)):
+            yield from _differing(x, y, f"{field}[{place}]")
+    elif a != b:
+        yield field, _shown(a), _shown(b)
+
+
+def _shown(value: Any, is_there: bool = True) -> str:
+    return json.dumps(value) if is_there else NOTHING
+
+
+def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
+    """Plan the runs of these names as they were.
+
+    Raises:
+        RunDirectoryError: this netwarp would ask something else of one of them.
+    """
+    lines = {line["run"]: line for line in RunDirectory(data.directory).plan_lines()}
+    replicates = 1 + max(lines[name]["replicate"] for name in names)
+    wanted = set(names)
+    study = replace(data.study, replicates=replicates)
+    plan = [run for run in plan_study(study) if run.run in wanted]
+    same = {run.run for run in plan if run.job_sha256 == lines[run.run]["job_sha256"]}
+    if same != wanted:
+        raise RunDirectoryError(
+            f"{min(wanted - same)} of {data.directory} would be another job today (another version"
+            " of netwarp, or of a file it sends): its records cannot be compared"
+        )
+    return plan
+
+
+def _both(run: str, kept: RunDirectory, again: RunDirectory) -> tuple[str, str]:
+    first, second = (read_text(each.run_path(run) / RECORDS_FILE) for each in (kept, again))
+    return first, second
+
+
+def _other_programs(then: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    named = [{"kernel": _kernel(each), "endpoint": _endpoint(each)} for each in (then, now)]
+    return {
+        part: (named[0][part], named[1][part])
+        for part in named[0]
+        if named[0][part] != named[1][part]
+    }
+
+
+def _kernel(provenance: dict[str, Any]) -> str:
+    kernel = provenance.get("kernel", {})
+    return f"{kernel.get('version', 'unknown')} ({str(kernel.get('config_sha256'))[:12]})"
+
+
+def _endpoint(provenance: dict[str, Any]) -> str:
+    return str(provenance.get("endpoint", {}).get("sha256", "unknown"))[:12]
