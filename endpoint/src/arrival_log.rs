@@ -1,4 +1,4 @@
-//! Records when content arrived, over a whole run: goodput, and how long a client that moves received none. Pure.
+//! The log of when content arrived over a whole run: goodput, and how long the client received none at handovers. Pure.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) struct ArrivalLog {
     handovers: Vec<Handover>,
 }
 
-/// From one move of the client to the next.
+/// A handover of the client, and the longest gap until the next one.
 #[derive(Debug)]
 struct Handover {
     at_ns: u64,
@@ -34,7 +34,7 @@ struct Handover {
     longest: Option<Gap>,
 }
 
-/// When content may be missing for a move of the client.
+/// The time in which content may be missing because of a handover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     /// What was missing before was missing for another reason, such as a burst of losses.
@@ -91,8 +91,8 @@ impl ArrivalLog {
         Duration::from_nanos(self.step_ns)
     }
 
-    /// The client was told of its address on this path; the move's span is as [`Span::of`] says.
-    pub(crate) fn moved(&mut self, at_ns: u64, path: u32, span: Span) {
+    /// Records that the client was told of its address on this path; the span is as [`Span::of`] says.
+    pub(crate) fn record_handover(&mut self, at_ns: u64, path: u32, span: Span) {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
@@ -112,7 +112,7 @@ impl ArrivalLog {
 }
 
 impl Span {
-    /// Of the move to a path that the client was told of at this time.
+    /// The span of the handover to a path that the client was told of at this time.
     pub(crate) fn of(job: &Job, path: u32, told_ns: u64) -> Self {
         Self { from_ns: from_ns(job, path, told_ns), until_ns: until_ns(job, path, told_ns) }
     }
@@ -137,7 +137,7 @@ fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
 fn until_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let elsewhere = |event: &&Event| event.path != path;
     let mut later = job.timeline.events.iter().filter(elsewhere).skip_while(|event| event.at_ns < told_ns);
-    // A client that has come back there by then has moved again.
+    // A client that has come back there by then has had another handover.
     let end = later.find(|event| matches!(event.change, Change::Detach {} | Change::Attach {}));
     let lost_ns = end.filter(|end| end.change == Change::Detach {}).map_or(told_ns, |end| end.at_ns);
     let rtt_ns = |path: &Path| path.down.delay_ns + path.up.delay_ns;
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn a_gap_belongs_to_the_last_handover_before_its_end() {
         let mut arrival_log = ArrivalLog::default();
-        arrival_log.moved(5 * MS, 1, span(5, 10));
+        arrival_log.record_handover(5 * MS, 1, span(5, 10));
         [10, 70].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
-        arrival_log.moved(80 * MS, 0, span(65, 85));
-        arrival_log.moved(90 * MS, 1, span(70, 105));
+        arrival_log.record_handover(80 * MS, 0, span(65, 85));
+        arrival_log.record_handover(90 * MS, 1, span(70, 105));
         // 30 ms, 5 ms, and 30 ms again: of equal ones the first counts.
         [100, 105, 135].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
         let expected = [handover(5, 1, Some((10, 60))), handover(80, 0, None), handover(90, 1, Some((70, 30)))];
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn what_came_without_a_pause_is_no_gap() {
         let mut arrival_log = ArrivalLog::default();
-        arrival_log.moved(0, 1, span(0, 100));
+        arrival_log.record_handover(0, 1, span(0, 100));
         arrival_log.record_arrival(10 * MS, 1, true);
         arrival_log.record_arrival(30 * MS, 5, false);
         arrival_log.record_arrival(33 * MS, 1, true);
@@ -187,25 +187,25 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_begins_when_the_move_is_over_is_another_matter() {
+    fn a_gap_that_begins_when_the_handover_is_over_does_not_count() {
         let mut arrival_log = ArrivalLog::default();
         arrival_log.record_arrival(5 * MS, 1, true);
-        arrival_log.moved(10 * MS, 1, span(10, 20));
+        arrival_log.record_handover(10 * MS, 1, span(10, 20));
         [12, 22, 42].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
         assert_eq!(arrival_log.records()[0], handover(10, 1, Some((12, 10))));
     }
 
     #[test]
-    fn what_was_missing_before_the_move_does_not_count() {
+    fn what_was_missing_before_the_handover_does_not_count() {
         let mut arrival_log = ArrivalLog::default();
         arrival_log.record_arrival(5 * MS, 1, true);
-        arrival_log.moved(40 * MS, 1, span(30, 50));
+        arrival_log.record_handover(40 * MS, 1, span(30, 50));
         [60, 75].into_iter().for_each(|ms| arrival_log.record_arrival(ms * MS, 1, true));
         assert_eq!(arrival_log.records()[0], handover(40, 1, Some((30, 30))));
     }
 
     #[test]
-    fn a_move_begins_when_no_path_is_left_and_is_over_when_the_one_before_has_run_dry() {
+    fn a_handover_begins_when_no_path_is_left_and_is_over_when_the_one_before_has_run_dry() {
         let text = include_str!("../../tests/golden/job-stream-handovers.json");
         let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");
         assert_eq!(Span::of(&job, 1, 5000 * MS), span(5000, 5300), "overlap of 200 ms, round trip of 100 ms");
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(Span::of(&job, 1, 5200 * MS), span(5000, 5300), "without a path for 200 ms");
         let back = Event { at_ns: 6000 * MS, path: 0, change: Change::Attach {} };
         job.timeline.events.insert(2, back);
-        assert_eq!(Span::of(&job, 1, 5200 * MS), span(5000, 5300), "moved again");
+        assert_eq!(Span::of(&job, 1, 5200 * MS), span(5000, 5300), "handed over again");
         assert_eq!(Span::of(&job, 0, 6000 * MS).from_ns, 6000 * MS, "the other one is there");
     }
 

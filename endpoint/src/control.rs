@@ -21,13 +21,13 @@ pub(crate) enum Order {
         /// Hex DER of the server's certificate (client of `tls` and `quic` only).
         certificate: Option<String>,
     },
-    /// To the client: it has an address on this path now, which it prefers.
-    Moved {
+    /// To the client: it has an address on this path now, which it is to prefer.
+    Attached {
         /// Index of the path.
         path: u32,
     },
     /// To the client: its address on this path is gone.
-    Left {
+    Detached {
         /// Index of the path.
         path: u32,
     },

@@ -69,7 +69,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         workload,
         progress: Progress::default(),
         client_began: false,
-        moved_to: None,
+        attached_to: None,
         finished: Vec::new(),
         delivered: Vec::new(),
         records,
@@ -139,7 +139,7 @@ struct Relay<'a> {
     progress: Progress,
     client_began: bool,
     /// The path the client attached to last, until it has been told.
-    moved_to: Option<u32>,
+    attached_to: Option<u32>,
     /// Roles that have done all their work.
     finished: Vec<Side>,
     /// What is to be verified.
@@ -168,10 +168,10 @@ impl Relay<'_> {
                 self.records.write(&record).stage("teardown")?;
                 match change {
                     Change::Attach {} => {
-                        self.moved_to = Some(path);
-                        self.notify_client_moved()
+                        self.attached_to = Some(path);
+                        self.notify_client_attached()
                     }
-                    Change::Detach {} => self.notify_detached(path),
+                    Change::Detach {} => self.notify_client_detached(path),
                     _ => Ok(()),
                 }
                 .stage("client")?;
@@ -214,7 +214,7 @@ impl Relay<'_> {
                 let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate };
                 self.client.order(&begin).stage("client")?;
                 self.client_began = true;
-                self.notify_client_moved().stage("client")
+                self.notify_client_attached().stage("client")
             }
             Event::Said(Message::Write { line }) => {
                 self.records.write(&line).stage("teardown")?;
@@ -237,17 +237,17 @@ impl Relay<'_> {
     }
 
     /// Tells the client of its newest path, unless it knows or has not begun yet.
-    fn notify_client_moved(&mut self) -> Result<()> {
-        match self.moved_to.take_if(|_| self.client_began) {
-            Some(path) if self.client.is_running() => self.client.order(&Order::Moved { path }),
+    fn notify_client_attached(&mut self) -> Result<()> {
+        match self.attached_to.take_if(|_| self.client_began) {
+            Some(path) if self.client.is_running() => self.client.order(&Order::Attached { path }),
             _ => Ok(()),
         }
     }
 
-    /// Tells the client of a path that it has left. One that has not begun has nothing there.
-    fn notify_detached(&mut self, path: u32) -> Result<()> {
+    /// Tells the client that its address on this path is gone. One that has not begun has nothing there.
+    fn notify_client_detached(&mut self, path: u32) -> Result<()> {
         let is_there = self.client_began && self.client.is_running();
-        if is_there { self.client.order(&Order::Left { path }) } else { Ok(()) }
+        if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
     }
 
     fn role(&mut self, side: Side) -> &mut dyn Role {

@@ -28,7 +28,7 @@ use crate::role_process;
 use crate::topology;
 use crate::transport::{self, Connection, Dialer, PORT, Pending};
 use crate::usage::Usage;
-use crate::workload::{self, Ends, Moves, OverConnections, Run, command};
+use crate::workload::{self, Ends, Handovers, OverConnections, Run, command};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
@@ -112,17 +112,17 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) ->
     let certificate = certificate.map(hex::decode).transpose().context("reading the server's certificate")?;
     let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
-    let (handovers, moves) = watch::channel(Moves::default());
-    let mut driven = over_connections(&run.job)?.drive(&run, &dialer, moves);
+    let (handovers, seen_handovers) = watch::channel(Handovers::default());
+    let mut driven = over_connections(&run.job)?.drive(&run, &dialer, seen_handovers);
     let records = loop {
         tokio::select! {
             biased;
             records = &mut driven => break records?,
             order = orchestrator.next() => match order? {
-                Some(Order::Moved { path }) => on_client_moved(&run, &*dialer, &handovers, path)?,
-                Some(Order::Left { path }) => {
+                Some(Order::Attached { path }) => on_client_attached(&run, &*dialer, &handovers, path)?,
+                Some(Order::Detached { path }) => {
                     let attempt = || format!("leaving path {path}");
-                    dialer.left(address_on(path)?.into()).with_context(attempt)?;
+                    dialer.detached(address_on(path)?.into()).with_context(attempt)?;
                 }
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),
@@ -133,12 +133,13 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) ->
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// The client's address is on this path now. The transport is told first: a workload may dial as soon as it knows.
-fn on_client_moved(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Moves>, path: u32) -> Result<()> {
+/// Passes on that the client has its address on this path now. The transport is told first: a workload may dial as soon as
+/// it knows.
+fn on_client_attached(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Handovers>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
-    run.arrival_log.lock().expect("no holder panics").moved(told_ns, path, Span::of(&run.job, path, told_ns));
-    dialer.moved(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;
-    handovers.send_modify(|moves| moves.count += 1);
+    run.arrival_log.lock().expect("no holder panics").record_handover(told_ns, path, Span::of(&run.job, path, told_ns));
+    dialer.attached(address_on(path)?.into()).with_context(|| format!("moving to path {path}"))?;
+    handovers.send_modify(|handovers| handovers.count += 1);
     Ok(())
 }
 

@@ -41,12 +41,12 @@ pub(super) trait Protocol: Send + Sync + 'static {
     }
 
     /// The client has this address now, and prefers it. The kernel has later connections leave from there by its routes.
-    fn moved(&self, _address: IpAddr) -> Result<()> {
+    fn attached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
     /// The client has this address no longer. The kernel sees it too.
-    fn left(&self, _address: IpAddr) -> Result<()> {
+    fn detached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
@@ -133,12 +133,12 @@ impl<P: Protocol> super::Dialer for Dialer<P> {
         }))
     }
 
-    fn moved(&self, address: IpAddr) -> Result<()> {
-        self.protocol.moved(address)
+    fn attached(&self, address: IpAddr) -> Result<()> {
+        self.protocol.attached(address)
     }
 
-    fn left(&self, address: IpAddr) -> Result<()> {
-        self.protocol.left(address)
+    fn detached(&self, address: IpAddr) -> Result<()> {
+        self.protocol.detached(address)
     }
 }
 

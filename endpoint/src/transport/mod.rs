@@ -49,13 +49,13 @@ pub(crate) trait Dialer: Send + Sync {
     ///
     /// # Errors
     /// As `bind(2)`.
-    fn moved(&self, address: IpAddr) -> Result<()>;
+    fn attached(&self, address: IpAddr) -> Result<()>;
 
     /// The host has this address no longer.
     ///
     /// # Errors
     /// A connection that stands and cannot be told.
-    fn left(&self, _address: IpAddr) -> Result<()> {
+    fn detached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What a server has to know beyond one connection when its client moves and comes back on another.
+//! What a server remembers beyond one connection, for a client that comes back on another after a handover.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -42,14 +42,14 @@ impl Run {
         Self { job, epoch_ns, server, arrival_log: SharedArrivalLog::default(), attempts: AttemptTracker::default() }
     }
 
-    /// Whether the client will move after these moves.
-    pub(crate) fn moves_after(&self, moves: Moves) -> bool {
+    /// Whether the timeline has more handovers than these.
+    pub(crate) fn hands_over_after(&self, handovers: Handovers) -> bool {
         let attach = |event: &&Event| event.change == Change::Attach {};
-        self.job.timeline.events.iter().filter(attach).count() > moves.count as usize
+        self.job.timeline.events.iter().filter(attach).count() > handovers.count as usize
     }
 
-    /// A server whose client moves loses connections that the client has given up, and whether it has is the client's to
-    /// know: it will come back, or fail itself. But a client that waits for content does not learn that the server's kernel
+    /// Forgives an error of a connection that the client gave up after a handover. Whether it has is the client's to know: it
+    /// will come back, or fail itself. But a client that waits for content does not learn that the server's kernel
     /// has given up sending; that is an error here, unless the client has come back since.
     ///
     /// # Arguments
@@ -75,11 +75,11 @@ impl Run {
     }
 }
 
-/// The client's moves between paths until now, for workloads to wait on. What they dial after having seen a move leaves
-/// from the new address; connections that do not migrate are theirs to give up.
+/// The client's handovers until now, for workloads to wait on. What they dial after having seen one leaves from the new
+/// address; connections that do not migrate are theirs to give up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Moves {
-    /// How often the client has moved.
+pub(crate) struct Handovers {
+    /// How often the client has been attached to another path.
     pub count: u32,
 }
 
@@ -91,12 +91,15 @@ pub(crate) async fn finished(finish: &mut watch::Receiver<bool>) {
     }
 }
 
-/// What the work comes to, or none if the client moves first.
-pub(crate) async fn unless_moved<T>(moves: &mut watch::Receiver<Moves>, work: impl Future<Output = T>) -> Option<T> {
+/// The result of the work, or none if a handover comes first.
+pub(crate) async fn unless_handed_over<T>(
+    handovers: &mut watch::Receiver<Handovers>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     tokio::select! {
         biased;
         result = work => Some(result),
-        Ok(()) = moves.changed() => None,
+        Ok(()) = handovers.changed() => None,
     }
 }
 
@@ -149,14 +152,14 @@ pub(crate) trait OverConnections: Send + Sync {
         &'a self,
         run: &'a Arc<Run>,
         dialer: &'a Arc<dyn Dialer>,
-        moves: watch::Receiver<Moves>,
+        handovers: watch::Receiver<Handovers>,
     ) -> Driving<'a>;
 
     /// The server's part on one connection. Gives its records when the client has closed the connection, or
     /// when `finish` says that no client needs anything any more.
     ///
     /// # Errors
-    /// Whatever kept the workload from being done in full. That a client which moves gives the connection up is none.
+    /// Whatever kept the workload from being done in full. That a client gives the connection up after a handover is none.
     fn serve<'a>(
         &'a self,
         run: &'a Arc<Run>,

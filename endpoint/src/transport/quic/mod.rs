@@ -107,7 +107,7 @@ impl super::Dialer for Dialer {
 
     /// Another socket, bound to the new address, so that nothing goes by the old path that was not meant to. It takes over
     /// what migrates (RFC 9000, section 9); else what is dialled later starts anew there, with the tickets that were left.
-    fn moved(&self, address: IpAddr) -> Result<()> {
+    fn attached(&self, address: IpAddr) -> Result<()> {
         let address = SocketAddr::new(address, 0);
         let mut endpoint = self.endpoint.lock().expect("no holder panics");
         match self.job.transport.reconnect {

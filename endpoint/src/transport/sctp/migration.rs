@@ -65,7 +65,7 @@ impl Migration {
     ///
     /// # Errors
     /// As `setsockopt(2)`, of an association that stands.
-    pub(super) fn moved(&self, address: IpAddr) -> Result<()> {
+    pub(super) fn attached(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         let mut state = self.state();
         state.address = address;
@@ -84,7 +84,7 @@ impl Migration {
     ///
     /// # Errors
     /// As `setsockopt(2)`, of an association that stands.
-    pub(super) fn left(&self, address: IpAddr) -> Result<()> {
+    pub(super) fn detached(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         self.state().each_standing(|socket, addresses| {
             // The last one cannot be deleted (RFC 5061, 4.3): such a move is refused before the run.
@@ -166,10 +166,10 @@ mod tests {
         let socket = Arc::new(Socket::from(socket));
         migration.accompany(&socket).unwrap();
         let next = client_address(1);
-        migration.moved(next.into()).unwrap();
+        migration.attached(next.into()).unwrap();
         assert_eq!(migration.state().address, next);
         drop(socket);
-        migration.left(client_address(0).into()).unwrap();
+        migration.detached(client_address(0).into()).unwrap();
         assert!(migration.state().associations.is_empty());
     }
 }

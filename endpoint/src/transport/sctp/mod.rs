@@ -101,12 +101,12 @@ impl Protocol for Sctp {
         }
     }
 
-    fn moved(&self, address: IpAddr) -> Result<()> {
-        self.migration.as_ref().map_or(Ok(()), |migration| migration.moved(address))
+    fn attached(&self, address: IpAddr) -> Result<()> {
+        self.migration.as_ref().map_or(Ok(()), |migration| migration.attached(address))
     }
 
-    fn left(&self, address: IpAddr) -> Result<()> {
-        self.migration.as_ref().map_or(Ok(()), |migration| migration.left(address))
+    fn detached(&self, address: IpAddr) -> Result<()> {
+        self.migration.as_ref().map_or(Ok(()), |migration| migration.detached(address))
     }
 
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<SctpStream>> {

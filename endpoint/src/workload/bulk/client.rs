@@ -12,7 +12,7 @@ use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::{SharedSink, Sink};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error, Stream};
-use crate::workload::{Moves, Run, connection_record, unless_moved};
+use crate::workload::{Handovers, Run, connection_record, unless_handed_over};
 
 /// The client's part.
 ///
@@ -22,9 +22,10 @@ pub(super) async fn drive(
     run: &Arc<Run>,
     requested: &job::Bulk,
     dialer: &Arc<dyn Dialer>,
-    moves: watch::Receiver<Moves>,
+    handovers: watch::Receiver<Handovers>,
 ) -> Result<Vec<Record>> {
-    let mut client = Client { bulk: Bulk::of(run, requested, Side::Client), dialer: dialer.clone(), moves, attempt: 0 };
+    let mut client =
+        Client { bulk: Bulk::of(run, requested, Side::Client), dialer: dialer.clone(), handovers, attempt: 0 };
     let mut records = Vec::new();
     for transfer in 0..requested.transfers {
         records.append(&mut client.transfer(transfer).await?);
@@ -35,7 +36,7 @@ pub(super) async fn drive(
 struct Client {
     bulk: Bulk,
     dialer: Arc<dyn Dialer>,
-    moves: watch::Receiver<Moves>,
+    handovers: watch::Receiver<Handovers>,
     /// How often connections that carried requests were given up, in the run.
     attempt: u32,
 }
@@ -45,7 +46,7 @@ struct Share {
     /// Which of the transfer's connections.
     number: u32,
     slots: Vec<StreamSlot>,
-    /// When the connection was dialled at first, if moves cut that short.
+    /// When the connection was dialled at first, if handovers cut that short.
     first_try: Option<Moment>,
 }
 
@@ -69,38 +70,38 @@ struct ConnectionOutcome {
     number: u32,
     records: Vec<Record>,
     /// What is still to be carried, when it was given up.
-    left: Option<Share>,
+    remaining: Option<Share>,
 }
 
 impl Client {
-    /// One transfer, over as many connections as the client's moves make of it.
+    /// Carries one transfer, over as many connections as the client's handovers make necessary.
     async fn transfer(&mut self, transfer: u32) -> Result<Vec<Record>> {
-        let mut left: Vec<Share> = (0..self.bulk.layout.connections).map(|number| self.share(number)).collect();
+        let mut remaining: Vec<Share> = (0..self.bulk.layout.connections).map(|number| self.share(number)).collect();
         let mut records = Vec::new();
-        while !left.is_empty() {
-            // Moves until here are those that the dialler knows of already.
-            self.moves.mark_unchanged();
+        while !remaining.is_empty() {
+            // Of handovers until here, the dialer knows already.
+            self.handovers.mark_unchanged();
             let dialled = Moment::now();
-            let Some(connections) = self.dial(transfer, left.len()).await? else {
-                left.iter_mut().for_each(|share| _ = share.first_try.get_or_insert(dialled));
+            let Some(connections) = self.dial(transfer, remaining.len()).await? else {
+                remaining.iter_mut().for_each(|share| _ = share.first_try.get_or_insert(dialled));
                 continue;
             };
             let mut requesting = JoinSet::new();
-            for (share, connection) in left.drain(..).zip(connections) {
-                requesting.spawn(self.bulk.clone().ask(
+            for (share, connection) in remaining.drain(..).zip(connections) {
+                requesting.spawn(self.bulk.clone().carry_share(
                     connection,
                     share,
                     (transfer, self.attempt),
-                    self.moves.clone(),
+                    self.handovers.clone(),
                 ));
             }
             let mut requested = join_all(requesting).await?;
             requested.sort_by_key(|requested| requested.number);
             for requested in requested {
                 records.extend(requested.records);
-                left.extend(requested.left);
+                remaining.extend(requested.remaining);
             }
-            self.attempt += u32::from(!left.is_empty());
+            self.attempt += u32::from(!remaining.is_empty());
         }
         Ok(records)
     }
@@ -118,19 +119,20 @@ impl Client {
     }
 
     /// Opens so many connections, in order; ready when the last is connected. They may resume what earlier transfers left,
-    /// but no connection of their own; after a move, whatever was left. None if the client moves meanwhile.
+    /// but no connection of their own; after a handover, whatever was left. None if there is a handover meanwhile.
     async fn dial(&mut self, transfer: u32, count: usize) -> Result<Option<Vec<Box<dyn Connection>>>> {
-        let may_resume = transfer > 0 || self.moves.borrow().count > 0;
+        let may_resume = transfer > 0 || self.handovers.borrow().count > 0;
         let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);
         let dialling = dial_all(dialer, server, count, may_resume, order);
-        match unless_moved(&mut self.moves, dialling).await {
+        match unless_handed_over(&mut self.handovers, dialling).await {
             None => Ok(None),
             Some(Ok(connections)) => Ok(Some(connections)),
             Some(Err(error)) => {
-                let is_awaited = self.moves.has_changed()? || self.bulk.run.moves_after(*self.moves.borrow());
+                let is_awaited =
+                    self.handovers.has_changed()? || self.bulk.run.hands_over_after(*self.handovers.borrow());
                 let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
                 // Between two paths, without an address: there is nothing to be done before the next.
-                self.moves.changed().await.context("waiting for the next path")?;
+                self.handovers.changed().await.context("waiting for the next path")?;
                 Ok(None)
             }
         }
@@ -175,19 +177,20 @@ struct Carried {
 
 impl Bulk {
     /// Carries a share over a connection, as far as it stands.
-    async fn ask(
+    async fn carry_share(
         self,
         mut connection: Box<dyn Connection>,
         share: Share,
         round: (u32, u32),
-        mut moves: watch::Receiver<Moves>,
+        mut handovers: watch::Receiver<Handovers>,
     ) -> Result<ConnectionOutcome> {
-        let (mut carried, mut is_given_up) = self.carry_all(&mut *connection, &share.slots, round, &mut moves).await?;
+        let (mut carried, mut is_given_up) =
+            self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
         // Of one that was given up before its handshake was over, there is nothing to say.
         let record = connection_record(&self.run, Side::Client, &*connection, is_given_up)?;
         let (transfer, attempt) = round;
         let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
-        is_given_up = is_given_up || close(connection, &mut moves).await?.is_none();
+        is_given_up = is_given_up || close(connection, &mut handovers).await?.is_none();
         let record = record.map(|record| {
             let start_ns = share.first_try.map_or(record.start_ns, |first_try| first_try.since(self.run.epoch_ns));
             ConnectionRecord { connection: index, transfer, abandoned: is_given_up, start_ns, ..record }
@@ -196,13 +199,13 @@ impl Bulk {
         carried.sort_by_key(|slot| slot.number);
         let is_left = |slot: &StreamSlot| carried.iter().all(|carried| carried.number != slot.number);
         let slots: Vec<StreamSlot> = share.slots.into_iter().filter(is_left).collect();
-        let left = (!slots.is_empty()).then_some(Share { number: share.number, slots, first_try: None });
+        let remaining = (!slots.is_empty()).then_some(Share { number: share.number, slots, first_try: None });
         let records = record
             .map(Record::Connection)
             .into_iter()
             .chain(carried.into_iter().flat_map(|slot| slot.records))
             .collect();
-        Ok(ConnectionOutcome { number: share.number, records, left })
+        Ok(ConnectionOutcome { number: share.number, records, remaining })
     }
 
     /// Carries slots at once. Gives those that were carried to their end, and whether the connection was given up meanwhile.
@@ -211,7 +214,7 @@ impl Bulk {
         connection: &mut dyn Connection,
         slots: &[StreamSlot],
         round: (u32, u32),
-        moves: &mut watch::Receiver<Moves>,
+        handovers: &mut watch::Receiver<Handovers>,
     ) -> Result<(Vec<Carried>, bool)> {
         let mut carrying = JoinSet::new();
         for slot in slots {
@@ -232,7 +235,7 @@ impl Bulk {
                     },
                     None => return Ok((carried, is_given_up)),
                 },
-                () = given_up(moves, connection), if !is_given_up => {
+                () = given_up(handovers, connection), if !is_given_up => {
                     is_given_up = true;
                     connection.abandon();
                 }
@@ -282,8 +285,8 @@ impl Bulk {
 }
 
 /// Ready when the client has to give the connection up.
-async fn given_up(moves: &mut watch::Receiver<Moves>, connection: &dyn Connection) {
-    while moves.changed().await.is_ok() {
+async fn given_up(handovers: &mut watch::Receiver<Handovers>, connection: &dyn Connection) {
+    while handovers.changed().await.is_ok() {
         if !connection.migrates() {
             return;
         }
@@ -292,9 +295,9 @@ async fn given_up(moves: &mut watch::Receiver<Moves>, connection: &dyn Connectio
 }
 
 /// None if the client has to give the connection up meanwhile.
-async fn close(connection: Box<dyn Connection>, moves: &mut watch::Receiver<Moves>) -> Result<Option<()>> {
+async fn close(connection: Box<dyn Connection>, handovers: &mut watch::Receiver<Handovers>) -> Result<Option<()>> {
     if connection.migrates() {
         return connection.close().await.map(Some);
     }
-    unless_moved(moves, connection.close()).await.transpose()
+    unless_handed_over(handovers, connection.close()).await.transpose()
 }

@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use self::layout::Layout;
 use self::request::ChunkRequest;
 use self::verify::Expected;
-use super::{Driving, Ends, Moves, OverConnections, Run, Workload};
+use super::{Driving, Ends, Handovers, OverConnections, Run, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
 use crate::job::{self, Content, Job};
@@ -47,9 +47,9 @@ impl OverConnections for job::Bulk {
         &'a self,
         run: &'a Arc<Run>,
         dialer: &'a Arc<dyn Dialer>,
-        moves: watch::Receiver<Moves>,
+        handovers: watch::Receiver<Handovers>,
     ) -> Driving<'a> {
-        Box::pin(client::drive(run, self, dialer, moves))
+        Box::pin(client::drive(run, self, dialer, handovers))
     }
 
     fn serve<'a>(

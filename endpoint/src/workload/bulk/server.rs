@@ -17,7 +17,7 @@ use crate::workload::{Run, connection_record, finished};
 /// The server's part on one connection.
 ///
 /// # Errors
-/// Whatever kept the content from arriving. That a client which moves gives the connection up is none.
+/// Whatever kept the content from arriving. That a client gives the connection up after a handover is none.
 pub(super) async fn serve(
     run: &Arc<Run>,
     requested: &job::Bulk,

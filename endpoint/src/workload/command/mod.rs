@@ -112,7 +112,7 @@ pub(crate) async fn drive(orchestrator: &mut Orchestrator, command: &Command, ru
             status = host.ended() => break status?,
             order = orchestrator.next() => match order? {
                 // Its address has changed under the program, which nobody tells it.
-                Some(Order::Moved { .. } | Order::Left { .. }) => {}
+                Some(Order::Attached { .. } | Order::Detached { .. }) => {}
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),
             },

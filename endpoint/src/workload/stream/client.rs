@@ -4,7 +4,7 @@
 //! another stream the new position is asked for at once, and shares the path with the rest of the old; else as soon
 //! as that is in. What nobody wants any more has no record of its own, but counts in the goodput.
 //!
-//! When the client moves and its connection does not go on at the new address, it is given up. What the player wants is
+//! When a connection does not go on at the client's new address after a handover, it is given up. What the player wants is
 //! asked for again over the next one, from the byte reached; what nobody wants is left.
 
 use std::sync::Arc;
@@ -25,23 +25,23 @@ use crate::sink::{Received, SharedSink, Sink};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error};
 use crate::workload::deadline::Deadline;
-use crate::workload::{Moves, Run, unless_moved};
+use crate::workload::{Handovers, Run, unless_handed_over};
 
 /// A viewer's client.
 pub(super) struct Client {
     run: Arc<Run>,
     dialer: Arc<dyn Dialer>,
-    moves: watch::Receiver<Moves>,
+    handovers: watch::Receiver<Handovers>,
     verify: bool,
     media: Media,
     player: Player,
     chooser: Chooser,
     deadline: Deadline,
     /// None while it dials.
-    link: Option<ClientConnection>,
+    connection: Option<ClientConnection>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
     dialled: Moment,
-    /// When the connection being dialled was dialled at first, if moves cut that short.
+    /// When the connection being dialled was dialled at first, if handovers cut that short.
     first_try: Option<Moment>,
     /// Connections that came up.
     connections: u32,
@@ -75,18 +75,18 @@ impl Client {
         run: &Arc<Run>,
         requested: &job::Stream,
         dialer: &Arc<dyn Dialer>,
-        moves: watch::Receiver<Moves>,
+        handovers: watch::Receiver<Handovers>,
     ) -> Result<Self> {
         Ok(Self {
             run: run.clone(),
             dialer: dialer.clone(),
-            moves,
+            handovers,
             verify: requested.verify,
             media: Media::of(requested),
             player: Player::new(requested, run.job.seed),
             chooser: Chooser::new(requested),
             deadline: Deadline::new()?,
-            link: None,
+            connection: None,
             dialing: JoinSet::new(),
             dialled: Moment::now(),
             first_try: None,
@@ -123,21 +123,22 @@ impl Client {
         Ok(())
     }
 
-    /// Says farewell when all that is under way is in, unless the client moves first: nothing is needed any more. Gives all
+    /// Says farewell when all that is under way is in, unless a handover comes first: nothing is needed any more. Gives all
     /// records.
     ///
     /// # Errors
     /// A connection that does not end in order.
     pub(super) async fn close(mut self) -> Result<Vec<Record>> {
-        if let Some(mut link) = self.link.take() {
-            let migrates = link.migrates();
-            match unless_lost(&mut self.moves, migrates, finish_fetching(&mut link, &mut self.fetching)).await {
+        if let Some(mut connection) = self.connection.take() {
+            let migrates = connection.migrates();
+            match unless_lost(&mut self.handovers, migrates, finish_fetching(&mut connection, &mut self.fetching)).await
+            {
                 Some(finished) => {
                     finished?;
-                    self.records.extend(link.record(&self.run, false)?);
-                    unless_lost(&mut self.moves, migrates, link.close()).await.transpose()?;
+                    self.records.extend(connection.record(&self.run, false)?);
+                    unless_lost(&mut self.handovers, migrates, connection.close()).await.transpose()?;
                 }
-                None => self.give_up(&link).await?,
+                None => self.give_up(&connection).await?,
             }
         }
         Ok(self.records)
@@ -145,16 +146,16 @@ impl Client {
 
     /// Until something happens, or the time has come.
     async fn wait(&mut self, at_ns: Option<u64>) -> Result<()> {
-        let link = self.link.as_mut();
-        let left = async {
-            match link {
-                Some(link) => link.next_left().await,
+        let connection = self.connection.as_mut();
+        let closed_stream = async {
+            match connection {
+                Some(connection) => connection.next_closed_stream().await,
                 None => None,
             }
         };
         tokio::select! {
             biased;
-            Ok(()) = self.moves.changed() => self.moved().await,
+            Ok(()) = self.handovers.changed() => self.on_handover().await,
             Some(fetched) = self.fetching.join_next() => {
                 let (fetch, slot) = fetched.context("a task panicked")?;
                 self.fetched(fetch, slot?)
@@ -162,14 +163,14 @@ impl Client {
             Some(dialled) = self.dialing.join_next() => {
                 self.dialled(dialled.context("a task panicked")?).await
             }
-            Some(left) = left => left,
+            Some(closed) = closed_stream => closed,
             reached = self.deadline.wait_until(at_ns) => Ok(reached?),
         }
     }
 
     /// Connects in the background. What an earlier call was about to connect is left.
     fn dial(&mut self) {
-        let may_resume = self.connections > 0 || self.moves.borrow().count > 0;
+        let may_resume = self.connections > 0 || self.handovers.borrow().count > 0;
         let (dialer, server) = (self.dialer.clone(), self.run.server);
         self.dialing = JoinSet::new();
         self.dialled = Moment::now();
@@ -180,30 +181,30 @@ impl Client {
         let connection = match dialled {
             Ok(connection) => connection,
             Err(error) => {
-                let is_awaited = self.moves.has_changed()? || self.run.moves_after(*self.moves.borrow());
+                let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
                 // Between two paths, without an address: there is nothing to be done before the next.
                 let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
                 return Ok(());
             }
         };
         let fixed = super::fixed_streams(&self.run.job.transport);
-        let mut link = ClientConnection::over(connection, self.connections, fixed, self.first_try.take()).await?;
+        let mut connection = ClientConnection::over(connection, self.connections, fixed, self.first_try.take()).await?;
         self.connections += 1;
         self.chooser.start_over();
         if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.request_id)) {
-            let slot = link.take(fetch.quality).await?;
-            self.fetching.spawn(carry(slot, fetch, link.number));
+            let slot = connection.take(fetch.quality).await?;
+            self.fetching.spawn(carry(slot, fetch, connection.number));
         }
-        self.link = Some(link);
+        self.connection = Some(connection);
         Ok(())
     }
 
-    /// The client has another address.
-    async fn moved(&mut self) -> Result<()> {
-        match self.link.take() {
-            Some(link) if link.migrates() => self.link = Some(link),
-            Some(link) => {
-                self.give_up(&link).await?;
+    /// Goes on at another address: over the same connection if it migrates, else over a new one.
+    async fn on_handover(&mut self) -> Result<()> {
+        match self.connection.take() {
+            Some(connection) if connection.migrates() => self.connection = Some(connection),
+            Some(connection) => {
+                self.give_up(&connection).await?;
                 self.dial();
             }
             None => {
@@ -215,24 +216,26 @@ impl Client {
     }
 
     /// Gives a connection up. What the player wants of it stays wanted.
-    async fn give_up(&mut self, link: &ClientConnection) -> Result<()> {
-        link.abandon();
+    async fn give_up(&mut self, connection: &ClientConnection) -> Result<()> {
+        connection.abandon();
         while let Some(fetched) = self.fetching.join_next().await {
             let (fetch, slot) = fetched.context("a task panicked")?;
             match slot {
-                Ok(slot) => self.arrived(fetch, link.number, slot.stream.index())?,
+                Ok(slot) => self.arrived(fetch, connection.number, slot.stream.index())?,
                 Err(_) if self.player.wants(fetch.request_id) => self.interrupted = Some(fetch),
                 Err(_) => {}
             }
         }
         // Of one that was given up before its handshake was over, there is nothing to say.
-        self.records.extend(link.record(&self.run, true)?);
+        self.records.extend(connection.record(&self.run, true)?);
         Ok(())
     }
 
     /// Asks for what the player wishes for, if a stream can carry it. Gives whether one could.
     async fn ask(&mut self, wanted: WantedSegment) -> Result<bool> {
-        let Some(link) = self.link.as_mut().filter(|link| link.can_carry()) else { return Ok(false) };
+        let Some(connection) = self.connection.as_mut().filter(|connection| connection.can_carry()) else {
+            return Ok(false);
+        };
         if wanted.is_first {
             self.chooser.start_over();
         }
@@ -244,18 +247,18 @@ impl Client {
         let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_arrivals()).shared();
         let (request_id, request) = (self.player.sent(), self.requests);
         self.requests += 1;
-        let slot = link.take(quality).await?;
+        let slot = connection.take(quality).await?;
         let fetch = Fetch { request_id, wanted, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
-        self.fetching.spawn(carry(slot, fetch, link.number));
+        self.fetching.spawn(carry(slot, fetch, connection.number));
         Ok(true)
     }
 
     /// A segment is in, and its stream idle.
     fn fetched(&mut self, fetch: Fetch, slot: StreamSlot) -> Result<()> {
-        let link = self.link.as_mut().context("a segment came over no connection")?;
-        let (connection, stream) = (link.number, slot.stream.index());
-        link.put_back(slot);
-        self.arrived(fetch, connection, stream)
+        let connection = self.connection.as_mut().context("a segment came over no connection")?;
+        let (number, stream) = (connection.number, slot.stream.index());
+        connection.put_back(slot);
+        self.arrived(fetch, number, stream)
     }
 
     /// A segment is in.
@@ -289,25 +292,25 @@ impl Client {
 
 /// Waits for all that is under way and says farewell. May be dropped and begun again.
 async fn finish_fetching(
-    link: &mut ClientConnection,
+    connection: &mut ClientConnection,
     fetching: &mut JoinSet<(Fetch, Result<StreamSlot>)>,
 ) -> Result<()> {
     while let Some(fetched) = fetching.join_next().await {
         let (_, slot) = fetched.context("a task panicked")?;
-        link.put_back(slot?);
+        connection.put_back(slot?);
     }
-    link.say_farewell().await
+    connection.say_farewell().await
 }
 
-/// What the work comes to, or none if the client moves first and the connection does not.
+/// The result of the work, or none if a handover comes first and the connection does not migrate.
 async fn unless_lost<T>(
-    moves: &mut watch::Receiver<Moves>,
+    handovers: &mut watch::Receiver<Handovers>,
     migrates: bool,
     work: impl Future<Output = T>,
 ) -> Option<T> {
     match migrates {
         true => Some(work.await),
-        false => unless_moved(moves, work).await,
+        false => unless_handed_over(handovers, work).await,
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection of the client's, and its streams.
+//! One connection of the client of `stream`, and its streams.
 
 use tokio::task::JoinSet;
 
@@ -11,23 +11,23 @@ use crate::transport::Connection;
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::workload::{Run, connection_record};
 
-/// A connection that stands.
+/// A connection of the client that stands, with its streams.
 pub(super) struct ClientConnection {
-    /// Of the run's connections, from 0.
+    /// Its number among the run's connections, from 0.
     pub number: u32,
     connection: Box<dyn Connection>,
-    /// When it was dialled at first, if moves cut that short.
+    /// When it was dialled at first, if handovers cut that short.
     first_try: Option<Moment>,
     slots: StreamSlots,
-    /// Streams that are being given back.
-    leaving: JoinSet<Result<()>>,
+    /// Streams on which the client is saying farewell.
+    closing: JoinSet<Result<()>>,
 }
 
 impl ClientConnection {
-    /// Over a connection just opened.
+    /// Opens the streams of a connection that was just opened.
     ///
     /// # Arguments
-    /// * `first_try` - when it was dialled at first, if moves cut that short.
+    /// * `first_try` - when it was dialled at first, if handovers cut that short.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -38,7 +38,7 @@ impl ClientConnection {
         first_try: Option<Moment>,
     ) -> Result<Self> {
         let slots = StreamSlots::open(&mut *connection, fixed).await?;
-        Ok(Self { number, connection, first_try, slots, leaving: JoinSet::new() })
+        Ok(Self { number, connection, first_try, slots, closing: JoinSet::new() })
     }
 
     /// Whether a segment could be asked for right now.
@@ -51,37 +51,37 @@ impl ClientConnection {
         self.connection.migrates()
     }
 
-    /// The stream for a segment of this quality, when there is one.
+    /// Gives a stream for a segment of this quality; waits until there is one.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
     pub(super) async fn take(&mut self, quality: u32) -> Result<StreamSlot> {
         let slot = self.slots.take(&mut *self.connection, quality).await?;
-        self.leave_outdated();
+        self.close_outdated();
         Ok(slot)
     }
 
-    /// A stream is idle again.
+    /// Takes back a stream that is idle again.
     pub(super) fn put_back(&mut self, slot: StreamSlot) {
         self.slots.put_back(slot);
-        self.leave_outdated();
+        self.close_outdated();
     }
 
-    /// The next stream to be given back for good, none while there is none to wait for. Dropping this future loses nothing.
+    /// Waits for the next stream to be closed; none if none is closing. Dropping this future loses nothing.
     ///
     /// # Errors
     /// What kept it from ending in order.
-    pub(super) async fn next_left(&mut self) -> Option<Result<()>> {
-        let left = self.leaving.join_next().await?;
-        Some(left.context("a task panicked").and_then(|left| left))
+    pub(super) async fn next_closed_stream(&mut self) -> Option<Result<()>> {
+        let closed = self.closing.join_next().await?;
+        Some(closed.context("a task panicked").and_then(|closed| closed))
     }
 
-    /// Gives it up. Gives its streams no time: what waits on them fails soon.
+    /// Gives the connection up at once: what waits on its streams fails soon.
     pub(super) fn abandon(&self) {
         self.connection.abandon();
     }
 
-    /// What is to be said of it.
+    /// The record of the connection, if there is anything to record.
     ///
     /// # Errors
     /// As [`Connection::report`].
@@ -99,10 +99,10 @@ impl ClientConnection {
     /// A stream that does not end in order.
     pub(super) async fn say_farewell(&mut self) -> Result<()> {
         for slot in self.slots.take_idle() {
-            self.leaving.spawn(leave(slot, self.number));
+            self.closing.spawn(close_stream(slot, self.number));
         }
-        while let Some(left) = self.next_left().await {
-            left?;
+        while let Some(closed) = self.next_closed_stream().await {
+            closed?;
         }
         Ok(())
     }
@@ -115,16 +115,16 @@ impl ClientConnection {
         self.connection.close().await
     }
 
-    /// Streams that will not be used again are given back.
-    fn leave_outdated(&mut self) {
+    /// Closes streams that will not be used again.
+    fn close_outdated(&mut self) {
         for slot in self.slots.take_outdated() {
-            self.leaving.spawn(leave(slot, self.number));
+            self.closing.spawn(close_stream(slot, self.number));
         }
     }
 }
 
 /// Says farewell on a stream and waits until the server has confirmed it.
-async fn leave(mut slot: StreamSlot, connection: u32) -> Result<()> {
+async fn close_stream(mut slot: StreamSlot, connection: u32) -> Result<()> {
     let farewell = MediaRequest { connection, what: MediaRequestKind::Farewell };
     slot.stream.send(&farewell.encode()).await.context("saying farewell")?;
     let mut confirmation = [0];

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use self::client::Client;
 use self::media::Media;
 use self::server::MediaServer;
-use super::{Driving, Ends, Moves, OverConnections, Run, Workload, connection_record, finished};
+use super::{Driving, Ends, Handovers, OverConnections, Run, Workload, connection_record, finished};
 use crate::job::{self, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::error::{Result, bail};
@@ -33,10 +33,10 @@ impl OverConnections for job::Stream {
         &'a self,
         run: &'a Arc<Run>,
         dialer: &'a Arc<dyn Dialer>,
-        moves: watch::Receiver<Moves>,
+        handovers: watch::Receiver<Handovers>,
     ) -> Driving<'a> {
         Box::pin(async {
-            let mut client = Client::new(run, self, dialer, moves)?;
+            let mut client = Client::new(run, self, dialer, handovers)?;
             client.watch().await?;
             client.close().await
         })

@@ -45,7 +45,7 @@ impl MediaServer {
     /// whether anything is left to say on the connection: not so if streams are still at work.
     ///
     /// # Errors
-    /// Whatever kept a request from being answered. That a client which moves gives the connection up is none.
+    /// Whatever kept a request from being answered. That a client gives the connection up after a handover is none.
     pub(super) async fn serve(
         &mut self,
         run: &Arc<Run>,
