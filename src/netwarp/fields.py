@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -54,14 +52,6 @@ class KeyValueError(ValueError):
     def within(self, section: str) -> KeyValueError:
         """Say the same from one level further out."""
         return KeyValueError(f"{section}.{self.key}", self.value, self.reason, self.remedy)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word, or list them all."""
-    known = list(known)
-    # Nearness takes time that grows with the square of the length.
-    close = get_close_matches(word[:100].lower(), known, n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known) or 'none'}"
 
 
 _GEMODEL_REMEDY = (
@@ -169,7 +159,16 @@ ReorderField = Annotated[
     Kind("a percentage, or a table of `ratio`, `correlation`, `gap`"),
 ]
 ProfileName = Literal[
-    "3g", "lte", "wifi", "dsl", "cable", "fibre", "satellite-geo", "satellite-leo", "datacentre"
+    "3g",
+    "lte",
+    "5g",
+    "wifi",
+    "dsl",
+    "cable",
+    "fibre",
+    "satellite-geo",
+    "satellite-leo",
+    "datacentre",
 ]
 Distribution = wire.Distribution
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.

@@ -60,7 +60,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="ProfileName",
         help="A named access network: its round-trip time and rates, unless they are given. See"
         " [path profiles](#path-profiles).",
-        option_help="Round-trip time and rates of a kind of network: 3g, lte, wifi, dsl, cable,"
+        option_help="Round-trip time and rates of a kind of network: 3g, lte, 5g, wifi, dsl, cable,"
         " fibre, satellite-geo, satellite-leo, datacentre.",
     ),
     PathProperty(

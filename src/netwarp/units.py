@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from netwarp.suggestions import did_you_mean
+
 NS_PER_S = 1_000_000_000
 UNLIMITED = "unlimited"
 
@@ -196,7 +198,9 @@ def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:
 
 
 def _unknown_unit(unit: str, known: list[str]) -> str:
-    return f'unknown unit "{unit}" (known: {", ".join(known)})' if unit else "the unit is missing"
+    if not unit:
+        return "the unit is missing"
+    return f'unknown unit "{unit}" ({did_you_mean(unit, known).removesuffix("?")})'
 
 
 def _whole(number: Decimal, grain: str, remedy: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from importlib import metadata
 from pathlib import Path
@@ -173,7 +174,7 @@ def test_bad_options_are_refused(
         (["compare", "--jobs", "many"], ["--jobs", "integer"]),
         (["compare", "--seed"], ["--seed", "requires an argument"]),
         (["run"], ["netwarp run", "STUDY"]),
-        (["race"], ["'race'", "netwarp --help"]),
+        (["race"], ["command: race", "netwarp --help"]),
     ],
 )
 def test_what_is_no_command_line_gets_one_line(
@@ -269,3 +270,24 @@ def test_how_replicates_are_added_is_checked_before_anything_runs(
     assert not answer.stdout
     for part in parts:
         assert part in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "remedy"),
+    [
+        (["compare", "--rate", "20Mbps"], "--rate", "write a rate"),
+        (["compare", "--bandwidth", "5mbit"], "--bandwidth", 'did you mean "--rate"?'),
+        (["compare", "--jobs", "0"], "--jobs", "netwarp compare --help"),
+        (["show", "nowhere"], None, None),
+    ],
+)
+def test_an_error_is_an_object_where_one_was_asked_for(
+    netwarp: Netwarp, arguments: list[str], key: str | None, remedy: str | None
+) -> None:
+    answer = netwarp(*arguments, "--json")
+    error = json.loads(answer.stdout)["error"]
+    assert answer.returncode == 2
+    assert answer.stderr.strip() == f"error: {error['message']}"
+    assert error["key"] == key
+    assert remedy in error["remedy"] if remedy else error["remedy"] is None
+    assert netwarp(*arguments).stdout == ""

@@ -82,7 +82,7 @@ def test_a_second_path_has_a_profile_of_its_own() -> None:
 
 
 def test_an_unknown_profile_is_refused_with_those_there_are() -> None:
-    with pytest.raises(StudyError, match=r"path\.profile = \"4g\": unknown; known: 3g, lte"):
+    with pytest.raises(StudyError, match=r"path\.profile = \"4g\": unknown; did you mean \"lte\""):
         study_of({"profile": "4g"})
 
 

@@ -316,6 +316,33 @@ def test_overrides_without_effect_are_refused(tmp_path: Path, override: str, par
     assert part in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("override", "key", "labels"),
+    [
+        ("path.loss=0%, 5%", "path.loss", ["0%", "5%"]),
+        ("path.rtt=1ms,2ms", "path.rtt", ["1ms", "2ms"]),
+        ("path.mtu=1400,1500", "path.mtu", ["1400", "1500"]),
+        ("transport=quic,tcp", "transport", ["quic", "tcp"]),
+        ("factors.path.loss=1%,5%", "path.loss", ["1%", "5%"]),
+    ],
+)
+def test_an_override_with_commas_gives_levels(
+    tmp_path: Path, override: str, key: str, labels: list[str]
+) -> None:
+    text = GOOD[: GOOD.index("[[claim]]")]
+    study = load_study(write(tmp_path, text), overrides=[override])
+    assert [level.label for level in study.factor(key).levels] == labels
+    # As a file may have it, too.
+    nested = text.replace('"path.loss" = ["0%", "1%", "5%"]', 'path.loss = ["0%", "1%", "5%"]')
+    again = load_study(write(tmp_path, nested), overrides=[override])
+    assert [level.label for level in again.factor(key).levels] == labels
+
+
+def test_a_comma_in_a_text_is_a_comma(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, GOOD), overrides=["title=a, b", 'description="c, d"'])
+    assert (study.title, study.description) == ("a, b", "c, d")
+
+
 def test_compare_makes_lists_factors_and_single_values_fixed() -> None:
     study = study_from_compare(
         transports=["tcp", "quic"],

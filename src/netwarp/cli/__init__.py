@@ -6,6 +6,7 @@ that `--help` and a refused option answer at once.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ import typer
 
 from netwarp.cli.commands import Commands
 from netwarp.cli.interruption import interruption
-from netwarp.cli.terminal import accept_any_encoding, print_error
+from netwarp.cli.refusals import Refusal, of_netwarp, of_usage, wants_json
+from netwarp.cli.terminal import accept_any_encoding, answer, print_error, print_json
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
 from netwarp.version import __version__
@@ -56,9 +58,11 @@ def main() -> NoReturn:
         status = ended.code if isinstance(ended.code, int) else 1
     except typer.TyperException as error:
         status = error.exit_code
-        _print_usage_error(error)
+        refusal = of_usage(error)
+        if refusal is not None:
+            _tell(refusal)
     except NetwarpError as error:
-        print_error(str(error))
+        _tell(of_netwarp(error))
         status = error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
         from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
@@ -66,9 +70,10 @@ def main() -> NoReturn:
         status = UNEXPECTED_STATUS
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
             status = 1
-            print_error(f"cannot write: {error.strerror}; send the output elsewhere, or make room")
+            text = f"cannot write: {error.strerror}; send the output elsewhere, or make room"
+            _tell(Refusal(text))
         elif not interruption.requested:
-            print_error(unexpected(error, sys.argv[1:]))
+            _tell(Refusal(unexpected(error, sys.argv[1:])))
     finally:
         # Also where the interruption has become another exception on its way.
         if interruption.requested:
@@ -76,14 +81,12 @@ def main() -> NoReturn:
     interruption.end_process(status)
 
 
-def _print_usage_error(error: typer.TyperException) -> None:
-    """Print why a command line is none: one line that names the command and where its help is."""
-    reason = error.format_message().strip().rstrip(".")
-    if not reason:
-        return  # a command without arguments: its help has been printed
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "netwarp"
-    print_error(f"{command}: {reason[0].lower()}{reason[1:]}; see `{command} --help`")
+def _tell(refusal: Refusal) -> None:
+    """Print why nothing came of the command, for people and, if asked to, for scripts."""
+    print_error(refusal.message)
+    if wants_json(sys.argv[1:]) and not answer.is_given:
+        with contextlib.suppress(OSError):  # standard output may be what gave out
+            print_json(refusal.to_json())
 
 
 def _refuse_bytes(arguments: Sequence[str]) -> None:

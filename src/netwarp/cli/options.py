@@ -71,7 +71,8 @@ Set = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option(
         "--set",
-        help="Change a key of the study: path.rtt=50ms. Repeatable.",
+        help="Change a key of the study: path.rtt=50ms. A list makes it a factor: path.rtt=50ms,1s."
+        " Repeatable.",
         metavar="KEY=VALUE",
         rich_help_panel=RUNNING,
     ),

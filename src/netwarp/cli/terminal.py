@@ -56,8 +56,19 @@ def print_damage(opened: Run) -> None:
         )
 
 
+class Answer:
+    """The one object of `--json`: an error that comes after it is no second one."""
+
+    is_given = False
+
+
+answer = Answer()
+"""The one of this process."""
+
+
 def print_json(value: Any) -> None:
     """Print the one object of `--json`, escaped where the output cannot have all characters."""
+    answer.is_given = True
     encoding = sys.stdout.encoding or "utf-8"
     json.dump(value, sys.stdout, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
     sys.stdout.write("\n")

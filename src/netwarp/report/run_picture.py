@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError, ResultError, RunDirectoryError
 from netwarp.evaluation import KeptRuns
-from netwarp.fields import did_you_mean
 from netwarp.figures import write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.results import RunResult
 from netwarp.run_directory import make_folder
+from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path

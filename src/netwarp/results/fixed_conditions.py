@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.study.cells.factors import flattened
+from netwarp.study.overrides import SECTIONS
 from netwarp.wire import NoLoss
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from netwarp.study import Study
     from netwarp.wire import Job
-
-SECTIONS = ("path", "transport", "workload")
 
 
 def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError
-from netwarp.fields import did_you_mean
+from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,12 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from netwarp.errors import InputError
-from netwarp.fields import KeyValueError, Section, did_you_mean
+from netwarp.fields import KeyValueError, Section
 from netwarp.sources.shipped import PLACES
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
 from netwarp.study.sections.diagnose import key_value_error
+from netwarp.suggestions import did_you_mean
 
 SOURCE_FILE = "source.toml"
 

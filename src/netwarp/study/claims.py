@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from netwarp.fields import KeyValueError, RatioField, Section, did_you_mean
+from netwarp.fields import KeyValueError, RatioField, Section
 from netwarp.study.cells.factors import Factor
 from netwarp.study.questions import (
     Levels,
@@ -15,6 +15,7 @@ from netwarp.study.questions import (
     refuse_unknown_metric,
     resolve_levels,
 )
+from netwarp.suggestions import did_you_mean
 
 FORMS = ("less", "equal", "flat_over", "linear_over")
 OF_LESS = ("than", "by_at_least", "up_to", "grows_with", "shrinks_with", "lead", "overall")

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netwarp.fields import KeyValueError, did_you_mean
+from netwarp.fields import KeyValueError
 from netwarp.path_properties import BY_KEY, options
 from netwarp.study.overrides import apply_overrides
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
+from netwarp.suggestions import did_you_mean
 
 COMMAND = "compare"
 PATH_OPTIONS = tuple(key for key, _ in options())

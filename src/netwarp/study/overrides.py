@@ -11,6 +11,8 @@ from netwarp.fields import KeyValueError
 from netwarp.study.bounds import too_deep
 from netwarp.study.refusal import Refusals
 
+SECTIONS = ("path", "transport", "workload")
+"""Of a study: those whose keys can be factors."""
 COMMAND_LINE = "command line"
 """Where what is wrong with an option stands."""
 
@@ -26,7 +28,9 @@ def apply_overrides(
 
     ``KEY=VALUE`` sets a dotted key: ``path.rtt=50ms``, ``replicates=3``, ``transport.mss=1200``, or
     a factor's levels: ``factors.path.loss=["0%", "1%"]``. VALUE is read as TOML if it is TOML, and
-    as text otherwise, so that ``50ms`` needs no quotes.
+    as text otherwise, so that ``50ms`` needs no quotes. A list with commas is levels, as in
+    ``--filter``: ``path.loss=0%,1%`` makes the key a factor, or gives the factor other levels;
+    in quotes a comma is a comma.
 
     Args:
         raw: as `tomllib` reads a study file; it is left alone.
@@ -46,7 +50,12 @@ def apply_overrides(
             if not equals or not key:
                 remedy = "such as --set path.rtt=50ms"
                 raise KeyValueError("--set", override, "not KEY=VALUE", remedy)
-            _set(tables, key, _value(text.strip()))
+            value = _value(text.strip())
+            if isinstance(value, str) and "," in value and value == text.strip():
+                levels = [_value(level.strip()) for level in value.split(",")]
+                _set_levels(tables, key, levels, override)
+            else:
+                _set(tables, key, value)
     if replicates is not None:
         tables["replicates"] = replicates
     if seed is not None:
@@ -99,6 +108,22 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
                 "write the key as the study file does",
             )
     table[last] = value
+
+
+def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: str) -> None:
+    """Vary a key, whether or not the study does; text outside of what can vary is text."""
+    bare = key.removeprefix("factors.")
+    if bare.partition(".")[0] not in SECTIONS:
+        _set(tables, key, override.partition("=")[2].strip())
+        return
+    factor = "transport" if bare == "transport.kind" else bare
+    factors = tables.setdefault("factors", {})
+    if isinstance(factors, dict):
+        section, _, name = factor.partition(".")
+        nested = factors.get(section)
+        if isinstance(nested, dict):  # as [factors.path] has it
+            nested.pop(name, None)
+        factors[factor] = levels
 
 
 def _is_factor(tables: Mapping[str, Any], key: str) -> bool:

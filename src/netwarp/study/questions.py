@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from netwarp.fields import KeyValueError, Section, did_you_mean
+from netwarp.fields import KeyValueError, Section
 from netwarp.metrics import METRICS
 from netwarp.study.cells.factors import Factor, factor_key, flattened
+from netwarp.suggestions import did_you_mean
 
 Levels = dict[str, Any]
 

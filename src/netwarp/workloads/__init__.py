@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, did_you_mean
+from netwarp.fields import KeyValueError
+from netwarp.suggestions import did_you_mean
 from netwarp.workloads.base import Activity, FileSize, Phase, Tone, Workload, WorkloadSection
 from netwarp.workloads.bulk import BulkWorkload
 from netwarp.workloads.command import CommandWorkload

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from netwarp.fields import KeyValueError, Section, did_you_mean
+from netwarp.fields import KeyValueError, Section
 from netwarp.study.sections.diagnose import keys_of
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
@@ -18,6 +18,7 @@ from netwarp.study.sections.timeline import (
     TraceSection,
 )
 from netwarp.study.sections.transport import TransportSection
+from netwarp.suggestions import did_you_mean
 from netwarp.transports import TRANSPORTS
 from netwarp.workloads import WORKLOADS
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from netwarp.fields import KeyValueError, Kind, did_you_mean
+from netwarp.fields import KeyValueError, Kind
+from netwarp.suggestions import did_you_mean
 from netwarp.units import UnitError
 
 

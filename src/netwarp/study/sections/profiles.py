@@ -31,6 +31,11 @@ _OOKLA = "medians in the USA, third quarter of 2021 (Ookla Speedtest Intelligenc
 PROFILES: Mapping[ProfileName, PathProfile] = {
     "3g": PathProfile("300ms", "1.6mbit", "768kbit", f"{_WEBPAGETEST}: 3G"),
     "lte": PathProfile("70ms", "12mbit", "12mbit", f"{_WEBPAGETEST}: LTE"),
+    "5g": PathProfile(
+        "47ms", "265.8mbit", "14.56mbit",
+        "T-Mobile's 5G, medians in the USA, first half of 2024"
+        " (Ookla Speedtest Connectivity Report)",
+    ),
     "wifi": PathProfile("2ms", "30mbit", "15mbit", "Firefox, network throttling: Wi-Fi"),
     "dsl": PathProfile("50ms", "1.5mbit", "384kbit", f"{_WEBPAGETEST}: DSL"),
     "cable": PathProfile("28ms", "5mbit", "1mbit", f"{_WEBPAGETEST}: Cable"),

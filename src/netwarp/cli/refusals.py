@@ -1,0 +1,81 @@
+"""What is said of an error: a line for people, and the parts of `{"error": …}` for scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import typer
+
+from netwarp.errors import NetwarpError, StudyError
+from netwarp.suggestions import nearest
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why nothing came of a command."""
+
+    message: str
+    """The whole of it, in one line."""
+    key: str | None = None
+    """Key of the study or option that is to blame, if one is."""
+    remedy: str | None = None
+    """What would be right, where that is known apart from the rest."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Make the object that stands on standard output with ``--json``."""
+        return {"error": asdict(self)}
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether a command was asked for one JSON object; what follows `--` is another program's."""
+    own = list(arguments)
+    return "--json" in own[: own.index("--") if "--" in own else len(own)]
+
+
+def of_netwarp(error: NetwarpError) -> Refusal:
+    """Say what netwarp refused or failed at."""
+    if isinstance(error, StudyError):
+        return Refusal(str(error), error.key, error.remedy)
+    return Refusal(str(error))
+
+
+def of_usage(error: typer.TyperException) -> Refusal | None:
+    """Say why a command line is none, with the option or command that was probably meant.
+
+    None for a command without arguments, whose help has been printed.
+    """
+    reason = error.format_message().strip().rstrip(".")
+    if not reason:
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "netwarp"
+    word, known = _unknown_word(error, context)
+    if word is not None:
+        reason = f"no such {'option' if word.startswith('-') else 'command'}: {word}"
+    near = nearest(word, known) if word is not None else None
+    meant = f'did you mean "{near}"? ' if near else ""
+    remedy = f"{meant}see `{command} --help`"
+    message = f"{command}: {reason[0].lower()}{reason[1:]}; {remedy}"
+    return Refusal(message, word or _parameter(error), remedy)
+
+
+def _unknown_word(error: typer.TyperException, context: Any) -> tuple[str | None, list[str]]:
+    """Find the option or command that there is not, and those that there are."""
+    if context is None:
+        return None, []
+    option = getattr(error, "option_name", None)
+    if option is not None and str(error).startswith("No such option"):
+        return str(option), [each for param in context.command.params for each in param.opts]
+    unknown = re.match(r"No such command '(.*?)'", str(error))
+    if unknown is not None:
+        return unknown[1], context.command.list_commands(context)
+    return None, []
+
+
+def _parameter(error: typer.TyperException) -> str | None:
+    """Name the option whose value was refused."""
+    options = getattr(getattr(error, "param", None), "opts", None)
+    return str(max(options, key=len)) if options else None

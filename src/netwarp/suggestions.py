@@ -1,0 +1,103 @@
+"""Finds the word somebody probably meant, of keys, levels, metrics, units, options or commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+MOST_CHARACTERS = 100
+"""Of a word that is looked at: nearness takes time that grows with the square of the length."""
+NEAR = 0.65
+"""Two of three letters right: `tpc` is near `tcp`."""
+SHARED_WORD = 0.35
+"""What two names gain by a whole word in common, such as `smoothed_rtt` and `path_min_rtt`."""
+# Words of a name that say nothing of what it is about: units, most of all.
+_COMMON = frozenset({"", "s", "ms", "ns", "bit", "bytes", "max", "min", "mean"})
+# What other tools call it, and what netwarp does.
+OTHER_NAMES = {
+    "4g": ("lte",),
+    "algorithm": ("congestion",),
+    "bandwidth": ("rate",),
+    "bps": ("bit",),
+    "buffer": ("queue",),
+    "bw": ("rate",),
+    "capacity": ("rate",),
+    "cca": ("congestion",),
+    "cwnd": ("initial_window",),
+    "drop": ("loss",),
+    "duration": ("completion_time_s",),
+    "fct": ("completion_time_s",),
+    "g": ("gbit",),
+    "gbps": ("gbit",),
+    "h2": ("tls",),
+    "h3": ("quic",),
+    "http3": ("quic",),
+    "https": ("tls",),
+    "iterations": ("replicates",),
+    "k": ("kbit",),
+    "kbps": ("kbit",),
+    "latency": ("rtt", "path_min_rtt_s"),
+    "limit": ("queue",),
+    "m": ("min", "mbit"),
+    "mbps": ("mbit",),
+    "msec": ("ms",),
+    "output": ("out",),
+    "packet_loss": ("loss",),
+    "parallel": ("chunks", "jobs"),
+    "ping": ("rtt",),
+    "plot": ("figure",),
+    "plr": ("loss",),
+    "protocol": ("transport",),
+    "repeat": ("replicates",),
+    "repetitions": ("replicates",),
+    "retransmissions": ("retransmitted_packets",),
+    "retransmits": ("retransmitted_packets",),
+    "runs": ("replicates",),
+    "sec": ("s",),
+    "seconds": ("s",),
+    "speed": ("rate",),
+    "throughput": ("goodput_bit_s", "rate"),
+    "time": ("completion_time_s",),
+    "usec": ("us",),
+}
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Find the known word that is nearest, if one is near.
+
+    Another tool's name for the thing goes before spelling; case, ``-`` and ``/s`` do not count.
+    """
+    asked = _plain(word)
+    names = {_plain(name): name for name in known}
+    for other in OTHER_NAMES.get(asked, ()):
+        if other in names:
+            return names[other]
+    scored = [(_nearness(asked, plain), -place, plain) for place, plain in enumerate(names)]
+    best, _, plain = max(scored, default=(0.0, 0, ""))
+    return names[plain] if best >= NEAR else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Suggest the nearest known word, or list them all."""
+    known = list(known)
+    near = nearest(word, known)
+    return f'did you mean "{near}"?' if near else f"known: {', '.join(known) or 'none'}"
+
+
+def _plain(word: str) -> str:
+    lower = word[:MOST_CHARACTERS].strip().lower().removesuffix("/s")
+    return lower.lstrip("-").replace("-", "_")
+
+
+def _nearness(asked: str, known: str) -> float:
+    """Say how near two words are, from 0 to 1 and a little more: spelling, and whole words."""
+    mine, theirs = _words(asked), _words(known)
+    spelling = SequenceMatcher(None, "_".join(mine), "_".join(theirs)).ratio()
+    shared = set(mine) & set(theirs)
+    return spelling + (SHARED_WORD if shared and (len(mine) > 1 or len(theirs) > 1) else 0.0)
+
+
+def _words(name: str) -> list[str]:
+    words = re.split(r"[_.\s]+", name)
+    return [word for word in words if word not in _COMMON] or words
