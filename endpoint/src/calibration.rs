@@ -52,7 +52,7 @@ fn balanced(
 pub(crate) struct Capacities(Vec<[Capacity; 2]>);
 
 impl Capacities {
-    /// Those of a job's paths, from the epoch on.
+    /// The capacities of a job's paths, from the epoch on.
     pub(crate) fn new(job: &Job) -> Self {
         let capacity = |impairments: &Impairments, mtu_bytes| Capacity::new(impairments.rate_bit_s, mtu_bytes);
         let both = |path: &Path| [capacity(&path.down, path.mtu_bytes), capacity(&path.up, path.mtu_bytes)];
@@ -98,12 +98,12 @@ fn place(direction: Direction) -> usize {
 /// The most that one direction can have delivered. Bits are counted in billionths: rate times nanoseconds.
 #[derive(Debug)]
 struct Capacity {
-    /// None: unlimited, now or before.
+    /// The rate; none where it is unlimited, now or before.
     rate_bit_s: Option<u64>,
     peak_bit_s: u64,
-    /// Since when it is this rate, counted from the epoch.
+    /// Since when the rate holds, counted from the epoch.
     since_ns: u64,
-    /// What could pass before.
+    /// What could pass at earlier rates.
     billionths: u128,
     burst_bytes: u64,
     frame_bytes: u64,

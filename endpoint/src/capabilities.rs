@@ -36,7 +36,7 @@ struct Capabilities {
     socket_buffer_bytes: u64,
 }
 
-/// None where it is there, else the reason and the remedy.
+/// None where the kernel has it, else why not and the remedy.
 #[derive(Debug, Default, Serialize)]
 struct Missing {
     /// Namespaces, cables and sysctls: without them nothing runs.
@@ -95,7 +95,7 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// Everything that is seen from inside a host of the path.
+/// Looks for everything that is seen from inside a host of the path.
 fn look_around(kernel: &str) -> Result<Capabilities> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let congestion = fs::read_to_string(file).with_context(|| format!("read {file}"))?;

@@ -15,10 +15,10 @@ use crate::job::{FORMAT, Impairments, Job, Recovery, Transport, TransportKind};
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
 
-/// What a socket buffer may be: less is raised in silence, and Linux keeps twice its size in an `int`.
+/// The sizes of socket buffers: less is raised in silence, and Linux keeps twice its size in an `int`.
 const BUFFER_BYTES: RangeInclusive<u64> = 4096..=i32::MAX as u64 / 2;
 
-/// What IPv4 allows.
+/// The MTUs that IPv4 allows.
 const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;
 
 /// What `TCP_MAXSEG` takes (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
@@ -28,7 +28,7 @@ const TCP_MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
 /// SCTP and the DATA chunk.
 const SCTP_MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
 
-/// One whose messages may overtake others spends eight bytes on its place.
+/// The least message: one that may overtake others spends eight bytes on its place.
 const SCTP_MESSAGE_MIN_BYTES: u32 = 9;
 
 /// `SCTP_RTOINFO` is in milliseconds.
@@ -43,7 +43,7 @@ pub(crate) fn load(file: &Path) -> Result<Job> {
     understand(&text, &file.display().to_string())
 }
 
-/// Says of each file what is wrong with its job, if anything; of `-`, of each line of standard input.
+/// What is wrong with the job of each file, if anything; of `-`, with that of each line of standard input.
 ///
 /// # Errors
 /// Standard input that cannot be read.
@@ -95,7 +95,7 @@ impl Problems {
         }
     }
 
-    /// What happens, happens to a path that is there.
+    /// Whether the timeline names paths that are there.
     fn check_references(&mut self, job: &Job) {
         let timeline = &job.timeline;
         let references = timeline.events.iter().map(|event| ("events", event.path));

@@ -24,7 +24,7 @@ use crate::timers;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Holds [`NONE`] or the nanoseconds last read.
+/// The held time in nanoseconds, or [`NONE`].
 static HELD_NS: AtomicU64 = AtomicU64::new(NONE);
 static HOLDING: AtomicBool = AtomicBool::new(false);
 const NONE: u64 = u64::MAX;
@@ -42,7 +42,7 @@ impl Moment {
         Self(nanoseconds(&time))
     }
 
-    /// So long after the clock's zero.
+    /// The moment this long after the clock's zero.
     pub(crate) fn after(zero_ns: u64) -> Self {
         Self(zero_ns)
     }
@@ -58,12 +58,12 @@ pub(crate) fn is_virtual() -> bool {
     std::env::var_os("NETWARP_CLOCK").is_some_and(|value| value == "virtual")
 }
 
-/// From now on, keeps the time read until the next `epoll_wait`. See the invariant above.
+/// Switches the held clock on: from now on a time that was read stands until the next `epoll_wait`. See the invariant above.
 pub(crate) fn hold() {
     HOLDING.store(true, Relaxed);
 }
 
-/// Waits in a thread's place of `epoll_wait`.
+/// An event loop that waits in the place of a thread's `epoll_wait`.
 pub(crate) trait EventLoop {
     /// Waits until something happens or a timer is due.
     ///
@@ -90,12 +90,13 @@ thread_local! {
     static EVENT_LOOP: RefCell<Option<Box<dyn EventLoop>>> = const { RefCell::new(None) };
 }
 
-/// From now on, this thread waits by this event loop.
+/// Has this thread wait by this event loop from now on.
 pub(crate) fn wait_by(event_loop: Box<dyn EventLoop>) {
     EVENT_LOOP.set(Some(event_loop));
 }
 
-/// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`: the kernel stamps packets with the one, and the other tells moments.
+/// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`: the kernel stamps packets with the former, and moments are of the
+/// latter.
 pub(crate) fn realtime_lead_ns() -> u64 {
     let ask = |clock| {
         let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -132,7 +133,7 @@ pub(crate) fn await_tick() {
     unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &then, std::ptr::null_mut()) };
 }
 
-/// A time of the kernel's.
+/// Converts nanoseconds to the kernel's `struct timespec`.
 pub(crate) fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }

@@ -15,7 +15,7 @@ use landlock::{
     path_beneath_rules,
 };
 
-/// Creating, removing, renaming, writing and truncating (Linux 6.2). What an older kernel cannot refuse it does not.
+/// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the kernel can.
 const ACCESS: ABI = ABI::V3;
 
 /// Replaces this process by `program`. Returns only if that fails.
@@ -50,7 +50,7 @@ fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
     Ok(())
 }
 
-/// Why the program could not be started: otherwise this does not return.
+/// Starts the program in this process's place; returns only the reason why that failed.
 fn start(program: &[OsString]) -> Error {
     let Some((program, arguments)) = program.split_first() else { return anyhow!("no program is named") };
     let error = Command::new(program).args(arguments).exec();

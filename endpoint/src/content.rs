@@ -1,4 +1,4 @@
-//! What is sent: a file, or bytes made from a seed.
+//! The content of a transfer, as its sender reads it: a file, or bytes made from a seed.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -9,22 +9,22 @@ use ring::digest::{Context as Hasher, SHA256};
 
 use crate::job::Content;
 
-/// Where a part lies in a content.
+/// A part of a content: its place and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Bytes of the content before it.
+    /// Offset of the part in the content, in bytes.
     pub offset_bytes: u64,
-    /// Its own bytes.
+    /// Length of the part, in bytes.
     pub length_bytes: u64,
 }
 
 impl Part {
-    /// Where it ends in the content.
+    /// Offset of the part's end in the content.
     pub(crate) fn end_bytes(&self) -> u64 {
         self.offset_bytes + self.length_bytes
     }
 
-    /// What is left of it after so many bytes.
+    /// The rest of the part after so many bytes.
     pub(crate) fn after(&self, bytes: u64) -> Self {
         Self { offset_bytes: self.offset_bytes + bytes, length_bytes: self.length_bytes - bytes }
     }
@@ -160,7 +160,7 @@ pub(crate) fn new_hasher() -> Hasher {
     Hasher::new(&SHA256)
 }
 
-/// What a hasher has come to, in hex digits.
+/// The digest of a hasher, in hex.
 pub(crate) fn hex_digest(hasher: Hasher) -> String {
     hex::encode(hasher.finish())
 }

@@ -11,7 +11,7 @@ use crate::job::Distribution;
 /// `NETEM_DIST_SCALE`: the entry that stands for one jitter.
 const SCALE: f64 = 8192.0;
 
-/// As many as iproute2's tables have; the kernel takes at most 16384.
+/// Entries of a table: as many as iproute2's have; the kernel takes at most 16384.
 const ENTRIES: usize = 4096;
 
 const PARETO_SHAPE: f64 = 3.0;

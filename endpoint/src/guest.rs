@@ -25,7 +25,7 @@ const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
 const HOST_TMP: &str = "/tmp/host";
 
-/// Lives and dies as PID 1. `run_directory` is the host's.
+/// Carries out a run as PID 1 and powers off. `run_directory` is the path on the host.
 pub(crate) fn run(run_directory: &Path) -> ! {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("netwarp-endpoint: {panic}");
@@ -126,7 +126,7 @@ fn build_root(command: &Command) -> Result<()> {
     root::build(Path::new(&command.working_directory), &hosts)
 }
 
-/// What cannot be recorded goes to the console, which the host keeps.
+/// Prints an error that cannot be recorded on the console, which the host keeps.
 fn report(result: Result<()>) {
     if let Err(error) = result {
         eprintln!("netwarp-endpoint: {error:#}");

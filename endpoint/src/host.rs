@@ -19,7 +19,7 @@ pub(crate) trait Host {
     /// The clock of the roles and of the path.
     fn clock(&self) -> ClockKind;
 
-    /// Makes ready for a job, before anything is recorded of it.
+    /// Prepares for a job, before its first record is written.
     ///
     /// # Errors
     /// What the job asks for is not to be had here.
@@ -43,28 +43,28 @@ pub(crate) trait Host {
 
 /// A role at work. Its descriptor is readable when it has something to say. Dropped, it ends.
 pub(crate) trait Role: AsFd {
-    /// Whether there is anything more to come from it.
+    /// Whether the role may still send a message.
     fn is_running(&self) -> bool;
 
-    /// Gives an order. A role that is gone cannot take it; its end is told by [`Self::receive`].
+    /// Sends the role an order. One that is gone cannot take it; [`Self::receive`] tells how it ended.
     ///
     /// # Errors
     /// The order cannot be given.
     fn order(&mut self, order: &Order) -> Result<()>;
 
-    /// What it said, waiting if there is nothing.
+    /// Receives the role's next message, and waits if there is none yet.
     ///
     /// # Errors
     /// It cannot be read from, or sends what is no message.
     fn receive(&mut self) -> Result<Vec<Event>>;
 }
 
-/// What a role did.
+/// What was received from a role: a message, or its end.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// It said something.
+    /// The role sent a message.
     Said(Message),
-    /// It is gone: none if by itself and successfully, else how.
+    /// The role's process ended: none if successfully, else how.
     Gone(Option<String>),
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    /// None made yet.
+    /// A host whose namespaces are not made yet.
     ///
     /// # Arguments
     /// * `prepare` - what is to be done before the first is made.
@@ -115,7 +115,7 @@ impl Host for Namespaces {
     }
 }
 
-/// In virtual time an idle netem costs nothing; in real time it would, and a host may have none.
+/// The steps that build the path: in real time without idle netems, which would cost CPU and which a host may not have.
 fn steps(job: &Job, clock: ClockKind) -> Vec<BuildStep> {
     let steps = topology::steps(job);
     // A timeline changes the netem that is there.

@@ -18,18 +18,18 @@ impl NetNs {
         File::open(path).map(Self).with_context(|| format!("open {path}"))
     }
 
-    /// A new one, which the caller is left in.
+    /// Creates a namespace and leaves the caller in it.
     pub(crate) fn create() -> Result<Self> {
         unshare(CloneFlags::CLONE_NEWNET).context("create a network namespace (unshare CLONE_NEWNET)")?;
         Self::current()
     }
 
-    /// Moves the caller into it.
+    /// Moves the caller into the namespace.
     pub(crate) fn enter(&self) -> Result<()> {
         setns(&self.0, CloneFlags::CLONE_NEWNET).context("enter a network namespace (setns)")
     }
 
-    /// For `IFLA_NET_NS_FD`.
+    /// The namespace's descriptor, for `IFLA_NET_NS_FD`.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.0.as_raw_fd()
     }

@@ -27,7 +27,7 @@ pub(crate) struct Network {
     namespaces: BTreeMap<Namespace, Made>,
     /// Devices with a netem.
     impaired: BTreeSet<Device>,
-    /// Of routers with a token bucket.
+    /// Sockets to wake the devices that have a token bucket, by router.
     wakers: BTreeMap<Namespace, Waker>,
 }
 
@@ -187,7 +187,7 @@ impl Network {
         self.flush()
     }
 
-    /// From whichever namespace comes first: the ends name their own.
+    /// Creates the links, from whichever namespace comes first: both ends name their own.
     fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
         let [first, second] = ends;
         let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);

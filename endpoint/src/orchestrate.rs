@@ -98,7 +98,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     }
 }
 
-/// What happens to a path, and a capture of it, need a path that is the run's own.
+/// Refuses a timeline or a capture where the path is not the run's own.
 fn require_network(job: &Job, host: &mut dyn Host) -> Result<()> {
     let needs_it = job.capture || !job.timeline.is_empty();
     ensure!(
@@ -125,7 +125,7 @@ fn start_capture(host: &mut dyn Host, job: &Job, job_file: &Path) -> Result<Opti
     Capture::start(network, job, directory).map(Some).context("capture packets")
 }
 
-/// The conversation with both roles.
+/// A run under way: relays between both roles, applies the timeline, and writes records.
 struct Relay<'a> {
     server: Box<dyn Role>,
     client: Box<dyn Role>,
@@ -142,13 +142,13 @@ struct Relay<'a> {
     attached_to: Option<u32>,
     /// Roles that have done all their work.
     finished: Vec<Side>,
-    /// What is to be verified.
+    /// Records of what was delivered, to be verified at the end.
     delivered: Vec<Record>,
     records: &'a mut RecordWriter,
 }
 
 impl Relay<'_> {
-    /// Until both roles are done. A failure drops, and so kills, whichever still runs.
+    /// Relays until both roles are done. A failure drops, and so kills, whichever still runs.
     fn run(&mut self) -> Result<(), Failure> {
         let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate: None };
         self.server.order(&begin).stage("setup")?;
@@ -271,7 +271,7 @@ impl Progress {
         next_s * NANOSECONDS_PER_SECOND
     }
 
-    /// Prints a line if one is due. That nobody listens is no failure.
+    /// Prints a line if one is due. A standard output that nobody reads is no failure.
     fn report(&mut self, elapsed_ns: u64) {
         if elapsed_ns >= self.next_ns() {
             self.reported_s = elapsed_ns / NANOSECONDS_PER_SECOND;

@@ -19,7 +19,7 @@ const PROBES: u32 = 8;
 /// A delay drawn from a table lies within four jitters of the mean (`NETEM_DIST_SCALE`).
 const JITTERS: u64 = 4;
 
-/// What the two kernels may take on top of the path, in real time.
+/// The time that both ends' kernels may take on top of the path, in real time.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How often a path that is not idle yet is looked at, and for how long on either clock.

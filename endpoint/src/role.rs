@@ -52,7 +52,7 @@ pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
     })
 }
 
-/// What this program itself does of a job's workload.
+/// The job's workload, if it is one that this program does itself over connections.
 fn over_connections(job: &Job) -> Result<&dyn OverConnections> {
     match workload::of(&job.workload).ends() {
         Ends::Connections(workload) => Ok(workload),
@@ -230,7 +230,7 @@ impl Orchestrator {
         serde_json::from_str(&line).map(Some).with_context(|| format!("reading the order {line:?}"))
     }
 
-    /// Has records written to `records.jsonl`.
+    /// Sends records to the orchestrator, which writes them to `records.jsonl`.
     ///
     /// # Errors
     /// An orchestrator that is gone.
@@ -238,7 +238,7 @@ impl Orchestrator {
         records.into_iter().try_for_each(|line| self.send(&Message::Write { line }))
     }
 
-    /// What this side's work has cost since the order to begin. In virtual time it costs nothing.
+    /// Writes the record of what this side's work has cost since the order to begin; none in virtual time, where it is free.
     fn write_usage(&mut self, side: Side) -> Result<()> {
         match self.usage.filter(|_| !clock::is_virtual()) {
             Some(start) => self.write(vec![Usage::now()?.since(start, side)]),
@@ -246,7 +246,7 @@ impl Orchestrator {
         }
     }
 
-    /// Says something to the orchestrator.
+    /// Sends the orchestrator a message.
     ///
     /// # Errors
     /// An orchestrator that is gone.

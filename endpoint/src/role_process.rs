@@ -18,7 +18,7 @@ use crate::control::{MESSAGE_FD, Order};
 use crate::host::{Event, Role};
 use crate::record::Side;
 
-/// Most that is read from a role at once.
+/// The most bytes read from a role's pipe in one call.
 const READ_BYTES: usize = 16 * 1024;
 
 /// A running role. Dropped, it is killed.
@@ -28,7 +28,7 @@ pub(crate) struct RoleProcess {
     process: Option<Pid>,
     orders: File,
     messages: File,
-    /// An incomplete line.
+    /// The beginning of a line whose end has not come yet.
     unread: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of content at the receiver.
+//! The receiver's end of a content: counts and hashes what arrives, and notes when.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(crate) struct Received {
 }
 
 impl Sink {
-    /// For content of this many bytes.
+    /// A sink for content of this many bytes.
     pub(crate) fn new(size_bytes: u64, verify: bool) -> Self {
         let hasher = verify.then(new_hasher);
         let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
@@ -53,7 +53,7 @@ impl Sink {
         self
     }
 
-    /// To be filled by connections, one after the other.
+    /// Makes the sink one that several connections fill, one after the other.
     pub(crate) fn shared(self) -> SharedSink {
         Arc::new(Mutex::new(self))
     }
@@ -77,7 +77,7 @@ impl Sink {
         Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)
     }
 
-    /// Bytes that have come.
+    /// Bytes received so far.
     pub(crate) fn position_bytes(&self) -> u64 {
         self.size_bytes - self.remaining_bytes
     }
@@ -142,7 +142,7 @@ impl Sink {
         }
     }
 
-    /// What is to be said of a content that is all there.
+    /// The result of a content that has arrived whole.
     ///
     /// # Errors
     /// It is not.
@@ -168,7 +168,7 @@ pub(crate) struct WatchedArrivals {
     pub for_gaps: bool,
 }
 
-/// A time without new content.
+/// A stretch of time without new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// The last arrival before it.
@@ -177,7 +177,7 @@ pub(crate) struct Gap {
     pub length_ns: u64,
 }
 
-/// When the content arrived.
+/// First and last arrival, and the longest gap between two.
 #[derive(Debug)]
 struct Arrivals {
     arrival_log: WatchedArrivals,

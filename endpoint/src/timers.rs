@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use libc::c_int;
 
 thread_local! {
-    /// Of this thread. Few: one for each connection.
+    /// The timers of this thread, few enough for a list: one for each connection.
     static TIMERS: RefCell<Vec<Arc<Mutex<Setting>>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -27,12 +27,12 @@ pub(crate) struct Timer(Arc<Mutex<Setting>>);
 #[derive(Debug)]
 struct Setting {
     deadline: Instant,
-    /// Of the task that waits, if one does.
+    /// The waker of the task that waits, if one does.
     waiting: Option<Waker>,
 }
 
 impl Timer {
-    /// One set to this time, for a task of this thread's event loop.
+    /// A timer set to this time, for a task of this thread's event loop.
     pub(crate) fn new(deadline: Instant) -> Self {
         let setting = Arc::new(Mutex::new(Setting { deadline, waiting: None }));
         TIMERS.with_borrow_mut(|timers| {
@@ -47,7 +47,7 @@ impl Timer {
         lock(&self.0).deadline = deadline;
     }
 
-    /// Ready from its time on. Else the task will be woken then.
+    /// Ready from the timer's time on; until then the task is registered to be woken.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut setting = lock(&self.0);
         if Instant::now() >= setting.deadline {
@@ -122,7 +122,7 @@ mod tests {
         Timer::new(Instant::now() + time)
     }
 
-    /// Nobody waits in it: these tests wait for themselves.
+    /// An event loop that never waits: these tests call the timers themselves.
     fn is_due(timer: &Timer) -> bool {
         timer.poll(&Context::from_waker(Waker::noop())).is_ready()
     }

@@ -9,12 +9,12 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::netns::NetNs;
 
-/// By whose leave namespaces are made.
+/// Whose capabilities allow namespaces to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Privilege {
     /// The caller's own capabilities.
     Own,
-    /// Those of a new user namespace, in which the caller is root and nobody else exists.
+    /// The capabilities of a new user namespace, in which the caller is root and nobody else exists.
     UserNamespace,
 }
 
@@ -72,7 +72,7 @@ impl NamespaceSysctls {
         }
     }
 
-    /// What forbade it, and the command that mends it.
+    /// Names the setting that forbids namespaces, and the command that changes it.
     fn remedy(self, errno: Errno) -> String {
         const OTHERWISE: &str = "or run as root, or use the virtual backend, which needs no privilege";
         let set = |key: &str, why: &str, value: &str| format!("{key} {why}: `sysctl -w {key}={value}`, {OTHERWISE}");

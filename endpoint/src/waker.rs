@@ -11,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::netlink::qdisc::WAKING_PRIORITY;
 
-/// An Ethernet frame of the least size, to nobody from nobody.
+/// An Ethernet frame of the least size, with addresses of zeros.
 const FRAME: [u8; 60] = [0; 60];
 
 /// A packet socket, bound for life to the network namespace it was opened in.
@@ -19,7 +19,7 @@ const FRAME: [u8; 60] = [0; 60];
 pub(crate) struct Waker(Socket);
 
 impl Waker {
-    /// In the caller's network namespace. It receives nothing.
+    /// Opens a socket in the caller's network namespace. It receives nothing.
     ///
     /// # Errors
     /// As `socket(2)` and `setsockopt(2)`.

@@ -55,12 +55,12 @@ class Run:
 
     @property
     def directory(self) -> Path:
-        """Where everything is kept."""
+        """The run directory."""
         return self.data.directory
 
     @property
     def study(self) -> Study:
-        """What was asked."""
+        """The study that was run."""
         return self.data.study
 
     @property
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def report_file(self) -> Path:
-        """Where the report is, once it is written."""
+        """Path of the report, once it is written."""
         return RunDirectory(self.directory).report_file
 
     def report(self) -> Path:

@@ -20,22 +20,22 @@ class PathProperty:
     """A property of a path."""
 
     key: str
-    """In `[path]`; of one that each direction has, without `_down` and `_up`."""
+    """Key in `[path]`; of a property of each direction, without `_down` and `_up`."""
     type: str
     """Name of the type of its values, in `netwarp.fields`."""
     help: str
-    """For the key reference; of a property that each direction has, of the key without either."""
+    """Text of the key reference; of a property of each direction, for the key without either."""
     option_help: str
-    """For the command line, in a few words."""
+    """Help of the option on the command line, in a few words."""
     directions: Literal["path", "both", "down"] = "path"
     """What the key without direction means: the path as a whole, both directions, or server to
     client alone, where the property harms packets."""
     each_help: str = ""
-    """What it is in a direction, before the direction's name."""
+    """Text for the key of one direction, before the direction's name."""
     default: Any = None
-    """Of the key: what the study's file may leave out."""
+    """Default of the key, which a study may leave out."""
     netem: str | None = None
-    """Field of `wire.Impairments` that the value becomes, where that is all."""
+    """Field of `wire.Impairments` that has the value unchanged, if one does."""
     absent: str | None = None
     """What a study would write to say that there is none of it."""
     without: str | None = None
@@ -181,7 +181,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         absent="0%",
     ),
 )
-"""In the order of the key reference."""
+"""All path properties, in the order of the key reference."""
 
 BY_KEY: Mapping[str, PathProperty] = {row.key: row for row in PATH_PROPERTIES}
 OF_EACH_DIRECTION = tuple(row for row in PATH_PROPERTIES if row.directions != "path")

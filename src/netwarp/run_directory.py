@@ -80,7 +80,7 @@ class RunDirectory:
         self.summary_file = path / "summary.json"
         self.report_file = path / "report.html"
         self.drawn_file = path / ".drawn"
-        """By which netwarp results, summary and report were made; not there while they are not."""
+        """Names the version of netwarp that made results and report; missing until it has."""
         self.damage: dict[Path, str] = {}
         """What was found damaged and left out so far: why, by file."""
 

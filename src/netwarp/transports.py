@@ -39,7 +39,7 @@ class Missing:
 
     reason: str
     hint: str = ""
-    """What is meant perhaps, before the remedy."""
+    """A suggestion of what may be meant, before the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,21 +47,21 @@ class TransportTraits:
     """What one transport can do, and how it is shown."""
 
     name: str
-    """As people write it."""
+    """Name as people write it."""
     stack: str
-    """Which implementation it is, within a sentence."""
+    """The implementation that is measured, as it stands within a sentence."""
     colour: str
-    """In every chart; with the shape and the dashes, it tells its series from others."""
+    """Colour in every chart; with shape and dashes, it tells its series from others."""
     shape: str
     dash: tuple[int, ...]
     congestion_controls: tuple[str, ...]
-    """Names in its stack, the default first."""
+    """Congestion controls by their names in its stack, the default first."""
     header_bytes: int
-    """What stands between the MTU and the MSS."""
+    """Bytes between the MTU and the MSS."""
     mss_bytes: tuple[int, int]
-    """Least and largest that its packets can be limited to."""
+    """Least and largest payload that its packets can be limited to."""
     mss_reason: str
-    """Why no less and no more."""
+    """Why `mss_bytes` has these bounds."""
     least_fragment_bytes: int = 0
     """Where this is more than the least MSS: a smaller one is kept by smaller messages instead."""
     least_packet_bytes: int = 0
@@ -72,7 +72,7 @@ class TransportTraits:
     """Whether the kernel's TCP carries it: its congestion controls, its options."""
     is_encrypted: bool = False
     is_always_paced: bool = False
-    """Whatever the congestion control."""
+    """Whether it paces with every congestion control."""
     multiplexes: Literal["always", "with streams", "never"] = "never"
     """Whether all chunks of a content share a connection, as streams of it; or only where the
     option `streams` says that there are several."""
@@ -83,7 +83,7 @@ class TransportTraits:
     """Why the first flight cannot be chosen, where it is RFC 9260's."""
     least_initial_window_packets: int = 1
     initial_window_reason: str = ""
-    """Why no less."""
+    """Why the initial window can be no smaller."""
     missing_resume: Mapping[Resume, Missing] = field(default_factory=dict)
     """Ways to resume that it does not have."""
     missing_reconnect: Mapping[Reconnect, Missing] = field(default_factory=dict)
@@ -207,12 +207,12 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         inherent={"reconnection": "its subflows come and go while the connection stays"},
     ),
 }
-"""In the order in which tables and figures have them."""
+"""All transports, in the order in which tables and figures have them."""
 
 ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
     kind for kind, traits in TRANSPORTS.items() if traits.second_path != "needed"
 )
-"""Those that need nothing but a path."""
+"""Transports that need nothing but one path."""
 
 
 def owners(option: str) -> list[TransportKind]:

@@ -55,7 +55,7 @@ class UnitError(ValueError):
 
 @dataclass(frozen=True)
 class QueueLength:
-    """Room for packets that wait for the bottleneck, beyond the delay line."""
+    """The length of the bottleneck's queue, beyond the delay line."""
 
     amount: Decimal
     unit: Literal["bdp", "bytes", "packets"]

@@ -105,7 +105,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def digits_to_tell(*values: float) -> int:
-    """Choose so many significant digits that values which differ are seen to: from 3 to 8."""
+    """Choose how many significant digits tell values that differ apart: from 3 to 8."""
     largest = max(map(abs, values))
     apart = min((abs(a - b) for a, b in combinations(values, 2) if a != b), default=largest)
     if largest == 0 or apart == 0:
@@ -138,7 +138,7 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
 
 
 def count_text(value: float, shown: Quantity) -> str:
-    """Write a number of things that is whole without decimals; empty where it is no such."""
+    """Write a whole number of things without decimals; empty where it is not whole."""
     return count(int(value)) if not shown.unit and value == int(value) else ""
 
 
@@ -203,7 +203,7 @@ def effect_text(comparison: Comparison, metric: str) -> str:
 
 
 def p_text(p: float) -> str:
-    """Write a p-value: below a thousandth only that much is said."""
+    """Write a p-value; one below a thousandth as `p < 0.001`."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
@@ -274,7 +274,7 @@ def factor_name(factor: str) -> str:
 
 
 def _factor(effect: float, verdict: Verdict) -> float:
-    """Turn a ratio the way that makes it at least 1: 0.5 is 2× faster."""
+    """Invert a ratio below 1, so that it is at least 1: 0.5 is 2× faster."""
     return 1 / effect if verdict is Verdict.LESS else effect
 
 

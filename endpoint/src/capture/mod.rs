@@ -27,13 +27,13 @@ use crate::workload;
 /// Name of the file in the run directory.
 pub(crate) const FILE_NAME: &str = "capture.pcapng";
 
-/// A guest has 1 GiB.
+/// The most memory that a capture's rings may take: a guest has 1 GiB.
 const MEMORY_MAX_BYTES: u64 = 640 << 20;
 
 /// What a packet may cost in the ring beyond its payload: its headers, the kernel's note of it, alignment.
 const OVERHEAD_BYTES: u64 = 200;
 
-/// Handed to the host at once.
+/// Bytes handed to the host in one write.
 const WRITE_BYTES: usize = 8 << 20;
 
 /// A capture under way.

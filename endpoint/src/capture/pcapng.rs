@@ -25,9 +25,9 @@ const NANOSECONDS: u8 = 9;
 /// Which way a packet went through its interface: bits 0 and 1 of `epb_flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PacketDirection {
-    /// Into the machine that captures.
+    /// The packet came into the machine that captures.
     Inbound = 1,
-    /// Out of it.
+    /// The packet left the machine that captures.
     Outbound = 2,
 }
 

@@ -16,7 +16,7 @@ const BLOCK_BYTES: u32 = 1 << 20;
 /// be seen in the guest's random numbers.
 const RETIRE_MS: u32 = 1_000_000_000;
 
-/// All but those of other namespaces.
+/// The interface index that stands for all devices of the namespace.
 const ALL_DEVICES: i32 = 0;
 
 /// Where the packet socket is bound to see nothing more: the router's loopback, which nobody uses.
@@ -27,7 +27,7 @@ const LOOPBACK: i32 = 1;
 pub(super) struct CapturedPacket<'a> {
     /// Index of the interface.
     pub index: u32,
-    /// Whether it left by it.
+    /// Whether the packet left by the interface, rather than came by it.
     pub outgoing: bool,
     /// In nanoseconds since 1970.
     pub time_ns: u64,

@@ -44,7 +44,7 @@ pub struct Job {
     pub limits: Limits,
 }
 
-/// When to give up.
+/// Bounds of a run, beyond which it is given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {

@@ -15,7 +15,7 @@ pub struct Timeline {
     pub events: Vec<Event>,
     /// Delays drawn anew.
     pub redraws: Vec<Redraw>,
-    /// Rates as they were measured.
+    /// Rates that follow a recording.
     pub traces: Vec<Trace>,
 }
 
@@ -23,7 +23,7 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// After the epoch.
+    /// When it happens, after the epoch.
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,
@@ -52,7 +52,7 @@ pub enum Change {
     Rate {
         /// The direction whose rate changes.
         direction: Direction,
-        /// 0: nothing leaves.
+        /// The rate from now on; at 0 nothing leaves.
         rate_bit_s: u64,
     },
     /// The client gets its address on this path, prefers it from now on, and is told.
@@ -67,9 +67,9 @@ pub enum Change {
 pub struct Redraw {
     /// Index of the path.
     pub path: u32,
-    /// First at the epoch, then after each of these.
+    /// Time between draws; the first is made at the epoch.
     pub period_ns: u64,
-    /// Of the round-trip time, half of which goes to each direction.
+    /// Mean of the round-trip time, half of which goes to each direction.
     pub mean_ns: u64,
     /// Standard deviation of the round-trip time.
     pub deviation_ns: u64,
@@ -87,6 +87,6 @@ pub struct Trace {
     pub direction: Direction,
     /// How long each of the rates holds.
     pub step_ns: u64,
-    /// From the epoch on; 0: nothing leaves.
+    /// The rates from the epoch on, one a step; at 0 nothing leaves.
     pub rates_bit_s: Vec<u64>,
 }

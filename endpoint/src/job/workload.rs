@@ -76,7 +76,7 @@ pub enum Dial {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
-    /// Of the medium's bytes.
+    /// Seed of the medium's bytes.
     pub seed: u64,
     /// The medium's length in segments.
     pub segments: u32,

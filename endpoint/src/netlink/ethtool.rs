@@ -40,11 +40,11 @@ const SOFTWARE_SEGMENTATION: &str = "tx-generic-segmentation";
 pub(crate) struct Offloads {
     /// Interface index.
     pub index: u32,
-    /// Keep `gso`, which saves the sender's stack work and leaves single packets on the wire.
+    /// Whether to keep `gso`, which saves the sender's stack work and leaves single packets on the wire.
     pub software_segmentation: bool,
 }
 
-/// ethtool as this kernel has it.
+/// The ethtool netlink family of this kernel: its number and the names of its features.
 #[derive(Debug)]
 pub(crate) struct Ethtool {
     family: u16,
@@ -133,7 +133,7 @@ pub(crate) enum RestrictError {
     /// The kernel could not be asked for what it has set.
     #[error(transparent)]
     Netlink(#[from] NetlinkError),
-    /// The kernel agreed and did not do it.
+    /// The kernel acknowledged the request and did not carry it out.
     #[error("link {index} still has {features}: one drop would not be one packet")]
     Kept {
         /// Interface index.

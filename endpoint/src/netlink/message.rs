@@ -15,7 +15,7 @@ impl Attributes {
         Self::default()
     }
 
-    /// None yet, but after a fixed structure, as in `TCA_OPTIONS` of netem or `VETH_INFO_PEER`.
+    /// An empty list that follows a fixed structure, as in `TCA_OPTIONS` of netem or `VETH_INFO_PEER`.
     pub(crate) fn after(structure: &[u8]) -> Self {
         let mut bytes = structure.to_vec();
         pad(&mut bytes);
@@ -52,7 +52,7 @@ impl Attributes {
         self.put(kind | libc::NLA_F_NESTED as u16, &inner.0)
     }
 
-    /// As they go on the wire.
+    /// The attributes as bytes on the wire.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -61,7 +61,7 @@ impl Attributes {
 /// One request to the kernel, all but its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// What it attempts, for error messages: `create the link path0`.
+    /// What the request attempts, for error messages: `create the link path0`.
     pub attempt: String,
     kind: u16,
     flags: u16,
@@ -95,11 +95,11 @@ impl Request {
 /// One message from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reply<'a> {
-    /// Type: `NLMSG_ERROR`, or the family's.
+    /// The message's type: `NLMSG_ERROR`, or one of the family's.
     pub kind: u16,
-    /// `NLM_F_*`.
+    /// The flags, `NLM_F_*`.
     pub flags: u16,
-    /// That of the request it answers.
+    /// Sequence number of the request it answers.
     pub sequence: u32,
     /// What follows the header.
     pub body: &'a [u8],

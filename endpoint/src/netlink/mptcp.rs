@@ -43,7 +43,7 @@ pub(crate) fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<()
     socket.transact(&[endpoint_request(attempt, family, MPTCP_PM_CMD_ADD_ADDR, endpoint)]).map(drop)
 }
 
-/// Has them close their subflows from it, and tell their peers.
+/// Has the connections of the socket's network namespace close their subflows from an address, and tell their peers.
 pub(crate) fn remove_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP give up {}", endpoint.address);

@@ -9,11 +9,11 @@ use crate::topology::{Place, Shaper};
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// Handle of a link's netem, `1:`. By it, it is found wherever it hangs.
 const NETEM: u32 = 0x0001_0000;
-/// That of the token bucket that hangs behind a netem.
+/// Handle of the token bucket that hangs behind a netem, `2:`.
 const SHAPER: u32 = 0x0002_0000;
-/// That of what sorts packets before a netem with a token bucket.
+/// Handle of the `prio` that sorts packets before a netem with a token bucket.
 const SORTER: u32 = 0x0003_0000;
-/// That of where the sorter sends packets of [`WAKING_PRIORITY`].
+/// Handle of the `pfifo` without room to which the sorter sends packets of [`WAKING_PRIORITY`].
 const NOWHERE: u32 = 0x0004_0000;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;

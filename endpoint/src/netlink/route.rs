@@ -25,7 +25,7 @@ const FR_ACT_TO_TBL: u8 = 1;
 const AF_INET: u8 = libc::AF_INET as u8;
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 
-/// One end of a veth pair, as it shall be.
+/// One end of a veth pair to be created.
 #[derive(Debug)]
 pub(crate) struct VethEnd<'a> {
     /// The namespace it goes to.

@@ -15,7 +15,7 @@ const PORT_OFFSET: usize = 4;
 const LISTENING: u32 = 1 << 10;
 const UNCONNECTED: u32 = 1 << 7;
 
-/// What is looked through: an address family's sockets of one protocol, in the states in which they wait for clients.
+/// One request's filter: an address family's sockets of one protocol, in the states in which they wait for clients.
 const WAITING: [(i32, i32, u32); 6] = [
     (libc::AF_INET, libc::IPPROTO_TCP, LISTENING),
     (libc::AF_INET6, libc::IPPROTO_TCP, LISTENING),

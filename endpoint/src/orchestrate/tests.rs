@@ -29,7 +29,7 @@ struct ScriptedRole {
     side: Side,
     script: VecDeque<Event>,
     orders: Rc<RefCell<Vec<(Side, Order)>>>,
-    /// Always readable: its other end is closed.
+    /// A pipe that is always readable, because its other end is closed.
     readable: OwnedFd,
 }
 

@@ -13,7 +13,7 @@ pub struct CalibrationRecord {
     pub path: u32,
     /// The direction that was counted.
     pub direction: Direction,
-    /// Counted from the epoch to here.
+    /// Time from the epoch until the counting.
     pub interval_ns: u64,
     /// Wire packets the sender's link carried to the router.
     pub offered_packets: u64,

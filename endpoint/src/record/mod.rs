@@ -80,9 +80,9 @@ pub enum ClockKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRecord {
-    /// When it was done.
+    /// When it was applied.
     pub at_ns: u64,
-    /// What it was.
+    /// The event as the job has it, or as the trace or the draw made it.
     pub event: Event,
 }
 
@@ -92,9 +92,9 @@ pub struct EventRecord {
 pub struct UsageRecord {
     /// The side whose process it is.
     pub side: Side,
-    /// In its own code.
+    /// CPU time in its own code.
     pub user_ns: u64,
-    /// In the kernel on its behalf.
+    /// CPU time in the kernel on its behalf.
     pub system_ns: u64,
 }
 
@@ -102,7 +102,7 @@ pub struct UsageRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndRecord {
-    /// The run's clock.
+    /// The run's clock at the end.
     pub virtual_ns: u64,
     /// Null when all that was asked happened.
     pub failure: Option<Failure>,

@@ -22,9 +22,9 @@ pub struct SegmentRecord {
     /// The player asked for it. It may have waited for a connection, or for a stream that was still busy with what a
     /// seek had made useless.
     pub requested_ns: u64,
-    /// First byte at hand.
+    /// When the first byte was received.
     pub first_byte_ns: u64,
-    /// Last byte at hand.
+    /// When the last byte was received.
     pub last_byte_ns: u64,
     /// Play time ahead when it was asked for.
     pub buffer_ns: u64,
@@ -48,14 +48,14 @@ pub struct PlayerRecord {
 pub enum Action {
     /// It plays: at first, after a stall, after a seek.
     Play {
-        /// From the start of this segment.
+        /// The segment from whose start it plays.
         segment: u32,
     },
     /// Nothing is left to play.
     Stall {},
     /// The viewer moves the play position.
     Seek {
-        /// To the start of this segment.
+        /// The segment to whose start the viewer moves.
         segment: u32,
     },
     /// It asks for another quality than before.

@@ -1,4 +1,4 @@
-//! Records of what was moved, and over which connections.
+//! Records of what was transferred, and over which connections.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use crate::job::{Direction, Resume, TransportKind};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionRecord {
-    /// Who speaks: the client dials, the server listens.
+    /// The end that recorded it: the client dials, the server listens.
     pub side: Side,
-    /// 0 for the first.
+    /// Number of the connection in the run, 0 for the first.
     pub connection: u32,
     /// Which of the run's transfers it served, from 0.
     pub transfer: u32,
@@ -45,7 +45,7 @@ pub enum Side {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Which protocol; of MPTCP that fell back, `tcp`.
+    /// The protocol that was used; of MPTCP that fell back, `tcp`.
     pub transport: TransportKind,
     /// Congestion control by its name in the stack.
     pub congestion: String,
@@ -75,9 +75,9 @@ pub struct Stats {
     pub congestion_window_bytes: Option<u64>,
     /// Time with something to send.
     pub busy_ns: Option<u64>,
-    /// Of it, held back by the peer's window.
+    /// Part of `busy_ns` in which the peer's window held it back.
     pub receive_window_limited_ns: Option<u64>,
-    /// Of it, held back by the send buffer.
+    /// Part of `busy_ns` in which the send buffer held it back.
     pub send_buffer_limited_ns: Option<u64>,
 }
 
@@ -107,8 +107,8 @@ pub struct TransferRecord {
     pub last_byte_ns: u64,
     /// Hex SHA-256 of the content as this end saw it, if asked for.
     pub sha256: Option<String>,
-    /// Receiver, in a run with outages, moves or rate traces: longest time between two arrivals of new content. Of two
-    /// ticks (20 ms) or less, TCP's and MPTCP's may go unseen.
+    /// Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new content. Of
+    /// two ticks (20 ms) or less, TCP's and MPTCP's may go unseen.
     pub longest_gap_ns: Option<u64>,
     /// When it began: the last arrival before it.
     pub longest_gap_at_ns: Option<u64>,
@@ -126,7 +126,7 @@ pub struct HandoverRecord {
     /// move was over: a round trip after this, or after the path before was lost. Counted from the move on: this, or
     /// when the client had lost every other path.
     pub longest_gap_ns: Option<u64>,
-    /// When it began, or the move did.
+    /// When it began, or the handover did.
     pub longest_gap_at_ns: Option<u64>,
 }
 

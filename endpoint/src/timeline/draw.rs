@@ -16,12 +16,12 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    /// Same seed, same draws.
+    /// A generator whose draws follow from the seed alone.
     pub(super) fn new(seed: u64) -> Self {
         Self { seed, drawn: 0 }
     }
 
-    /// The next one, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal Variables, SIAM Review
+    /// Draws the next deviate, by the polar method (Marsaglia, Bray: A Convenient Method for Generating Normal Variables, SIAM Review
     /// 6(3), 1964).
     pub(super) fn draw(&mut self) -> f64 {
         loop {
@@ -33,7 +33,7 @@ impl Normal {
         }
     }
 
-    /// Even between -1 and 1.
+    /// Draws evenly between -1 and 1.
     fn even(&mut self) -> f64 {
         let word = splitmix64(self.seed, self.drawn);
         self.drawn += 1;
@@ -98,6 +98,6 @@ mod tests {
         assert_eq!(three(1).map(f64::to_bits), PINNED, "{:?}", three(1).map(f64::to_bits));
     }
 
-    /// As they came first: on no machine may they come otherwise.
+    /// The first draws as recorded once: every machine must give the same.
     const PINNED: [u64; 3] = [4_601_407_943_086_469_324, 4_601_894_385_929_139_744, 13_822_931_456_121_442_852];
 }

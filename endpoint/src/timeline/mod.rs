@@ -30,7 +30,7 @@ pub(crate) struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// A job's, its times counted from `epoch_ns` of `CLOCK_MONOTONIC`.
+    /// Starts the timeline of a job, its times counted from `epoch_ns` of `CLOCK_MONOTONIC`.
     pub(crate) fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
@@ -73,7 +73,7 @@ impl<'a> Timeline<'a> {
         Ok(())
     }
 
-    /// For the next event, if any is left.
+    /// Sets the timer to the next event, if any is left.
     fn arm(&self) -> Result<()> {
         match self.schedule.next_ns() {
             Some(due_ns) => {
@@ -95,11 +95,12 @@ impl AsFd for Timeline<'_> {
 /// What a path is like by now.
 #[derive(Debug, Clone)]
 struct Condition {
-    /// With the delays and rates of the moment.
+    /// The path of the job, with the delays and rates of the moment.
     path: Path,
-    /// It loses everything.
+    /// Whether an outage makes it lose everything.
     is_out: bool,
-    /// It loses everything, because the client has left it. A path that the client has not come to yet is as it should be.
+    /// Whether it loses everything because the client was detached from it. A path that the client was never attached to loses
+    /// nothing.
     is_left: bool,
 }
 
@@ -149,7 +150,7 @@ mod tests {
         job.paths[0].clone()
     }
 
-    /// What both netems are told after these changes.
+    /// The options that tests expect both netems to be given after these changes.
     fn netems_after(changes: &[Change]) -> [Attributes; 2] {
         let mut condition = Condition::new(golden_path());
         for change in changes {

@@ -18,7 +18,7 @@ enum Source<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    /// All that a timeline asks for.
+    /// The schedule of a job's timeline.
     pub(super) fn new(timeline: &'a job::Timeline) -> Self {
         let drawn = |redraw: &'a Redraw| Source::Drawn { redraw, normal: Normal::new(redraw.seed), count: 0 };
         let traced = |trace: &'a Trace| Source::Traced { trace, step: Some(0) };
@@ -33,7 +33,7 @@ impl<'a> Schedule<'a> {
         self.sources.iter().filter_map(Source::next_ns).min()
     }
 
-    /// The next change, if it is due by then.
+    /// Takes the next change, if it is due by this time.
     pub(super) fn pop_due(&mut self, elapsed_ns: u64) -> Option<Event> {
         let due_ns = self.next_ns().filter(|&due_ns| due_ns <= elapsed_ns)?;
         // Of several that are due at the same time, the first source's.

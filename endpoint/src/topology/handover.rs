@@ -33,7 +33,7 @@ fn server_network() -> Ipv4Addr {
     network(0, 2)
 }
 
-/// Both hosts' ends of a path before the run.
+/// The steps that set up both hosts' ends of a path before the run.
 pub(crate) fn configure_hosts(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, far] = cables(path);
     let rule = BuildStep::Rule { host: Namespace::Client, source: client_address(path), table: FIRST_TABLE + path };
@@ -61,7 +61,7 @@ pub(crate) fn route_to_server(path: u8) -> Option<BuildStep> {
     (path != 0).then_some(BuildStep::Route(route))
 }
 
-/// The client gets its address on a path, and goes that way from now on.
+/// The steps by which the client gets its address on a path, and prefers that path from now on.
 pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
     let [near, _] = cables(path);
     let route = near.route_to(server_network()).with_window(job.transport.initial_window_packets);
@@ -77,7 +77,7 @@ pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
     steps
 }
 
-/// The client loses its address on a path, and with it the routes that go by it.
+/// The steps by which the client loses its address on a path, and with it the routes that go by it.
 pub(crate) fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
     let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
     if job.transport.kind.has_subflows() {

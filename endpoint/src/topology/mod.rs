@@ -26,10 +26,10 @@ use self::sysctls::{
 };
 use crate::job::{Direction, Impairments, Job, Path};
 
-/// What a frame has before the packet.
+/// Bytes of a frame before the packet: the Ethernet header.
 pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
 
-/// A packet takes no nanosecond.
+/// The rate that stands for "unlimited" in a token bucket: a full-size packet takes less than a nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
 
 /// A network namespace of the run.
@@ -46,7 +46,7 @@ pub(crate) enum Namespace {
 /// A network device, by namespace and interface index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Device {
-    /// Where it is.
+    /// The namespace that it is in.
     pub namespace: Namespace,
     /// Interface index, chosen here so that nothing need be looked up.
     pub index: u32,

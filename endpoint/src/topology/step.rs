@@ -1,4 +1,4 @@
-//! What there is to do to build a path, or to change one. Pure.
+//! The steps that build a path, or change one. Pure.
 
 use std::net::Ipv4Addr;
 
@@ -68,7 +68,7 @@ pub(crate) enum BuildStep {
     },
     /// Have the MPTCP connections of a host open a subflow from an address.
     AddEndpoint(Namespace, Endpoint),
-    /// Have them close it.
+    /// Have the MPTCP connections of a host close their subflows from an address.
     RemoveEndpoint(Namespace, Endpoint),
     /// Impair what leaves by a device of the router.
     Netem { device: Device, impairments: Impairments },
@@ -92,15 +92,15 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// The table of all that no rule speaks of.
+    /// The main routing table, for packets that no rule names.
     pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
-    /// In the main table, from a device with an address in the gateway's network.
+    /// A route in the main table, by a device with an address in the gateway's network.
     pub(crate) fn new(device: Device, network: Ipv4Addr, gateway: Ipv4Addr) -> Self {
         Self { device, network, gateway, gateway_is_local: true, table: Self::MAIN, initial_window_packets: None }
     }
 
-    /// The same, whose connections begin with this window.
+    /// The same route, whose connections begin with this window.
     pub(crate) fn with_window(self, initial_window_packets: u32) -> Self {
         Self { initial_window_packets: Some(initial_window_packets), ..self }
     }

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use anyhow::anyhow;
 use quinn::{ConnectionError, ReadError, StoppedError, WriteError};
 
-/// What transports give, and workloads pass on.
+/// The result of an operation of a transport, which workloads pass on.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong. Each holds what was attempted, and why that failed.
@@ -30,7 +30,7 @@ impl Error {
         Self::Closed(anyhow!(message.into()))
     }
 
-    /// What the same loss is for another who waits on the connection.
+    /// A copy of the error, for another task that waits on the same connection.
     pub fn shared(&self) -> Self {
         let message = anyhow!("{:#}", self.cause());
         match self {
@@ -140,7 +140,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// For those who know the kernel's errors alone, such as rustls.
+/// For callers that know only errors of the kernel, such as rustls.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {

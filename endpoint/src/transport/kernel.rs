@@ -24,7 +24,7 @@ pub(super) trait Protocol: Send + Sync + 'static {
     /// One of a connection's streams.
     type Stream: ByteStream;
 
-    /// What messages call it.
+    /// The protocol's name in messages.
     const NAME: &'static str;
 
     /// A socket with all options set that must be set before connecting or listening.
@@ -109,7 +109,7 @@ pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send
 /// A client of a kernel transport.
 pub(super) struct Dialer<P> {
     protocol: Arc<P>,
-    /// Whether the kernel carries connections over when the client moves.
+    /// Whether the kernel carries connections over at a handover.
     migrates: bool,
 }
 
@@ -201,11 +201,11 @@ struct Connection<S> {
     name: &'static str,
     socket: Arc<Socket>,
     streams: Vec<Arc<Mutex<S>>>,
-    /// How many of them are in use.
+    /// How many of the streams are in use.
     given: usize,
     start: Moment,
     connected: Moment,
-    /// Whether it can, where the kernel carries connections over when the client moves.
+    /// Whether this connection can migrate, where the kernel carries connections over at a handover.
     migrates: Option<fn(&Socket) -> bool>,
 }
 

@@ -95,7 +95,7 @@ pub(crate) trait Connection: Send + Sync {
     /// A stack that does not answer.
     fn report(&self) -> Result<Report>;
 
-    /// Client: whether the connection goes on over the new address when the host moves. One whose handshake is not over
+    /// Client: whether the connection goes on over the new address after a handover. One whose handshake is not over
     /// does not: its peer cannot yet tell its packets from anybody else's.
     fn migrates(&self) -> bool;
 

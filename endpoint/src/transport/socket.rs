@@ -314,7 +314,7 @@ fn is_end(error: ErrorKind) -> bool {
     matches!(error, ErrorKind::ConnectionReset | ErrorKind::NotConnected)
 }
 
-/// What a system call gave that says how much it did.
+/// The result of a system call that returns a number of bytes.
 ///
 /// # Errors
 /// That of a call that failed.

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// More than connections of one transfer leave for the next.
+/// The most tickets kept: more than the connections of one transfer leave for the next.
 const SESSIONS: usize = 1024;
 
 thread_local! {
@@ -102,7 +102,7 @@ impl StoresServerSessions for Sessions {
     }
 }
 
-/// Looks at certificates as another verifier does.
+/// Verifies certificates as another verifier does, and notes that it was asked.
 #[derive(Debug)]
 pub(crate) struct Verifier(pub Arc<dyn ServerCertVerifier>);
 

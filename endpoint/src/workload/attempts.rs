@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Of one run.
+/// What one run's server knows of its client's attempts.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptTracker {
     latest_attempt: AtomicU32,

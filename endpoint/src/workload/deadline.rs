@@ -1,4 +1,4 @@
-//! A clock that rings at an exact time: a timer of the kernel's, as tokio's own are late by up to a millisecond.
+//! Waits until an exact time, by a timer of the kernel's: tokio's own are late by up to a millisecond.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd, RawFd};
@@ -22,7 +22,7 @@ impl AsRawFd for Timer {
 }
 
 impl Deadline {
-    /// One that is not set. Must be called inside the runtime.
+    /// A deadline that is not set. Must be called inside the runtime.
     ///
     /// # Errors
     /// As `timerfd_create(2)` and `epoll_ctl(2)`.

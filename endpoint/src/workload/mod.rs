@@ -37,7 +37,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run that begins.
+    /// A run of which nothing has happened yet.
     pub(crate) fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
         Self { job, epoch_ns, server, arrival_log: SharedArrivalLog::default(), attempts: AttemptTracker::default() }
     }
@@ -83,7 +83,7 @@ pub(crate) struct Handovers {
     pub count: u32,
 }
 
-/// A client that is done has everything, even if its last words were lost on the path.
+/// Waits until the client is said to be done: it has everything then, even if its last words were lost on the path.
 pub(crate) async fn finished(finish: &mut watch::Receiver<bool>) {
     if finish.wait_for(|finish| *finish).await.is_err() {
         // Whoever could say so is gone: this side's own work decides.
@@ -120,7 +120,7 @@ pub(crate) trait Workload: Send + Sync {
     /// A content that cannot be read again.
     fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>>;
 
-    /// Content that travels, about: a capture needs memory for it.
+    /// About how many bytes of content travel: a capture needs memory for them.
     fn content_bytes(&self) -> u64;
 
     /// The file of the host that is sent, if one is.
@@ -128,7 +128,7 @@ pub(crate) trait Workload: Send + Sync {
         None
     }
 
-    /// Whether somebody waits for content all the time: then the records say when it arrived, with a timeline or without.
+    /// Whether somebody plays the content: then the records say when it arrived, with a timeline or without.
     fn is_played(&self) -> bool {
         false
     }

@@ -17,7 +17,7 @@ class Backend(Protocol):
     parallel: bool
     """Whether runs can go side by side without disturbing each other."""
     suffix: str
-    """Ends the name of a default run directory, so that other places' results have others."""
+    """The end of a default run directory's name, so that results of two backends do not mix."""
     cpu_is_free: bool
     """Whether CPU work takes no time on its clock: reports then say what this CPU could carry."""
 
@@ -26,7 +26,7 @@ class Backend(Protocol):
         """Whose time its numbers tell: the guest's, in which CPU work is free, or the wall's."""
 
     def check(self, jobs: int) -> None:
-        """Make sure that so many runs could go on here at a time.
+        """Make sure that this many runs can go on here at a time.
 
         Raises:
             BackendError: something is missing; the message names it and the remedy.

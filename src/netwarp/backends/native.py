@@ -28,7 +28,7 @@ ABILITIES_TIMEOUT_S = 30.0
 class HostCapabilities:
     """What the host's kernel can do: ``netwarp-endpoint capabilities --json``, found by trying it.
 
-    What it lacks is None where it is there, else the reason and the remedy.
+    A `missing_` field is None where the host has it, else the reason why not and the remedy.
     """
 
     kernel: str
@@ -46,7 +46,7 @@ class HostCapabilities:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> HostCapabilities:
-        """Take them from the endpoint's answer."""
+        """Read the endpoint's answer."""
         return cls(
             kernel=found["kernel"],
             rootless=found["rootless"],

@@ -46,7 +46,7 @@ class VirtualBackend:
         self._processes = Processes(bounds or Bounds())
 
     def check(self, jobs: int) -> None:
-        """See that the memory of so many guests has a place and that the tools exist."""
+        """See that there is room for the memory of this many guests, and that the tools exist."""
         check_scratch(self.scratch, guests=jobs)
         for program in ("setpriv", "setarch", "taskset"):
             if shutil.which(program) is None:

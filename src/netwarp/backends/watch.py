@@ -29,7 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Bounds:
-    """When a guest is given up.
+    """The bounds beyond which a guest is given up.
 
     A guest program that spins stops the virtual clock for ever: CPU time without progress finds it.
     A guest that waits for the host takes no CPU time: wall time without progress finds that one.
@@ -51,8 +51,8 @@ class Ending:
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
-    """Of its largest process. Looked up at intervals that double from some milliseconds to half a
-    second: what a process grew by after the last look is not in it."""
+    """Peak memory of its largest process. It is looked up at intervals that double from some
+    milliseconds to half a second: what a process grew by after the last look is not in it."""
     virtual_s: float
 
 

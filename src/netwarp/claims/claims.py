@@ -47,10 +47,10 @@ class ClaimResult:
     claim: Claim
     verdict: ClaimVerdict
     found: str
-    """What was found, in words, with the numbers that decided."""
+    """The findings in words, with the numbers that decided."""
     values: Mapping[str, Any]
     open: tuple[OpenCondition, ...] = ()
-    """What more replicates may decide."""
+    """The conditions that more replicates may decide."""
 
     @property
     def replicates_needed(self) -> int | None:

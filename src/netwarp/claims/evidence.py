@@ -28,7 +28,7 @@ Says = Literal[
     "untested",
 ]  # fmt: skip
 ORDER: tuple[Answer, ...] = ("holds", "smaller", "reversed", "equivalent", "depends", "partly")
-"""Of several answers that are shown, the first is given: it says the most."""
+"""Answers in order of preference: of several that the samples show, the first is given."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Undecided:
     """What it would take to decide a condition, on the scale of its test."""
 
     stdev: float
-    """Of one replicate."""
+    """Standard deviation of one replicate."""
     distance: float
-    """From the estimate to the nearest limit that it must be told from."""
+    """Distance from the estimate to the nearest limit that it must be told from."""
     n: int
-    """Replicates there are, which did not decide it."""
+    """Number of replicates so far, which did not decide it."""
 
     def replicates(self, alpha: float) -> int | None:
         """Give how many replicates decide it in four of five studies; None beyond reason."""
@@ -64,7 +64,7 @@ class Evidence:
     undecided: Undecided | None = None
 
     def says(self, alpha: float) -> Says:
-        """Decide at this error."""
+        """Give the answer at this error probability."""
         if self.fixed is not None:
             return self.fixed
         shown = (answer for answer in ORDER if self.chances.get(answer, 1.0) < alpha)

@@ -90,4 +90,4 @@ class Interruption:
 
 
 interruption = Interruption()
-"""The one of this process."""
+"""The interruption of this process."""

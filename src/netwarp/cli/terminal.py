@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netwarp.library import Run
 
 SCREENFUL = 24 * 80
-"""Characters of a message at most."""
+"""Most characters of a message."""
 
 
 def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:

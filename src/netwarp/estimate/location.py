@@ -1,4 +1,4 @@
-"""An estimated quantity, and what can be said of where the true one is."""
+"""An estimated quantity with its standard error: intervals and p-values by Student's t."""
 
 from __future__ import annotations
 

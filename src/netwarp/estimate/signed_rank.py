@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_EXACT = 50
-"""Differences up to which the distribution is counted out; above it a normal one stands in."""
+"""Number of differences up to which the exact distribution is used; above it, a normal one."""
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:

@@ -17,7 +17,7 @@ LOOKS = 4
 """Stages at most, each with twice the replicates of the one before."""
 MOST_REPLICATES = 10_000
 FUTILE = 10
-"""What would take so many times the last stage's replicates is not worth another stage."""
+"""A verdict that needs this many times the last stage's replicates gets no further stage."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Staging:
     """What replicates are added for: verdicts, or intervals of a width."""
 
     precision: float | None = None
-    """Half of an interval's width, as a share of the mean; None: until verdicts are decided."""
+    """Half of an interval's width, as a share of the mean; None where verdicts decide the end."""
 
     def sizes(self, first: int) -> tuple[int, ...]:
         """Replicates of a cell after each stage."""

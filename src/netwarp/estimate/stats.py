@@ -118,7 +118,7 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
 
 
 MOST_REPLICATES = 100_000
-"""Beyond it, a number of replicates is none that anybody would run."""
+"""The most replicates that are ever proposed: nobody would run more."""
 
 
 def replicates_needed(
@@ -171,13 +171,13 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Of the population that two samples or more were drawn from."""
+    """Estimate the standard deviation of the population that two samples or more come from."""
     mean = mean_of(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean of two samples or more."""
+    """Estimate the standard error of the mean of two samples or more."""
     return standard_deviation(values) / math.sqrt(len(values))
 
 

@@ -12,7 +12,7 @@ from functools import cache
 ACCURACY = 1e-15
 MOST_STEPS = 10_000
 SMALLEST = 1e-300
-"""Stands in for 0 where the continued fraction would divide by it."""
+"""Replaces 0 where the continued fraction would divide by it."""
 
 
 def two_sided_p(t: float, degrees: float) -> float:

@@ -22,7 +22,7 @@ SIGNALS_EVERY_S = 0.2
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while runs went on: what had finished is kept."""
+    """Raised by Ctrl-C while runs go on; what had finished is kept."""
 
     def __init__(self, finished: int, planned: int) -> None:
         self.finished = finished

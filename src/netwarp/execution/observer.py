@@ -22,7 +22,7 @@ class Observer(Protocol):
         """A run begins."""
 
     def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """A run's clock moved to so many seconds."""
+        """A run's clock has reached this many seconds."""
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
         """A run ended, now or (resumed) in an earlier execution."""

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """The outcome of a run: its status, and the metrics if it succeeded."""
 
     status: Status
     metrics: Mapping[str, float]
-    """By name, in base units; empty when it failed."""
+    """Metrics by name, in base units; empty when the run failed."""
 
     @property
     def failed(self) -> bool:

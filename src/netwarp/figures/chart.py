@@ -27,7 +27,7 @@ class Chart:
     """A figure, drawn."""
 
     name: str
-    """Of its files, without ending."""
+    """Name of its files, without ending."""
     title: str
     alt: str
     """What it shows, in words, for readers who do not see it."""

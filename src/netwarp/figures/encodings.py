@@ -20,9 +20,9 @@ HIGHLIGHT = "highlight"
 MOST_LABELLED = 6
 """Series that are named at their lines' ends; with more, a legend is clearer."""
 LABEL_WIDTH = 3.5
-"""Of what a label needs right of its panel, in font sizes."""
+"""Width of a label at the right of its panel, in font sizes."""
 GAP = 24
-"""Between panels, in pixels."""
+"""Distance between panels, in pixels."""
 
 
 def field(name: str, kind: str = "quantitative", **more: Any) -> Spec:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DECADES_FOR_LOG = 2
 MOST_COLUMNS = 3
 MOST_ORDINAL = 8
-"""Up to so many levels stand at even distances: 0, 1, 5 % on a line of numbers crowd at one end."""
+"""Up to this many levels are drawn at even distances: 0, 1 and 5 % would crowd at one end."""
 DODGE_SHARE = 0.015
 DODGE_ORDINAL = 0.09
 """Series stand side by side at each level, so that intervals do not hide each other."""
@@ -42,9 +42,9 @@ class Layout:
     series: str | None
     shown: Quantity
     x_log: bool | None = None
-    """None: even distances for few levels, else logarithmic over more than two decades."""
+    """Whether x is logarithmic; None: even distances for few levels, else over two decades."""
     y_log: bool | None = None
-    """None: logarithmic where the values span more than two decades."""
+    """Whether y is logarithmic; None: where the values span more than two decades."""
     theme: Theme = SCREEN
 
     @property

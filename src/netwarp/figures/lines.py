@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_POINTS = 600
-"""Of a line: as many as a chart in a page has columns of pixels."""
+"""Points of a line at most: as many as a chart in a page has columns of pixels."""
 
 Point = tuple[float, float]
 """Time in seconds, value."""

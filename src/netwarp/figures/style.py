@@ -39,7 +39,7 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (10, 4))
 _OTHERS = ("#332288", "#882255", "#44AA99", "#999933", "#AA4499", "#CC6677", "#117733", "#DDCC77")
 _SHADES = (0.0, -0.45, 0.4, -0.65, 0.6)
-"""Of the variants of a transport: how far towards black (negative) or white."""
+"""Shades for the variants of a transport: how far towards black (negative) or white."""
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK, FAINT = "#1F2328", "#57606A"
@@ -47,7 +47,7 @@ INK, FAINT = "#1F2328", "#57606A"
 START_UP, STALL, WAIT, OUTAGE = "#DDE2E7", "#D1242F", "#AAB3BD", "#8C959F"
 LOWEST_QUALITY, HIGHEST_QUALITY = (0xB6, 0xD4, 0xEE), (0x0A, 0x3D, 0x78)
 DIVERGING = ("#542788", "#F7F7F7", "#B35806")
-"""Less, the same, more (ColorBrewer's PuOr, safe for any colour vision)."""
+"""Colours for less, the same and more (ColorBrewer's PuOr, safe for any colour vision)."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Theme:
 
     name: str
     width: int
-    """Of the whole chart."""
+    """Width of the whole chart."""
     height: int
-    """Of a plot that is alone."""
+    """Height of a plot that is alone."""
     panel_height: int
-    """Of a plot among several."""
+    """Height of a plot among several."""
     font_size: float
-    """Of axis labels; the rest follows."""
+    """Size of axis labels, from which the other sizes follow."""
     line_width: float
     point_size: float
     has_title: bool
-    """A figure in a paper has its caption instead."""
+    """Whether the chart has a title; a figure in a paper has its caption instead."""
 
 
 SCREEN = Theme("screen", 1000, 340, 240, 12, 2, 70, has_title=True)

@@ -32,7 +32,7 @@ SMALLEST_RUN = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at."""
+    """The result of looking at one thing that netwarp needs."""
 
     name: str
     ok: bool

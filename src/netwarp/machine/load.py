@@ -16,10 +16,10 @@ class CpuTimes:
     """What the CPUs have done since the machine started, in seconds over all of them."""
 
     busy_s: float
-    """Everybody's work, what a hypervisor took away included."""
+    """CPU time of everybody's work, what a hypervisor took away included."""
     idle_s: float
     own_s: float
-    """Of this process and of its children that have ended."""
+    """CPU time of this process and of its children that have ended."""
 
 
 def cpu_times(stat: Path = STAT) -> CpuTimes:

@@ -35,17 +35,17 @@ BUFFER_BYTES = 4 << 20
 
 
 class Speed(TypedDict):
-    """What one machine carries."""
+    """The native speed of each transport on one machine."""
 
     measured: str
-    """Date, ISO 8601."""
+    """Date of the measurement, ISO 8601."""
     cpu: str
     kernel: str
-    """The host's, which carried it."""
+    """Version of the host's kernel, which carried it."""
     goodput_bit_s: dict[str, float]
     """Median goodput by transport, in content bits per second."""
     not_measured: dict[str, str]
-    """Why, by transport."""
+    """Why a transport was not measured, by transport."""
 
 
 def measure_speed(

@@ -29,9 +29,9 @@ class Metric:
     unit: Unit
     better: Better
     title: str
-    """As axes and column heads have it, without the unit."""
+    """Title on axes and column heads, without the unit."""
     description: str
-    """What exactly it is."""
+    """Exact definition, for the reference and the report."""
     source: str
     """The records it is made from, by their kind."""
     measure: Callable[[RunRecords], float | None]
@@ -43,7 +43,7 @@ class Metric:
     in_report: bool = False
     """Whether the report's table of results has a column of it."""
     beside: tuple[str, ...] | None = None
-    """Of a metric that a study can be first of all about: the metrics printed beside it."""
+    """The metrics printed beside it, where a study is mainly about this one."""
 
     @property
     def is_whole(self) -> bool:

@@ -62,7 +62,7 @@ class Difference:
 
     metric: str
     cells: tuple[CellChange, ...]
-    """Those that both have; their verdicts are one family (Holm)."""
+    """The cells that both have; their verdicts are one family (Holm)."""
     only_before: tuple[Factors, ...]
     only_after: tuple[Factors, ...]
     conditions: tuple[tuple[str, str, str], ...]

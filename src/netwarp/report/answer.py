@@ -49,7 +49,7 @@ class GridCell:
 
     condition: str
     mark: str
-    """Its class in the style sheet: better, worse or even."""
+    """Its CSS class: better, worse or even."""
     short: str
     full: str
 

@@ -168,7 +168,7 @@ def _losses(job: Job, direction: Direction) -> list[Loss]:
 
 
 def _base_rtts_s(job: Job) -> list[float]:
-    """Round-trip times of the paths, each once."""
+    """Give the round-trip times of the paths, each once."""
     return list(dict.fromkeys((p.down.delay_ns + p.up.delay_ns) / 1e9 for p in job.paths))
 
 

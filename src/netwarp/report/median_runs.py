@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from netwarp.results import CellResult, Results, RunResult
 
 MOST_RUNS = 24
-"""A page with more would take long to load."""
+"""Most runs drawn on the page: with more it would take long to load."""
 
 
 @dataclass(frozen=True)
 class MedianRuns:
-    """The runs of the section."""
+    """The median runs that a report shows over time."""
 
     charts: list[tuple[str, Chart]]
-    """By the names that the reader chooses from."""
+    """Charts by the names that the reader chooses from."""
     cells: int
     """How many cells there are, shown or not."""
     metric: str

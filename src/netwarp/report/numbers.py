@@ -53,7 +53,7 @@ class NumberRow:
     mark: str
     note: str
     ratio: str
-    """What verdicts are sorted by."""
+    """The ratio, by which verdicts are sorted."""
     failed: str
 
 

@@ -57,7 +57,7 @@ class CellResult:
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """The same by replicate number, with seeds, failed runs as None: for comparisons."""
+        """Samples of a metric by replicate, with seeds and failed runs as None, to compare."""
         return {run.replicate: Sample(run.value(metric), run.seed) for run in self.runs}
 
     def estimate(self, metric: str) -> Estimate | None:

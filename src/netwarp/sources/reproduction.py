@@ -101,7 +101,7 @@ class StudyOutcome:
 
     executed: Executed
     name: str
-    """Of its file, without ending: the figure or experiment of the source."""
+    """Name of its file, without ending: the figure or experiment of the source."""
     controls: tuple[ControlOutcome, ...] = ()
 
     @property

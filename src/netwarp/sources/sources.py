@@ -22,13 +22,13 @@ class SourceFile(Section):
     """A source's index: what was published, and which studies do it again."""
 
     title: str
-    """Of the publication."""
+    """Title of the publication."""
     authors: str
-    """Who wrote it."""
+    """Authors of the publication."""
     published: str
-    """Where and when."""
+    """Where and when it was published."""
     method: str
-    """What they did, in their numbers."""
+    """The authors' method, in their numbers."""
     differs: str
     """What is done differently here, and why."""
     studies: list[str] = Field(min_length=1)
@@ -40,7 +40,7 @@ class Source:
     """A publication whose experiments can be done again."""
 
     name: str
-    """As the command line calls it, such as ``park-2008``."""
+    """Name on the command line, such as ``park-2008``."""
     index: SourceFile
     studies: tuple[Path, ...]
     """Study files, in the order of the document."""

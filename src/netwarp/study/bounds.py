@@ -1,4 +1,4 @@
-"""What the tables of no study hold, and what would stop a program that reads them.
+"""Bounds on a study's tables: what is deeper or larger would stop a program that reads it.
 
 Nothing in a study goes deeper than a few levels, and what copies, merges and writes tables calls
 itself once for each. Every number in it fits 64 bits; Python cannot write one of thousands of

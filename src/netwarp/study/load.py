@@ -18,7 +18,7 @@ from netwarp.study.study import Study, study_from_mapping
 from netwarp.study.toml_lines import study_lines
 
 MOST_BYTES = 8 << 20
-"""A study file may be as large as this: some hundred thousand levels."""
+"""Largest study file that is read: some hundred thousand levels."""
 
 
 def load_study(

@@ -14,7 +14,7 @@ from netwarp.study.refusal import Refusals
 SECTIONS = ("path", "transport", "workload")
 """Of a study: those whose keys can be factors."""
 COMMAND_LINE = "command line"
-"""Where what is wrong with an option stands."""
+"""The file name that errors in options are given."""
 
 
 def apply_overrides(

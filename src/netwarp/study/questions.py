@@ -37,9 +37,9 @@ class Figure(Section):
     series: str | None = None
     """Factor that is told apart by colour; of a timeline, whose levels have a row each."""
     where: Levels = Field(default_factory=dict)
-    """Of a timeline: levels of the runs it shows, by factor."""
+    """Timeline: levels of the runs it shows, by factor."""
     replicate: Annotated[int, Field(ge=0)] | None = None
-    """Of a timeline: which replicate it shows, from 0. Default: 0."""
+    """Timeline: the replicate it shows, from 0. Default: 0."""
     title: str | None = None
     """Title. Default: made from `y` and `x`."""
     x_scale: Literal["linear", "log"] | None = None

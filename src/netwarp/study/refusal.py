@@ -20,10 +20,10 @@ Display = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Refusals:
-    """How the errors of one study are told."""
+    """Turns the errors found in one study into `StudyError`s with file, line and key."""
 
     file: str
-    """Where the study came from: a path, or the command it was given to."""
+    """The study's file, or the command that it was given to."""
     lines: Mapping[str, int] = field(default_factory=dict)
     """Where its keys stand in the file, if it came from one; see :mod:`.toml_lines`."""
     display: Display = str

@@ -82,7 +82,7 @@ class Study:
     """A question, validated down to each cell."""
 
     refusals: Refusals
-    """How what is wrong with it is told."""
+    """Turns what is found wrong with the study into errors with file and line."""
     question: str | None
     """The comment in line one of the file."""
     title: str
@@ -95,10 +95,10 @@ class Study:
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
     cells: tuple[Cell, ...]
-    """In the order of the factors' levels, the last factor fastest."""
+    """The cells in the order of the factors' levels, the last factor fastest."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
-    """With ids, and levels spelled as the factors spell them."""
+    """The claims, with ids and with levels spelled as the factors spell them."""
     controls: tuple[Control, ...]
     raw: Mapping[str, Any]
     """The tables, overrides applied, JSON-able: `study_from_mapping` makes the same study of it."""

@@ -17,7 +17,7 @@ from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.units import UnitError, parse_duration_ns
 
 MOST_BYTES = 64 << 20
-"""A trace may be as large as this: ten million opportunities, an hour at 30 Mbit/s."""
+"""Largest trace that is read: ten million opportunities, an hour at 30 Mbit/s."""
 
 
 def with_traces(tables: dict[str, Any], folder: Path | None) -> dict[str, Any]:

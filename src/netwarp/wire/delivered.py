@@ -17,7 +17,7 @@ class Calibration(Wire):
     direction: Direction
     """The direction that was counted."""
     interval_ns: U64
-    """Counted from the epoch to here."""
+    """Time from the epoch until the counting."""
     offered_packets: U64
     """Wire packets the sender's link carried to the router."""
     offered_bytes: U64

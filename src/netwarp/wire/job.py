@@ -48,7 +48,7 @@ class Job(Wire):
 
 
 class Limits(Wire):
-    """When to give up."""
+    """Bounds of a run, beyond which it is given up."""
 
     virtual_ns: U64
     """The run has failed when its own clock says more than this."""

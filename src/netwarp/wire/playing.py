@@ -30,9 +30,9 @@ class Segment(Wire):
     """The player asked for it. It may have waited for a connection, or for a stream that was still
     busy with what a seek had made useless."""
     first_byte_ns: U64
-    """First byte at hand."""
+    """When the first byte was received."""
     last_byte_ns: U64
-    """Last byte at hand."""
+    """When the last byte was received."""
     buffer_ns: U64
     """Play time ahead when it was asked for."""
     sha256: str | None
@@ -56,7 +56,7 @@ class Play(Wire):
     kind: Literal["play"]
     """Always `play`."""
     segment: U32
-    """From the start of this segment."""
+    """The segment from whose start it plays."""
 
 
 class Stall(Wire):
@@ -72,7 +72,7 @@ class Seek(Wire):
     kind: Literal["seek"]
     """Always `seek`."""
     segment: U32
-    """To the start of this segment."""
+    """The segment to whose start the viewer moves."""
 
 
 class Switch(Wire):

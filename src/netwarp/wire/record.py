@@ -52,9 +52,9 @@ class TimelineEvent(Wire):
     record: Literal["event"]
     """Always `event`."""
     at_ns: U64
-    """When it was done."""
+    """When it was applied."""
     event: Event
-    """What it was."""
+    """The event as the job has it, or as the trace or the draw made it."""
 
 
 class Usage(Wire):
@@ -65,9 +65,9 @@ class Usage(Wire):
     side: Side
     """The side whose process it is."""
     user_ns: U64
-    """In its own code."""
+    """CPU time in its own code."""
     system_ns: U64
-    """In the kernel on its behalf."""
+    """CPU time in the kernel on its behalf."""
 
 
 class End(Wire):
@@ -76,7 +76,7 @@ class End(Wire):
     record: Literal["end"]
     """Always `end`."""
     virtual_ns: U64
-    """The run's clock."""
+    """The run's clock at the end."""
     failure: Failure | None
     """Null when all that was asked happened."""
 

@@ -21,7 +21,7 @@ class Timeline(Wire):
     redraws: tuple[Redraw, ...] = Field(strict=False)
     """Delays drawn anew."""
     traces: tuple[Trace, ...] = Field(strict=False)
-    """Rates as they were measured."""
+    """Rates that follow a recording."""
 
     @property
     def is_empty(self) -> bool:
@@ -38,7 +38,7 @@ class Event(Wire):
     """Something that happens to a path."""
 
     at_ns: U64
-    """After the epoch."""
+    """When it happens, after the epoch."""
     path: U32
     """Index of the path."""
     change: Change
@@ -81,7 +81,7 @@ class Rate(Wire):
     direction: Direction
     """The direction whose rate changes."""
     rate_bit_s: U64
-    """0: nothing leaves."""
+    """The rate from now on; at 0 nothing leaves."""
 
 
 class Attach(Wire):
@@ -111,9 +111,9 @@ class Redraw(Wire):
     path: U32
     """Index of the path."""
     period_ns: Annotated[int, Field(ge=1, lt=2**64)]
-    """First at the epoch, then after each of these."""
+    """Time between draws; the first is made at the epoch."""
     mean_ns: U64
-    """Of the round-trip time, half of which goes to each direction."""
+    """Mean of the round-trip time, half of which goes to each direction."""
     deviation_ns: U64
     """Standard deviation of the round-trip time."""
     seed: U64
@@ -130,7 +130,7 @@ class Trace(Wire):
     step_ns: Annotated[int, Field(ge=1, lt=2**64)]
     """How long each of the rates holds."""
     rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)
-    """From the epoch on; 0: nothing leaves."""
+    """The rates from the epoch on, one a step; at 0 nothing leaves."""
 
 
 for _model in (Timeline, Event):

@@ -1,4 +1,4 @@
-"""Records of what was moved, and over which connections."""
+"""Records of what was transferred, and over which connections."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Connection(Wire):
     record: Literal["connection"]
     """Always `connection`."""
     side: Side
-    """Who speaks: the client dials, the server listens."""
+    """The end that recorded it: the client dials, the server listens."""
     connection: U32
-    """0 for the first."""
+    """Number of the connection in the run, 0 for the first."""
     transfer: U32
     """Which of the run's transfers it served, from 0."""
     abandoned: bool
@@ -49,7 +49,7 @@ class Settings(Wire):
     """What a stack really used, read back where it can be."""
 
     transport: TransportKind
-    """Which protocol; of MPTCP that fell back, `tcp`."""
+    """The protocol that was used; of MPTCP that fell back, `tcp`."""
     congestion: str
     """Congestion control by its name in the stack."""
     initial_window_bytes: U64
@@ -78,9 +78,9 @@ class Stats(Wire):
     busy_ns: U64 | None
     """Time with something to send."""
     receive_window_limited_ns: U64 | None
-    """Of it, held back by the peer's window."""
+    """Part of `busy_ns` in which the peer's window held it back."""
     send_buffer_limited_ns: U64 | None
-    """Of it, held back by the send buffer."""
+    """Part of `busy_ns` in which the send buffer held it back."""
 
 
 class Transfer(Wire):
@@ -111,8 +111,8 @@ class Transfer(Wire):
     sha256: str | None
     """Hex SHA-256 of the content as this end saw it, if asked for."""
     longest_gap_ns: U64 | None
-    """Receiver, in a run with outages, moves or rate traces: longest time between two arrivals of
-    new content. Of two ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
+    """Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals
+    of new content. Of two ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
     longest_gap_at_ns: U64 | None
     """When it began: the last arrival before it."""
 
@@ -131,7 +131,7 @@ class Handover(Wire):
     end, and began before the move was over: a round trip after this, or after the path before was
     lost. Counted from the move on: this, or when the client had lost every other path."""
     longest_gap_at_ns: U64 | None
-    """When it began, or the move did."""
+    """When it began, or the handover did."""
 
 
 class Goodput(Wire):

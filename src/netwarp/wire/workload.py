@@ -48,7 +48,7 @@ class Stream(Wire):
     kind: Literal["stream"]
     """Always `stream`."""
     seed: U64
-    """Of the medium's bytes."""
+    """Seed of the medium's bytes."""
     segments: Annotated[int, Field(ge=1, lt=2**32)]
     """The medium's length in segments."""
     segment_ns: U64

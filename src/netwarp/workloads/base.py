@@ -72,7 +72,7 @@ nothing is left, or after having moved."""
 
 @dataclass(frozen=True)
 class Phase:
-    """What a workload was at for a while."""
+    """A stretch of time in which a workload did one thing."""
 
     start_ns: int
     end_ns: int
@@ -86,11 +86,11 @@ class Activity:
     title: str = ""
     """Whose activity it is, such as `The player`."""
     phases: Sequence[Phase] = ()
-    """In order of time, none over another."""
+    """The phases in order of time, without overlap."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
     """How the labels of phases are to be shown; grades from the worst to the best."""
     buffered_ns: Sequence[tuple[int, int]] = ()
-    """Corners of a line: time, and the play time at hand."""
+    """The play time buffered, as corners of a line: time and level."""
     jumps: Sequence[tuple[int, str]] = ()
     """Moments at which the viewer moved, with where to."""
 
@@ -99,11 +99,11 @@ class Workload(ABC, Generic[W]):
     """A kind of workload."""
 
     section: ClassVar[type[WorkloadSection]]
-    """Its keys; `kind` is a literal with its name."""
+    """The model of its keys, whose `kind` is a literal with its name."""
     wire_type: type[W]
-    """What its jobs say of it."""
+    """The wire model of its jobs."""
     metrics: ClassVar[tuple[Metric, ...]] = ()
-    """Those that only it has."""
+    """The metrics that only it has."""
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ class Workload(ABC, Generic[W]):
         return str(name)
 
     def of(self, job: Job) -> W:
-        """Give what a job says of it.
+        """Give the workload section of a job, which must be of this kind.
 
         Raises:
             TypeError: the job is of another workload.
@@ -158,7 +158,7 @@ class Workload(ABC, Generic[W]):
 
     @abstractmethod
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
-        """Give what the receiver got, each whole."""
+        """Give what the receiver got, each delivery whole."""
 
     @abstractmethod
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:

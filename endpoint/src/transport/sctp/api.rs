@@ -36,7 +36,7 @@ pub(super) const ROUND_ROBIN: u32 = 2;
 /// Say with each message which stream it came on: an int.
 pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
-/// Of `enum sctp_sstat_state`.
+/// `SCTP_ESTABLISHED` of `enum sctp_sstat_state`.
 const SCTP_ESTABLISHED: i32 = 4;
 
 /// Type of the control message that carries [`ReceiveInfo`].

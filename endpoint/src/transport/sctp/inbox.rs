@@ -32,7 +32,7 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Nobody,
-    /// This stream's thread, as soon as it runs.
+    /// The thread of this stream, as soon as it runs.
     Next(u16),
     /// A thread that is reading.
     Thread,
@@ -46,7 +46,7 @@ pub(super) struct Turn {
 }
 
 impl Inbox {
-    /// For this many streams.
+    /// An inbox for this many streams.
     pub(super) fn new(streams: u16) -> Self {
         let waiting = vec![VecDeque::new(); streams.into()];
         let state = State { waiting, reader: Reader::Nobody, tasks: BTreeMap::new(), failure: None };

@@ -26,7 +26,7 @@ struct State {
     associations: Vec<Association>,
 }
 
-/// One that was set up, and the addresses its peer has been told of.
+/// An association that was set up, and the addresses its peer has been told of.
 #[derive(Debug)]
 struct Association {
     socket: Weak<Socket>,
@@ -34,7 +34,7 @@ struct Association {
 }
 
 impl Migration {
-    /// Of a job whose associations migrate; none of any other.
+    /// The migration of a job whose associations migrate; none for any other job.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let migrates = job.transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
         let state = || State { address: client_address(0), associations: Vec::new() };

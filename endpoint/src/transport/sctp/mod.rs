@@ -48,7 +48,7 @@ const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 pub(super) struct Sctp {
     options: Transport,
     addresses: Addresses,
-    /// Where associations go with a client that moves.
+    /// How associations are carried over at a handover, where they migrate.
     migration: Option<Migration>,
 }
 
@@ -121,7 +121,7 @@ impl Protocol for Sctp {
             socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
         }
         if let Some(migration) = &self.migration {
-            // A server's too, which nobody tells of moves.
+            // A server's too, which nobody tells of handovers.
             migration.accompany(&socket)?;
         }
         let inbox = Arc::new(Inbox::new(streams));

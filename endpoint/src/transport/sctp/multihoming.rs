@@ -26,7 +26,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// One for each path of a multihomed job; none of any other.
+    /// The addresses of a multihomed job, one for each path; none for any other job.
     pub(super) fn of(job: &Job) -> Self {
         if !job.transport.sctp.multihomed {
             return Self::default();

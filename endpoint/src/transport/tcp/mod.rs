@@ -1,4 +1,4 @@
-//! `tcp`: the kernel's.
+//! `tcp`: the kernel's TCP.
 //!
 //! Buffers are the kernel's to tune: the orchestrator bounds them per namespace (`tcp_rmem`, `tcp_wmem`), as it sets
 //! the initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
@@ -95,7 +95,7 @@ pub(super) struct TcpStream {
 }
 
 impl TcpStream {
-    /// Of a connected socket.
+    /// The stream of a connected socket.
     pub(super) fn new(socket: Arc<Socket>, options: Transport) -> Self {
         Self { socket, options }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::transport::error::Result;
 use crate::transport::socket::Socket;
 
-/// Type, version and length; the body follows.
+/// Bytes of a record's header: type, version and length.
 const HEADER_BYTES: usize = 5;
 
 /// Receives whole records, header and body in one call each; sends many records in one call.
@@ -18,7 +18,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// None received yet.
+    /// A socket of which no record was received yet.
     pub(super) fn new(socket: Arc<Socket>) -> Self {
         Self { socket, record: Vec::new(), consumed: 0 }
     }

@@ -1,4 +1,4 @@
-//! The side that dials.
+//! The client of `bulk`: dials, requests chunks, and receives or sends them.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ struct StreamSlot {
 #[derive(Clone)]
 struct Chunk {
     number: u32,
-    /// Of content that comes down: what has come of it, over whichever connections.
+    /// Where content that comes down is received, over whichever connections.
     sink: SharedSink,
 }
 
@@ -171,12 +171,12 @@ async fn dial_all(
 struct Carried {
     number: u32,
     records: Vec<Record>,
-    /// The peer is known to have it all.
+    /// Whether the peer is known to have it all.
     is_confirmed: bool,
 }
 
 impl Bulk {
-    /// Carries a share over a connection, as far as it stands.
+    /// Carries a share over a connection, for as long as it stands.
     async fn carry_share(
         self,
         mut connection: Box<dyn Connection>,

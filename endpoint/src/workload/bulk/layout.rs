@@ -20,7 +20,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Those of a bulk workload over a transport.
+    /// The layout of a bulk workload over a transport.
     pub(super) fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
         let (connections, streams) = match transport.kind.most_streams(transport) {
@@ -38,7 +38,7 @@ impl Layout {
         Part { offset_bytes, length_bytes: if is_last { self.size_bytes - offset_bytes } else { each_bytes } }
     }
 
-    /// All of them, in order: together, they are the content.
+    /// All chunks in order: together, they are the content.
     pub(super) fn parts(&self) -> Vec<Part> {
         (0..self.chunks).map(|chunk| self.part(chunk)).collect()
     }
@@ -48,7 +48,7 @@ impl Layout {
         (slot..self.chunks).step_by(self.slots() as usize)
     }
 
-    /// Lanes of one transfer.
+    /// Slots of one transfer.
     pub(super) fn slots(&self) -> u32 {
         self.connections * self.streams
     }

@@ -87,7 +87,7 @@ impl Workload for job::Bulk {
     }
 }
 
-/// What all tasks gave; the first error ends the wait.
+/// Waits for all tasks and gives their results; the first error ends the wait.
 async fn join_all<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     while let Some(one) = tasks.join_next().await {
@@ -111,7 +111,7 @@ impl Bulk {
         Self { run: run.clone(), requested: requested.clone(), side, layout }
     }
 
-    /// For one of the attempts at a chunk of a transfer: what is left of it after so many bytes.
+    /// The request for what is left of a chunk after so many bytes, in one of the attempts at it.
     fn request(&self, (transfer, attempt): (u32, u32), chunk: u32, after_bytes: u64) -> ChunkRequest {
         let part = self.layout.part(chunk).after(after_bytes);
         ChunkRequest { direction: self.requested.direction, transfer, attempt, chunk, part }

@@ -29,7 +29,7 @@ pub(super) struct ChunkRequest {
 }
 
 impl ChunkRequest {
-    /// As it travels.
+    /// The request as bytes on the wire.
     pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
         let direction = match self.direction {
             Direction::Down => 0,

@@ -1,4 +1,4 @@
-//! The side that listens.
+//! The server of `bulk`: serves the requests of each connection.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ pub(super) async fn serve(
 struct Served {
     /// In the order of their numbers.
     slots: Vec<ServedStream>,
-    /// The client has given the connection up.
+    /// Whether the client has given the connection up.
     is_lost: bool,
 }
 
@@ -94,7 +94,7 @@ struct Served {
 struct ServedStream {
     stream: Box<dyn Stream>,
     is_ended: bool,
-    /// The first: it says which slot this is.
+    /// The first request of the stream, which says which slot it is.
     request: ChunkRequest,
     records: Vec<Record>,
 }

@@ -1,4 +1,4 @@
-//! The client's part: carries out what the player asks for.
+//! The client of `stream`: carries out what the player asks for.
 //!
 //! One segment is under way at a time, but for one that a seek made useless: it cannot be called back. Where there is
 //! another stream the new position is asked for at once, and shares the path with the rest of the old; else as soon
@@ -37,19 +37,19 @@ pub(super) struct Client {
     player: Player,
     chooser: Chooser,
     deadline: Deadline,
-    /// None while it dials.
+    /// The connection in use; none while the client dials.
     connection: Option<ClientConnection>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
     dialled: Moment,
     /// When the connection being dialled was dialled at first, if handovers cut that short.
     first_try: Option<Moment>,
-    /// Connections that came up.
+    /// How many connections were established.
     connections: u32,
     fetching: JoinSet<(Fetch, Result<StreamSlot>)>,
-    /// What the player wants and a connection that was given up had under way.
+    /// The segment that the player wants and that a connection had under way when it was given up.
     interrupted: Option<Fetch>,
     requests: u32,
-    /// That of the last request.
+    /// The quality of the last request.
     quality: Option<u32>,
     records: Vec<Record>,
 }
@@ -67,7 +67,7 @@ struct Fetch {
 }
 
 impl Client {
-    /// About to connect. Must be called inside the runtime.
+    /// A client that is about to connect. Must be called inside the runtime.
     ///
     /// # Errors
     /// As [`Deadline::new`].
@@ -99,7 +99,7 @@ impl Client {
         })
     }
 
-    /// Until the viewer has seen enough.
+    /// Fetches and plays until the viewer has seen enough.
     ///
     /// # Errors
     /// Whatever kept a segment from arriving.
@@ -144,7 +144,7 @@ impl Client {
         Ok(self.records)
     }
 
-    /// Until something happens, or the time has come.
+    /// Waits until something happens, or this time has come.
     async fn wait(&mut self, at_ns: Option<u64>) -> Result<()> {
         let connection = self.connection.as_mut();
         let closed_stream = async {
@@ -253,7 +253,7 @@ impl Client {
         Ok(true)
     }
 
-    /// A segment is in, and its stream idle.
+    /// Takes a segment that has arrived, and its stream, which is idle again.
     fn fetched(&mut self, fetch: Fetch, slot: StreamSlot) -> Result<()> {
         let connection = self.connection.as_mut().context("a segment came over no connection")?;
         let (number, stream) = (connection.number, slot.stream.index());
@@ -261,7 +261,7 @@ impl Client {
         self.arrived(fetch, number, stream)
     }
 
-    /// A segment is in.
+    /// Takes a segment that has arrived.
     fn arrived(&mut self, fetch: Fetch, connection: u32, stream: u32) -> Result<()> {
         let Fetch { request_id, wanted, request, quality, bytes, sent, sink } = fetch;
         if !self.player.wants(request_id) {

@@ -1,11 +1,11 @@
-//! The medium in the server's storage: seeded bytes, every segment of every quality others. Pure but for reading it.
+//! The medium that a server of `stream` has: seeded bytes, different for every segment and quality. Pure but for reading it.
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::content::{Part, Reader, hash};
 use crate::job::{Content, Stream};
 
-/// A media. Its bytes are one seeded content: all segments of the lowest quality in order, then all of the next.
+/// A medium. Its bytes are one seeded content: all segments of the lowest quality in order, then all of the next.
 #[derive(Debug, Clone)]
 pub(super) struct Media {
     segments: u32,
@@ -15,7 +15,7 @@ pub(super) struct Media {
 }
 
 impl Media {
-    /// That of a sound job, whose bytes can be counted in 64 bits.
+    /// The medium of a sound job, whose bytes can be counted in 64 bits.
     pub(super) fn of(requested: &Stream) -> Self {
         let mut size_bytes = 0;
         let mut qualities = Vec::new();
@@ -34,7 +34,7 @@ impl Media {
         (segment < self.segments).then_some(Part { offset_bytes, length_bytes })
     }
 
-    /// To read a segment from one of its bytes on, not hashing it.
+    /// A reader of a segment from one of its bytes on, which does not hash it.
     ///
     /// # Errors
     /// A segment there is not, or that ends before that byte.
@@ -47,7 +47,7 @@ impl Media {
         Reader::open(&self.content, rest, false)
     }
 
-    /// Hex SHA-256 of a part of the media.
+    /// Hex SHA-256 of a part of the medium.
     ///
     /// # Errors
     /// As [`Reader::open`].

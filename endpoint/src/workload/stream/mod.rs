@@ -1,6 +1,6 @@
 //! `stream`: a medium in segments, watched by a viewer whose player adapts.
 //!
-//! [`player`], [`rule`] and [`medium`] decide, and know neither clock nor connection; [`client`] and [`storage`] carry out.
+//! [`player`], [`rule`] and [`media`] decide, and know neither clock nor connection; [`client`] and [`server`] carry out.
 
 mod client;
 mod client_connection;

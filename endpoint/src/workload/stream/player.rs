@@ -15,7 +15,7 @@ use crate::record::Action;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What the player waits for.
+/// What the player does next, or waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextAction {
     /// It asks for a segment, as soon as something can carry the request.
@@ -32,9 +32,9 @@ pub(super) enum NextAction {
 /// A segment the player asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WantedSegment {
-    /// Place in the media.
+    /// Place in the medium.
     pub segment: u32,
-    /// When the player began to wanted for it.
+    /// When the player began to want it.
     pub since_ns: u64,
     /// Play time that was ahead then.
     pub ahead_ns: u64,
@@ -48,7 +48,7 @@ pub(super) struct RequestId(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// For enough to play.
+    /// Waiting for enough content to play.
     Waiting,
     Playing,
     Ended,
@@ -69,7 +69,7 @@ pub(super) struct Player {
     next_draw_ns: u64,
     /// The next to arrive.
     segment: u32,
-    /// Nothing has been asked for since the viewer came to this place.
+    /// Whether nothing has been asked for since the viewer came to this place.
     is_new_place: bool,
     wanted: Option<WantedSegment>,
     sent: Option<RequestId>,
@@ -78,7 +78,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// At rest at the epoch, at the medium's first segment.
+    /// A player at rest at the epoch, at the medium's first segment.
     ///
     /// # Arguments
     /// * `medium` - of a sound job.
@@ -101,7 +101,7 @@ impl Player {
         }
     }
 
-    /// What it waits for at this time. Times must not go back.
+    /// What the player does next at this time, or waits for. Times must not go back.
     pub(super) fn next(&mut self, now_ns: u64) -> NextAction {
         self.finish_fetching(now_ns, true);
         if self.phase == Phase::Ended {
@@ -146,7 +146,7 @@ impl Player {
         self.act(Action::Switch { quality });
     }
 
-    /// What was asked for is at hand, in the nick of time if the buffer runs out right now.
+    /// Takes note that a segment arrived: in time, also if the buffer runs out at this very moment.
     pub(super) fn arrived(&mut self, request_id: RequestId, now_ns: u64) {
         self.finish_fetching(now_ns, false);
         if !self.wants(request_id) {

@@ -27,17 +27,17 @@ pub(super) enum MediaRequestKind {
     Segment {
         /// Index of the quality.
         quality: u32,
-        /// Place in the media.
+        /// Place in the medium.
         segment: u32,
         /// Bytes of it that the client has, from connections that were given up.
         offset_bytes: u64,
     },
-    /// Nothing more, and one byte as an answer.
+    /// Nothing more is wanted; the server answers with one byte.
     Farewell,
 }
 
 impl MediaRequest {
-    /// As it travels.
+    /// The request as bytes on the wire.
     pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
         let (kind, quality, segment, offset_bytes) = match self.what {
             MediaRequestKind::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),

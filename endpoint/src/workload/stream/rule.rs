@@ -40,7 +40,7 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    /// That of a job, just connected.
+    /// The rule of a job, just connected.
     pub(super) fn new(requested: &job::Stream) -> Self {
         Self {
             rule: requested.rule.clone(),
@@ -52,12 +52,12 @@ impl Chooser {
         }
     }
 
-    /// It has connected anew, or the viewer has sought: the next choice is the lowest quality.
+    /// Forgets what was measured, after a new connection or a seek: the next choice is the lowest quality.
     pub(super) fn start_over(&mut self) {
         self.starts = true;
     }
 
-    /// A segment has arrived.
+    /// Records a segment that has arrived.
     pub(super) fn record(&mut self, fetched: Fetched) {
         let window = match self.rule {
             Rule::Throughput { window, .. } => window as usize,

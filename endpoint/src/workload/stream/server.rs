@@ -19,7 +19,7 @@ pub(super) struct MediaServer {
     fixed: Option<u32>,
     accepted: u32,
     answering: JoinSet<Result<Box<dyn Stream>>>,
-    /// Said farewell, and not confirmed yet.
+    /// Streams whose farewell is not confirmed yet.
     ended: Vec<Box<dyn Stream>>,
     confirming: JoinSet<Result<()>>,
     number: Arc<OnceLock<u32>>,
@@ -27,7 +27,7 @@ pub(super) struct MediaServer {
 }
 
 impl MediaServer {
-    /// Of a media.
+    /// A server of this medium's segments.
     pub(super) fn new(media: &Arc<Media>, fixed: Option<u32>) -> Self {
         Self {
             media: media.clone(),

@@ -23,7 +23,7 @@ pub(super) struct StreamSlots {
 }
 
 impl StreamSlots {
-    /// Of a connection just opened. Of a fixed number of streams all are opened, as the server awaits them all.
+    /// The slots of a connection just opened. Of a fixed number of streams all are opened, as the server awaits them all.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -54,7 +54,7 @@ impl StreamSlots {
         Ok(slot)
     }
 
-    /// A stream is idle again.
+    /// Takes back a stream that is idle again.
     pub(super) fn put_back(&mut self, slot: StreamSlot) {
         self.idle.push(slot);
     }

@@ -1,4 +1,4 @@
-//! Whether what a player received is the media.
+//! Whether what a player received is the medium.
 
 use std::collections::BTreeMap;
 

@@ -38,12 +38,12 @@ class Frame:
 
     @property
     def width(self) -> int:
-        """Of the plots, without axis and names."""
+        """Width of the plots, without axis and names."""
         beside = AXIS_SIZES + (NAME_SIZES if self.together else 0)
         return round(self.theme.width - beside * self.theme.font_size)
 
     def height(self, pixels: int) -> int:
-        """Of a row that would have so many pixels on a screen."""
+        """Give the height of a row that would have this many pixels on a screen."""
         return round(pixels * self.theme.font_size / 12)
 
 

@@ -50,23 +50,23 @@ class RunTimeline:
     """Step lines: what all paths in use could carry in the content's direction; none where one of
     them is unlimited."""
     goodput_mbit_s: Line | None = None
-    """Step line."""
+    """Goodput as a step line."""
     buffer_s: Line | None = None
     """Play time buffered."""
     activity: str = ""
-    """Whose doing the next is, such as `The player`."""
+    """Whose activity `playback` is, such as `The player`."""
     playback: list[Band] = field(default_factory=list)
     """What the workload did, without a gap: a quality's name, or what it waits for."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
-    """How these are to be shown; qualities from the lowest."""
+    """How the labels of `playback` are shown; qualities from the lowest."""
     outages: list[Band] = field(default_factory=list)
-    """A path lost everything, or the client was on none."""
+    """Times when a path lost everything, or the client was on none."""
     handovers: list[Mark] = field(default_factory=list)
-    """The client came to another path."""
+    """Moments at which the client was attached to another path."""
     reconnections: list[Mark] = field(default_factory=list)
-    """A connection dialled anew was ready."""
+    """Moments at which a connection dialled anew was ready."""
     seeks: list[Mark] = field(default_factory=list)
-    """The viewer moved."""
+    """Moments at which the viewer moved the play position."""
 
     @property
     def is_empty(self) -> bool:

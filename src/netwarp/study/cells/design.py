@@ -39,9 +39,9 @@ class Cell:
     levels: Mapping[str, str]
     """Label of each factor's level, by the factor's key."""
     spec: CellSpec
-    """What the study asks for."""
+    """The sections of the study with the cell's levels."""
     template: Job
-    """What its runs do, but for what differs from run to run; see `job_template`."""
+    """The job of its runs, without what differs from run to run; see `job_template`."""
 
 
 @dataclass(frozen=True)

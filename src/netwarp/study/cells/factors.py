@@ -33,9 +33,9 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.trace": TraceSection,
     "path.second.trace": TraceSection,
 }
-"""Tables whose keys can vary."""
+"""Tables whose keys can be factors."""
 _FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step"})
-"""Keys that cannot."""
+"""Keys that cannot be factors."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Level:
     """One value of a factor."""
 
     label: str
-    """As the study writes it, or the label of a table."""
+    """The level as the study writes it, or the label of a table."""
     value: Any
-    """As the study has it: text, number or table."""
+    """The value as the study has it: text, number or table."""
 
 
 @dataclass(frozen=True)

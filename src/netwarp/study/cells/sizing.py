@@ -29,7 +29,7 @@ UNLIMITED_LIMIT_PACKETS = 1_000_000
 DEFAULT_QUEUE_MIN_PACKETS = 20
 """The default queue holds two first flights, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
-"""Also the most bytes that a token bucket's queue can have."""
+"""Most packets of a netem, and most bytes of a token bucket's queue."""
 DEVIATIONS = 4
 """The delay line has room for delays this many times the jitter or deviation above the mean."""
 

@@ -41,7 +41,7 @@ class CellTransport(TransportOptions):
 
     @property
     def traits(self) -> TransportTraits:
-        """What its stack can do."""
+        """The traits of its kind."""
         return TRANSPORTS[self.kind]
 
     @model_validator(mode="after")

@@ -40,7 +40,7 @@ class _Handover:
     overlap_ns: int
     gap_ns: int
     to: int | None
-    """Index of the path, or None for the other one."""
+    """Index of the path it leads to, or None for the one the client is not on."""
     key: str
 
     @property

@@ -37,7 +37,7 @@ class ImpairmentSpec:
     """One direction of a path as the study asks for it, before sizing the queue."""
 
     netem: Mapping[str, Any]
-    """Fields of `wire.Impairments` that are as the study says."""
+    """Fields of `wire.Impairments` that have the study's values unchanged."""
     rate_bit_s: int | None
     trace: RateTrace | None
     queue: QueueLength | None
@@ -156,7 +156,7 @@ class SinglePath(_Keys):
         return down_ns if direction == "down" else up_ns
 
     def _value(self, row: PathProperty, direction: Direction) -> Any:
-        """Give a property in one direction."""
+        """Give the value of a property in one direction."""
         own = f"{row.key}_{direction}"
         if row.directions != "path" and own in self.model_fields_set:
             value = getattr(self, own)

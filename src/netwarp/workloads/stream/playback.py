@@ -28,7 +28,7 @@ class Span:
     start_ns: int
     end_ns: int
     segment: int | None
-    """Playing: the first segment of the span. Seeking: the one it goes to."""
+    """The first segment played; of a seek, the segment it goes to."""
     cut_short: bool
     """Whether it ended by something else than playing: waits of which the full length is not known
     (the viewer left, or moved on)."""

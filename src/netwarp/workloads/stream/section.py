@@ -31,7 +31,7 @@ OF_ONE_RULE: Mapping[str, RuleName] = {
     "safety": "throughput",
     "window": "throughput",
 }
-"""Keys that only one rule uses; a study that varies the rule may give those of all."""
+"""Keys that only one rule uses; a study that varies the rule may give those of each."""
 DEFAULT_BUFFER_SEGMENTS = 10
 LONGEST_NS = 2**63 - 1
 
