@@ -12,6 +12,7 @@ The command line does nothing that is not here; a notebook does it like this::
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
+from netwarp.execution.local import LocalExecutor
+from netwarp.execution.opening import LOCAL, open_executor
 from netwarp.run_directory import RunDirectory
 from netwarp.study import Study, load_study
 from netwarp.study.compare import study_from_compare
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from netwarp.backends.base import Backend
     from netwarp.claims import ClaimResult
     from netwarp.estimate.staging import Staging
-    from netwarp.execution import Observer
+    from netwarp.execution import Executor, Observer
     from netwarp.results import CellResult, RunResult
     from netwarp.results.comparisons import Comparisons
 
@@ -136,8 +139,9 @@ class Run:
             RunDirectoryError: nothing there can be verified.
         """
         backend = backend_for(self.study, "virtual")
-        at_a_time = pipeline.jobs_for(backend, jobs)
-        return verify(self.data, backend, runs=runs, jobs=at_a_time, observer=observer)
+        return verify(
+            self.data, backend, runs=runs, executor=LocalExecutor(jobs), observer=observer
+        )
 
     @property
     def report_file(self) -> Path:
@@ -160,6 +164,7 @@ def run(
     *,
     out: str | PathLike[str] | None = None,
     jobs: int | None = None,
+    executor: str | Executor = LOCAL,
     filters: Sequence[str] = (),
     staging: Staging | None = None,
     command_line: Sequence[str] = (),
@@ -172,6 +177,8 @@ def run(
         backend: ``virtual``, ``native``, ``replay:DIR``, or one that is open; None: the study's.
         out: the run directory; None for one named after what is run.
         jobs: runs at a time; None for one per CPU, or one where they would disturb each other.
+        executor: on whose CPUs: ``local``, ``dask-local:N``, ``dask://HOST:PORT``, or one that is
+            open.
         filters: ``FACTOR=LEVEL`` each: only these cells.
         staging: how replicates are added until something is decided; None: as many as it says.
         command_line: what the report gives as the command that made it.
@@ -183,18 +190,19 @@ def run(
     """
     loaded = study if isinstance(study, Study) else load_study(Path(fspath(study)))
     place = backend_for(loaded, backend)
-    return Run(
-        pipeline.run(
-            loaded,
-            place,
-            out=None if out is None else Path(fspath(out)),
-            jobs=pipeline.jobs_for(place, jobs),
-            filters=filters,
-            staging=staging,
-            command_line=command_line,
-            observer=observer,
+    with _executor_for(executor, jobs) as opened:
+        return Run(
+            pipeline.run(
+                loaded,
+                place,
+                out=None if out is None else Path(fspath(out)),
+                executor=opened,
+                filters=filters,
+                staging=staging,
+                command_line=command_line,
+                observer=observer,
+            )
         )
-    )
 
 
 def compare(
@@ -208,6 +216,7 @@ def compare(
     backend: str | Backend | None = None,
     out: str | PathLike[str] | None = None,
     jobs: int | None = None,
+    executor: str | Executor = LOCAL,
     observer: Observer | None = None,
     **path: Levels,
 ) -> Run:
@@ -223,6 +232,7 @@ def compare(
         backend: see :func:`run`.
         out: see :func:`run`.
         jobs: see :func:`run`.
+        executor: see :func:`run`.
         observer: see :func:`run`.
         path: options of the path: ``rtt="100ms"``, ``loss=["0%", "1%"]``, ``rate="50mbit"``, ….
 
@@ -239,7 +249,7 @@ def compare(
         seed=seed,
         overrides=overrides,
     )
-    return run(study, backend, out=out, jobs=jobs, observer=observer)
+    return run(study, backend, out=out, jobs=jobs, executor=executor, observer=observer)
 
 
 def open_run(directory: str | PathLike[str]) -> Run:
@@ -263,6 +273,10 @@ def backend_for(study: Study, backend: str | Backend | None = None) -> Backend:
     # One backend serves all cells: the most patient one sets when a run is given up.
     stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
     return open_backend(backend or study.backend, Bounds(stall_cpu_s=stall_cpu_s))
+
+
+def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContextManager[Executor]:
+    return open_executor(executor, jobs) if isinstance(executor, str) else nullcontext(executor)
 
 
 def _levels(levels: Levels) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,10 +13,19 @@ from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.claims.open_questions import cells_to_repeat
-from netwarp.errors import BackendError, RecordError, ResultError, RunDirectoryError
+from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.staging import LOOKS, Staging
 from netwarp.evaluation import RunData, load
-from netwarp.execution import Interrupted, Observer, Outcome, Unobserved, execute, kept_outcomes
+from netwarp.execution import (
+    Executor,
+    Interrupted,
+    LocalExecutor,
+    Observer,
+    Outcome,
+    Unobserved,
+    execute,
+    kept_outcomes,
+)
 from netwarp.execution.provenance import provenance
 from netwarp.machine.load import CpuTimes, cpu_times, others_share
 from netwarp.machine.speed import stored_speed
@@ -43,7 +51,7 @@ def run(
     backend: Backend,
     *,
     out: Path | None = None,
-    jobs: int = 1,
+    executor: Executor | None = None,
     filters: Sequence[str] = (),
     staging: Staging | None = None,
     command_line: Sequence[str] = (),
@@ -55,7 +63,7 @@ def run(
         study: with all overrides applied.
         backend: where to run it.
         out: the run directory; None for one named after what is run.
-        jobs: runs at a time, see :func:`jobs_for`.
+        executor: on whose CPUs; None for this machine's, one run each.
         filters: ``FACTOR=LEVEL`` each: only these cells.
         staging: how replicates are added until something is decided; None: as many as it says.
         command_line: what the report gives as the command that made it.
@@ -68,6 +76,8 @@ def run(
         Interrupted: on Ctrl-C; what had finished is kept.
     """
     observer = observer or Unobserved()
+    executor = executor or LocalExecutor()
+    executor.at_a_time(backend)  # refuses
     plan = plan_study(study, filters=filters)
     directory = RunDirectory(out or default_directory(study, plan, backend))
     with directory.locked():
@@ -76,12 +86,12 @@ def run(
         # Stages may measure more, whatever is kept.
         is_measuring = len(kept) < len(plan) or staging is not None
         if is_measuring or not is_described(study, plan, directory):
-            now = provenance(study, backend, command_line, jobs)
+            now = provenance(study, backend, executor, command_line)
             if staging is not None:
                 now["looks"] = LOOKS
             describe(study, plan, now, backend, directory, is_measuring=is_measuring)
         started_s, cpus_before = time.monotonic(), cpu_times()
-        executed = _Executed(study, backend, directory, jobs, filters, observer)
+        executed = _Executed(study, backend, directory, executor, filters, observer)
         observer.planned(len(plan), backend.clock)
         try:
             executed.execute(plan, kept)
@@ -141,14 +151,14 @@ class _Executed:
         study: Study,
         backend: Backend,
         directory: RunDirectory,
-        jobs: int,
+        executor: Executor,
         filters: Sequence[str],
         observer: Observer,
     ) -> None:
         self.study = study
         self.backend = backend
         self.directory = directory
-        self.jobs = jobs
+        self.executor = executor
         self.filters = filters
         self.observer = observer
         self.outcomes: dict[str, Outcome] = {}
@@ -156,7 +166,12 @@ class _Executed:
     def execute(self, plan: Sequence[PlannedRun], kept: Mapping[str, Outcome]) -> None:
         """Carry out the runs of a plan that are not kept."""
         self.outcomes |= execute(
-            plan, kept, self.backend, self.directory, jobs=self.jobs, observer=self.observer
+            plan,
+            kept,
+            self.backend,
+            self.directory,
+            executor=self.executor,
+            observer=self.observer,
         )
 
     def add_replicates(self, plan: Sequence[PlannedRun], staging: Staging) -> None:
@@ -307,22 +322,6 @@ def default_directory(study: Study, plan: Sequence[PlannedRun], backend: Backend
     what = json.dumps([raw, sorted({run.cell.index for run in plan})], sort_keys=True)
     digest = sha256(what.encode()).hexdigest()[:8]
     return DEFAULT_PARENT / f"{Path(study.file).stem}-{digest}{backend.suffix}"
-
-
-def jobs_for(backend: Backend, asked: int | None) -> int:
-    """Choose how many runs go at a time: as many as asked for, else one per CPU.
-
-    Raises:
-        BackendError: several at a time where they would disturb each other.
-    """
-    if backend.parallel:
-        return asked or len(os.sched_getaffinity(0))
-    if asked is not None and asked > 1:
-        raise BackendError(
-            f"--jobs {asked}: runs of the {backend.name} backend share this machine's CPUs and"
-            " would slow each other down: leave it away, they go one at a time"
-        )
-    return 1
 
 
 def _kept_job_sha256(directory: RunDirectory, run: str) -> str | None:

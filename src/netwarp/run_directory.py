@@ -59,6 +59,19 @@ class Status:
         """Fields by name, for ``status.json``."""
         return asdict(self)
 
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Status:
+        """Take the fields of a ``status.json``.
+
+        Raises:
+            TypeError: they are not those of a status.
+        """
+        status = cls(**fields)
+        _ = status.virtual_s + status.wall_s + status.cpu_s + status.peak_rss_bytes
+        if status.outcome not in ("ok", "failed"):
+            raise TypeError(f"a run ends ok or failed, not {status.outcome!r}")
+        return status
+
 
 def clock_of(provenance: Mapping[str, Any]) -> Clock:
     """Say whose time the numbers tell that this provenance is of."""
@@ -150,14 +163,10 @@ class RunDirectory:
         if content is None:
             return None
         try:
-            status = Status(**content)
-            _ = status.virtual_s + status.wall_s + status.cpu_s + status.peak_rss_bytes
-            if status.outcome in ("ok", "failed"):
-                return status
+            return Status.from_json(content)
         except TypeError:
-            pass
-        self.damage[path] = "it is not a run's status"
-        return None
+            self.damage[path] = "it is not a run's status"
+            return None
 
     def records_sha256(self, runs: Iterable[str]) -> str | None:
         """Hash the records of these runs, names included; None where one of them has none."""

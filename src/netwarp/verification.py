@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, RunDirectoryError
-from netwarp.execution import Observer, Unobserved, execute
+from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, RunDirectory, read_text
 
@@ -98,7 +98,7 @@ def verify(
     backend: Backend,
     *,
     runs: int = DEFAULT_RUNS,
-    jobs: int = 1,
+    executor: Executor | None = None,
     observer: Observer | None = None,
 ) -> Verification:
     """Carry out a sample of a directory's runs again, and compare the records.
@@ -107,7 +107,7 @@ def verify(
         data: the run directory.
         backend: where; of virtual time.
         runs: how many, spread evenly over what is kept.
-        jobs: runs at a time.
+        executor: on whose CPUs; None for this machine's.
         observer: told of every run.
 
     Raises:
@@ -131,7 +131,10 @@ def verify(
         again.runs.mkdir()
         observer.planned(len(plan), backend.clock)
         try:
-            outcomes = execute(plan, {}, backend, again, jobs=jobs, observer=observer)
+            outcomes = execute(
+                plan, {}, backend, again,
+                executor=executor or LocalExecutor(), observer=observer,
+            )  # fmt: skip
         finally:
             observer.ended()
         verified = tuple(

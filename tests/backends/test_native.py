@@ -15,8 +15,8 @@ from netwarp.backends.native import HostCapabilities, NativeBackend, lack
 from netwarp.errors import BackendError
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import load
+from netwarp.execution import LocalExecutor
 from netwarp.machine.speed import Speed, speed_file, stored_speed
-from netwarp.pipeline import jobs_for
 from netwarp.plan import plan_study
 from netwarp.report import write_report
 from netwarp.report.trust import speed_limits
@@ -121,10 +121,10 @@ def test_no_namespaces_no_runs(tmp_path: Path) -> None:
 
 def test_runs_go_one_at_a_time_and_asking_for_more_is_refused(tmp_path: Path) -> None:
     native = backend(tmp_path, ABLE)
-    assert jobs_for(native, None) == 1
-    assert jobs_for(native, 1) == 1
+    assert LocalExecutor().at_a_time(native) == 1
+    assert LocalExecutor(1).at_a_time(native) == 1
     with pytest.raises(BackendError, match="slow each other down"):
-        jobs_for(native, 2)
+        LocalExecutor(2).at_a_time(native)
 
 
 def test_the_endpoints_answer_becomes_abilities() -> None:

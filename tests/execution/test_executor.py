@@ -14,7 +14,7 @@ import pytest
 
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
-from netwarp.execution import Interrupted, Unobserved, execute, kept_outcomes
+from netwarp.execution import Interrupted, LocalExecutor, Unobserved, execute, kept_outcomes
 from netwarp.pipeline import measured_before, refuse_another_study
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, Clock, RunDirectory, Status
@@ -102,7 +102,9 @@ def run_study(
     with directory.locked():
         directory.write_plan(run.to_json() for run in plan)
         kept = kept_outcomes(plan, directory)
-        outcomes = execute(plan, kept, backend, directory, jobs=jobs, observer=observer)
+        outcomes = execute(
+            plan, kept, backend, directory, executor=LocalExecutor(jobs), observer=observer
+        )
         return {run: outcome.status for run, outcome in outcomes.items()}, observer
 
 

@@ -43,7 +43,8 @@ class VirtualBackend:
         self.endpoint = find_endpoint(environ)
         self.scratch = Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
         self.cpus = sorted(os.sched_getaffinity(0))
-        self._processes = Processes(bounds or Bounds())
+        self.bounds = bounds or Bounds()
+        self._processes = Processes(self.bounds)
 
     def check(self, jobs: int) -> None:
         """See that there is room for the memory of this many guests, and that the tools exist."""

@@ -11,6 +11,7 @@ from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
 from netwarp.cli.terminal import console
+from netwarp.execution.opening import LOCAL
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
@@ -75,6 +76,7 @@ def compare(
     backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
+    executor: options.Executor = LOCAL,
     seed: options.Seed = None,
     replicates: options.Replicates = None,
     set_: options.Set = None,
@@ -108,4 +110,4 @@ def compare(
             overrides=[*(set_ or []), *options.relevant_override(relevant)],
         )
     staging = options.staging(precision, decide)
-    run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging)
+    run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging, executor)

@@ -52,6 +52,15 @@ Jobs = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
+Executor = Annotated[
+    str,
+    typer.Option(
+        help="Whose CPUs: local, dask-local:N (N processes on this machine), or dask://HOST:PORT"
+        " (the workers of a cluster; see docs/scale.md).",
+        metavar="local|dask-local:N|dask://HOST:PORT",
+        rich_help_panel=RUNNING,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Seed = Annotated[
     Optional[int],  # noqa: UP045

@@ -10,6 +10,7 @@ import typer
 
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
+from netwarp.execution.opening import LOCAL, open_executor
 
 if TYPE_CHECKING:
     from netwarp.cli.progress import ProgressBar
@@ -57,6 +58,7 @@ def run(
     backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
+    executor: options.Executor = LOCAL,
     seed: options.Seed = None,
     replicates: options.Replicates = None,
     set_: options.Set = None,
@@ -76,7 +78,7 @@ def run(
     with console().status("planning"):  # seconds, where cells are tens of thousands
         loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)
     staging = options.staging(precision, decide)
-    run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging)
+    run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging, executor)
 
 
 def reproduce(
@@ -100,6 +102,7 @@ def reproduce(
     ] = None,
     backend: options.Backend = None,
     jobs: options.Jobs = None,
+    executor: options.Executor = LOCAL,
     as_json: options.Json = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds.
@@ -119,25 +122,27 @@ def reproduce(
     sources = load_sources(source)
     observer = _observer()
     done = []
-    for each in sources:
-        place = out / each.name if out and len(sources) > 1 else out
+    with open_executor(executor, jobs) as side_by_side:
+        for each in sources:
+            place = out / each.name if out and len(sources) > 1 else out
 
-        def run_into(study: Study, directory: Path) -> RunData:
-            opened = backend_for(study, backend)
-            # --jobs is for the studies whose runs can go side by side.
-            at_a_time = jobs if opened.parallel else None
-            finished = run(
-                study, opened, out=directory, jobs=at_a_time, staging=None if quick else Staging(),
-                command_line=_command_line(), observer=observer,
-            )  # fmt: skip
-            finished.report()
-            return finished.data
+            def run_into(study: Study, directory: Path) -> RunData:
+                opened = backend_for(study, backend)
+                # Runs that would disturb each other go one at a time, on this machine.
+                on = side_by_side if opened.parallel else LOCAL
+                finished = run(
+                    study, opened, out=directory, executor=on,
+                    staging=None if quick else Staging(),
+                    command_line=_command_line(), observer=observer,
+                )  # fmt: skip
+                finished.report()
+                return finished.data
 
-        done.append(reproduce_document(each, run_into, out=place, quick=quick))
-        if not as_json:
-            print_scorecard(done[-1], Console())
-            page = done[-1].directory / SCORECARD_HTML
-            Console().print(f"scorecard: {page}", soft_wrap=True)
+            done.append(reproduce_document(each, run_into, out=place, quick=quick))
+            if not as_json:
+                print_scorecard(done[-1], Console())
+                page = done[-1].directory / SCORECARD_HTML
+                Console().print(f"scorecard: {page}", soft_wrap=True)
     if as_json:
         print_json(to_json(done))
     if not all(each.succeeded for each in done):
@@ -152,13 +157,14 @@ def run_and_print(
     filters: list[str],
     as_json: bool,
     staging: Staging | None = None,
+    executor: str = LOCAL,
 ) -> None:
     """Run a study and print what came of it."""
     from netwarp.cli.terminal import tell
     from netwarp.library import run
 
     finished = run(
-        study, backend, out=out, jobs=jobs, filters=filters, staging=staging,
+        study, backend, out=out, jobs=jobs, executor=executor, filters=filters, staging=staging,
         command_line=_command_line(), observer=_observer(),
     )  # fmt: skip
     tell(finished, as_json)

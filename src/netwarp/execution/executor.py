@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import queue
 import shutil
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from pathlib import Path
+from typing import Protocol
 
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.execution.observer import Observer
-from netwarp.execution.outcome import Outcome, read_outcome, run_job
+from netwarp.execution.outcome import Outcome, read_outcome
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import RunDirectory
 
 # Records, console and figures of a run are small; a disk this full is about to lose something.
 FREE_DISK_BYTES = 64 << 20
-SIGNALS_EVERY_S = 0.2
 
 
 class Interrupted(KeyboardInterrupt):
@@ -28,6 +25,53 @@ class Interrupted(KeyboardInterrupt):
         self.finished = finished
         self.planned = planned
         super().__init__(f"{finished} of {planned} runs are finished")
+
+
+class Keeper:
+    """Keeps each run of a plan as it ends. Its methods are called from several threads."""
+
+    def __init__(self, directory: RunDirectory, observer: Observer) -> None:
+        self.directory = directory
+        self.observer = observer
+        self.outcomes: dict[str, Outcome] = {}
+
+    def begin(self, run: PlannedRun) -> Path:
+        """Make the directory that a run's files go to while it is not finished."""
+        self.observer.started(run)
+        return self.directory.begin(run.run)
+
+    def finish(self, run: PlannedRun, outcome: Outcome) -> None:
+        """Keep a run that has ended, well or not, and whose files are there."""
+        self.directory.finish(run.run, outcome.status)
+        self.outcomes[run.run] = outcome
+        self.observer.finished(run, outcome.status, resumed=False)
+
+
+class Executor(Protocol):
+    """Whose CPUs carry runs out, and how many runs at a time."""
+
+    name: str
+
+    def at_a_time(self, backend: Backend) -> int:
+        """Say how many runs go side by side.
+
+        Raises:
+            BackendError: runs of this backend cannot be carried out so.
+        """
+
+    def check(self, backend: Backend, runs: int) -> None:
+        """Make sure that so many runs can be carried out.
+
+        Raises:
+            BackendError: something is missing; the message names it and the remedy.
+        """
+
+    def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
+        """Carry out runs, at least one, and hand each to the keeper when it has ended.
+
+        Whatever cuts that short, such as Ctrl-C, is raised once no run is under way any more;
+        nothing is kept of those that were.
+        """
 
 
 def kept_outcomes(plan: Sequence[PlannedRun], directory: RunDirectory) -> dict[str, Outcome]:
@@ -46,7 +90,7 @@ def execute(
     backend: Backend,
     directory: RunDirectory,
     *,
-    jobs: int,
+    executor: Executor,
     observer: Observer,
 ) -> dict[str, Outcome]:
     """Carry out all runs of a plan that are not kept, several at a time.
@@ -58,34 +102,31 @@ def execute(
         kept: see :func:`kept_outcomes`.
         backend: where.
         directory: locked by the caller; the plan is already written there.
-        jobs: how many runs at a time.
+        executor: on whose CPUs.
         observer: told of every run.
 
     Returns:
         The outcome of each run by name.
 
     Raises:
-        BackendError: before anything runs, when the backend refuses a job.
+        BackendError: before anything runs, when the backend or the executor refuses a job.
         Interrupted: on Ctrl-C.
     """
     directory.discard_partials()
     pending = [planned for planned in plan if planned.run not in kept]
-    outcomes = dict(kept)
     for planned in plan:
         if planned.run in kept:
             observer.finished(planned, kept[planned.run].status, resumed=True)
+    keeper = Keeper(directory, observer)
     if pending:
-        jobs = min(jobs, len(pending))
-        check(pending, backend, directory, jobs)
-        _work(pending, outcomes, backend, directory, jobs, observer)
-    return outcomes
+        check(pending, backend, directory)
+        executor.check(backend, len(pending))
+        _run_all(pending, backend, executor, keeper, len(kept))
+    return {**kept, **keeper.outcomes}
 
 
-def check(
-    pending: Sequence[PlannedRun], backend: Backend, directory: RunDirectory, jobs: int
-) -> None:
+def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirectory) -> None:
     """Refuse what cannot work before any of it runs."""
-    backend.check(jobs)
     for planned in pending:
         reason = backend.refuse(planned.job)
         if reason is not None:
@@ -98,72 +139,21 @@ def check(
         )
 
 
-def _work(
+def _run_all(
     pending: Sequence[PlannedRun],
-    outcomes: dict[str, Outcome],
     backend: Backend,
-    directory: RunDirectory,
-    jobs: int,
-    observer: Observer,
+    executor: Executor,
+    keeper: Keeper,
+    kept: int,
 ) -> None:
-    """Carry out runs in as many threads as go side by side, and add their outcomes."""
-    stopping = threading.Event()
-    planned = len(outcomes) + len(pending)
-    queued: queue.SimpleQueue[PlannedRun] = queue.SimpleQueue()
-    for run in pending:
-        queued.put(run)
-
-    def worker(slot: int) -> None:
-        while not stopping.is_set():
-            try:
-                run = queued.get_nowait()
-            except queue.Empty:
-                return
-            observer.started(run)
-            outcome = run_job(
-                backend,
-                run.job,
-                directory.begin(run.run),
-                slot=slot,
-                on_progress=partial(observer.progressed, run),
-            )
-            if stopping.is_set():
-                return  # it ended because we killed it: not a result
-            directory.finish(run.run, outcome.status)
-            outcomes[run.run] = outcome
-            observer.finished(run, outcome.status, resumed=False)
-
-    with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="netwarp-run") as pool:
-        try:
-            _wait_for_all([pool.submit(worker, slot) for slot in range(jobs)])
-        except BaseException as error:
-            stopping.set()
-            backend.stop()
-            if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(finished=len(outcomes), planned=planned) from None
-            if isinstance(error, OSError):
-                raise NetwarpError(
-                    f"cannot keep runs in {directory.path}: {error.strerror}; {len(outcomes)} of"
-                    f" {planned} are kept: mend that, and the same command goes on from there"
-                ) from None
-            raise
-
-
-def _wait_for_all(workers: Sequence[Future[None]]) -> None:
-    """Wait until all have ended, or raise what one of them raised.
-
-    Ctrl-C has to get through here. Importing polars (2.1.0) replaces Python's SIGINT handler by one
-    with SA_RESTART, after which a wait for a lock is never given up for a signal: hence the
-    time-out. And a KeyboardInterrupt in the midst of `concurrent.futures.wait` can leave a lock
-    released twice: hence a queue, which waits in C.
-    """
-    ended: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
-    for worker in workers:
-        worker.add_done_callback(ended.put)
-    left = len(workers)
-    while left:
-        try:
-            ended.get(timeout=SIGNALS_EVERY_S).result()
-        except queue.Empty:
-            continue
-        left -= 1
+    """Carry out runs; where that is cut short, say how many are kept."""
+    try:
+        executor.run_all(pending, backend, keeper)
+    except (KeyboardInterrupt, OSError) as error:
+        finished, planned = kept + len(keeper.outcomes), kept + len(pending)
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(finished, planned) from None
+        raise NetwarpError(
+            f"cannot keep runs in {keeper.directory.path}: {error.strerror}; {finished} of"
+            f" {planned} are kept: mend that, and the same command goes on from there"
+        ) from None

@@ -68,7 +68,7 @@ def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
     try:
         job = job_from_json(read_text(path / JOB_FILE), JOB_FILE)
     except (OSError, ValueError, RecordError) as error:
-        return _failed(status, f"{JOB_FILE} is damaged: {error}")
+        return failed(status, f"{JOB_FILE} is damaged: {error}")
     return _measured(status, job, path)
 
 
@@ -82,15 +82,16 @@ def _measured(status: Status, job: Job, directory: Path) -> Outcome:
         records = read_records(path)
         failure = failure_from_records(job, records)
         if failure is not None:
-            return _failed(status, f"{failure.stage}: {failure.message}")
+            return failed(status, f"{failure.stage}: {failure.message}")
         return Outcome(status, metrics_from_records(job, records))
     except RecordError as error:
-        return _failed(status, str(error))
+        return failed(status, str(error))
     except OSError as error:
-        return _failed(status, f"{path} cannot be read: {error.strerror}")
+        return failed(status, f"{path} cannot be read: {error.strerror}")
     except (ValueError, LookupError, ArithmeticError, TypeError) as error:
-        return _failed(status, f"its records do not add up: {type(error).__name__}: {error}")
+        return failed(status, f"its records do not add up: {type(error).__name__}: {error}")
 
 
-def _failed(status: Status, reason: str) -> Outcome:
+def failed(status: Status, reason: str) -> Outcome:
+    """Make a failed outcome of a run that took what its status says."""
     return Outcome(replace(status, outcome="failed", reason=reason), {})

@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
+from netwarp.execution.executor import Executor
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import Study
 
 
 def provenance(
-    study: Study, backend: Backend, command_line: Sequence[str], jobs: int
+    study: Study, backend: Backend, executor: Executor, command_line: Sequence[str]
 ) -> dict[str, Any]:
     """Collect the provenance of one execution.
 
     Args:
         study: with all overrides applied.
         backend: which describes its own kernel and endpoint.
+        executor: on whose CPUs.
         command_line: as the user typed it.
-        jobs: runs at a time.
     """
     return {
         "netwarp": version("netwarp"),
@@ -34,7 +35,8 @@ def provenance(
         "host": host(),
         "seed": study.seed,
         "replicates": study.replicates,
-        "jobs": jobs,
+        "executor": executor.name,
+        "jobs": executor.at_a_time(backend),
         "command_line": list(command_line),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "equal_treatment": equal_treatment(study),

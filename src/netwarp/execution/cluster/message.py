@@ -1,0 +1,114 @@
+"""What a worker sends back of a run: its files, its status and its metrics, as MessagePack.
+
+Nothing here is unpickled, and a file of a message has a name inside the run's directory or the
+message is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgpack
+
+from netwarp.execution.outcome import Outcome
+from netwarp.run_directory import Status
+
+MOST_BYTES = 1 << 28
+"""Files of one run; a packet capture of a long transfer may be larger and is refused."""
+
+
+class MessageError(ValueError):
+    """What came from a worker is no message of these."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that ended, well or not."""
+
+    files: Mapping[str, bytes]
+    """By path relative to the run's directory."""
+    outcome: Outcome
+
+    def write_files(self, directory: Path) -> None:
+        """Write the files into the run's directory, which exists and is empty."""
+        for name, content in self.files.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A worker that cannot carry out runs of this study."""
+
+    worker: str
+    """Its address."""
+    reason: str
+
+
+def read_files(directory: Path) -> dict[str, bytes]:
+    """Read all regular files of a run's directory.
+
+    Raises:
+        MessageError: they are too large to send.
+    """
+    files = {
+        path.relative_to(directory).as_posix(): path
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+    size_bytes = sum(path.stat().st_size for path in files.values())
+    if size_bytes > MOST_BYTES:
+        raise MessageError(
+            f"its files take {size_bytes >> 20} MiB, and a cluster's worker sends"
+            f" {MOST_BYTES >> 20} MiB of a run at most: run it with --executor local"
+        )
+    return {name: path.read_bytes() for name, path in files.items()}
+
+
+def pack(message: FinishedRun | Refused) -> bytes:
+    """Write a message."""
+    if isinstance(message, Refused):
+        fields: dict[str, Any] = {"worker": message.worker, "refused": message.reason}
+    else:
+        fields = {
+            "files": dict(message.files),
+            "status": message.outcome.status.to_json(),
+            "metrics": dict(message.outcome.metrics),
+        }
+    packed: bytes = msgpack.packb(fields)
+    return packed
+
+
+def unpack(packed: bytes) -> FinishedRun | Refused:
+    """Read a message.
+
+    Raises:
+        MessageError: it is none.
+    """
+    try:
+        fields = msgpack.unpackb(packed)
+        if "refused" in fields:
+            return Refused(_typed(fields["worker"], str), _typed(fields["refused"], str))
+        files = {_inside(name): _typed(each, bytes) for name, each in fields["files"].items()}
+        metrics = {_typed(name, str): float(value) for name, value in fields["metrics"].items()}
+        return FinishedRun(files, Outcome(Status.from_json(fields["status"]), metrics))
+    except (ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException) as error:
+        raise MessageError(f"a worker sent what is no finished run ({error})") from None
+
+
+def _inside(name: Any) -> str:
+    """See that a path stays inside the directory it is relative to."""
+    parts = PurePosixPath(_typed(name, str)).parts
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name:
+        raise ValueError(f"{name!r} is not inside a run's directory")
+    return str(name)
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"a {type(value).__name__} in place of a {kind.__name__}")
+    return value

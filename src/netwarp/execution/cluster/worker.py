@@ -1,0 +1,133 @@
+"""What netwarp does in a Dask worker: one job in, the files of its run out.
+
+The functions here are what a task of the cluster calls; their arguments and results are text and
+bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from distributed import get_worker
+
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.backends.watch import Bounds
+from netwarp.errors import NetwarpError
+from netwarp.execution.cluster.message import (
+    FinishedRun,
+    MessageError,
+    Refused,
+    pack,
+    read_files,
+)
+from netwarp.execution.cluster.programs import Programs, programs_of
+from netwarp.execution.outcome import failed, run_job
+from netwarp.wire import job_from_json
+
+if TYPE_CHECKING:
+    from netwarp.execution.outcome import Outcome
+
+STOPPED = "the execution was stopped"
+STOP_S = 5.0
+"""How long killed guests may take to be gone."""
+_executions: dict[str, VirtualBackend | Refused] = {}
+"""What this worker carries each execution of a study out with, by the execution's name."""
+_under_way: Counter[str] = Counter()
+"""Runs under way, by the name of their execution."""
+_changed = threading.Condition()
+"""Guards both."""
+
+
+def programs_here() -> bytes:
+    """Give the hashes of this worker's programs as JSON, or what it lacks."""
+    try:
+        return json.dumps(programs_of(VirtualBackend()).to_json()).encode()
+    except NetwarpError as error:
+        return json.dumps({"missing": str(error)}).encode()
+
+
+def run_here(execution: str, job_json: str, programs: str, stall_cpu_s: float) -> bytes:
+    """Carry out one job.
+
+    Args:
+        execution: a name that all runs of one call of netwarp share.
+        job_json: the job as its file has it.
+        programs: as JSON, what it is to be carried out with.
+        stall_cpu_s: CPU time after which a guest whose clock stands still is given up.
+
+    Returns:
+        A message, see :mod:`netwarp.execution.cluster.message`.
+    """
+    backend = _backend_for(execution, Programs(**json.loads(programs)), stall_cpu_s)
+    if isinstance(backend, Refused):
+        return pack(backend)
+    # Dask clears up its directory when the worker is gone.
+    scratch = get_worker().local_directory
+    with _counted(execution), tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as place:
+        try:
+            directory = Path(place)
+            outcome = run_job(backend, job_from_json(job_json, "a task's job"), directory)
+            return pack(_finished(outcome, directory))
+        except NetwarpError as error:
+            return pack(_refused(str(error)))
+
+
+def stop_here(execution: str) -> None:
+    """End the runs of an execution that are under way, and start no more of them."""
+    with _changed:
+        backend = _executions.get(execution)
+        _executions[execution] = Refused("", STOPPED)  # nobody waits for it any more
+    if isinstance(backend, VirtualBackend):
+        backend.stop()
+    with _changed:
+        _changed.wait_for(lambda: not _under_way[execution], timeout=STOP_S)
+
+
+@contextmanager
+def _counted(execution: str) -> Iterator[None]:
+    """Count a run as under way."""
+    with _changed:
+        _under_way[execution] += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _under_way[execution] -= 1
+            _changed.notify_all()
+
+
+def _finished(outcome: Outcome, directory: Path) -> FinishedRun:
+    try:
+        return FinishedRun(read_files(directory), outcome)
+    except MessageError as error:
+        return FinishedRun({}, failed(outcome.status, str(error)))
+
+
+def _backend_for(
+    execution: str, programs: Programs, stall_cpu_s: float
+) -> VirtualBackend | Refused:
+    with _changed:
+        if execution not in _executions:
+            _executions[execution] = _open(programs, stall_cpu_s)
+        return _executions[execution]
+
+
+def _open(programs: Programs, stall_cpu_s: float) -> VirtualBackend | Refused:
+    try:
+        backend = VirtualBackend(Bounds(stall_cpu_s=stall_cpu_s))
+        backend.check(jobs=1)
+    except NetwarpError as error:
+        return _refused(str(error))
+    difference = programs.difference(programs_of(backend))
+    return backend if difference is None else _refused(difference)
+
+
+def _refused(reason: str) -> Refused:
+    return Refused(get_worker().address, reason)

@@ -1,0 +1,114 @@
+"""Runs on this machine, one CPU each."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from netwarp.backends.base import Backend
+from netwarp.errors import BackendError
+from netwarp.execution.executor import Keeper
+from netwarp.execution.outcome import run_job
+from netwarp.plan import PlannedRun
+
+SIGNALS_EVERY_S = 0.2
+
+
+class LocalExecutor:
+    """Carries runs out in threads of this process.
+
+    Args:
+        jobs: runs at a time; None for one per CPU, or one where they would disturb each other.
+    """
+
+    name = "local"
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs
+        self._stopping = threading.Event()
+
+    def at_a_time(self, backend: Backend) -> int:
+        """Say how many runs go side by side: as many as asked for, else one per CPU.
+
+        Raises:
+            BackendError: several were asked for where they would disturb each other.
+        """
+        if backend.parallel:
+            return self.jobs or len(os.sched_getaffinity(0))
+        if self.jobs is not None and self.jobs > 1:
+            raise BackendError(
+                f"--jobs {self.jobs}: runs of the {backend.name} backend share this machine's CPUs"
+                " and would slow each other down: leave it away, they go one at a time"
+            )
+        return 1
+
+    def check(self, backend: Backend, runs: int) -> None:
+        """See that the backend is ready for as many runs as go side by side."""
+        backend.check(min(self.at_a_time(backend), runs))
+
+    def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
+        """Carry out runs in as many threads as go side by side."""
+        self._stopping.clear()
+        queued: queue.SimpleQueue[PlannedRun] = queue.SimpleQueue()
+        for run in pending:
+            queued.put(run)
+        threads = min(self.at_a_time(backend), len(pending))
+        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="netwarp-run") as pool:
+            try:
+                _wait_for_all(
+                    [
+                        pool.submit(self._run_queued, queued, backend, keeper, slot)
+                        for slot in range(threads)
+                    ]
+                )
+            except BaseException:
+                self._stopping.set()
+                backend.stop()
+                raise
+
+    def _run_queued(
+        self,
+        queued: queue.SimpleQueue[PlannedRun],
+        backend: Backend,
+        keeper: Keeper,
+        slot: int,
+    ) -> None:
+        while not self._stopping.is_set():
+            try:
+                run = queued.get_nowait()
+            except queue.Empty:
+                return
+            outcome = run_job(
+                backend,
+                run.job,
+                keeper.begin(run),
+                slot=slot,
+                on_progress=partial(keeper.observer.progressed, run),
+            )
+            if self._stopping.is_set():
+                return  # it ended because we killed it: not a result
+            keeper.finish(run, outcome)
+
+
+def _wait_for_all(workers: Sequence[Future[None]]) -> None:
+    """Wait until all have ended, or raise what one of them raised.
+
+    Ctrl-C has to get through here. Importing polars (2.1.0) replaces Python's SIGINT handler by one
+    with SA_RESTART, after which a wait for a lock is never given up for a signal: hence the
+    time-out. And a KeyboardInterrupt in the midst of `concurrent.futures.wait` can leave a lock
+    released twice: hence a queue, which waits in C.
+    """
+    ended: queue.SimpleQueue[Future[None]] = queue.SimpleQueue()
+    for worker in workers:
+        worker.add_done_callback(ended.put)
+    left = len(workers)
+    while left:
+        try:
+            ended.get(timeout=SIGNALS_EVERY_S).result()
+        except queue.Empty:
+            continue
+        left -= 1

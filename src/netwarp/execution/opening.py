@@ -1,0 +1,56 @@
+"""Opens an executor by the name that the command line has for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from netwarp.errors import InputError
+from netwarp.execution.local import LocalExecutor
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from netwarp.execution.executor import Executor
+
+LOCAL = "local"
+
+
+@contextmanager
+def open_executor(name: str = LOCAL, jobs: int | None = None) -> Iterator[Executor]:
+    """Open an executor while runs are carried out.
+
+    Args:
+        name: `local`, `dask-local:N`, `dask://HOST:PORT` or `dask+insecure://HOST:PORT`.
+        jobs: runs at a time, of `local`; None for one per CPU.
+
+    Raises:
+        InputError: no such executor, or one that `jobs` does not belong to.
+        BackendError: it cannot be reached, or lacks something.
+    """
+    with _opened(name, jobs) as executor:
+        yield executor
+
+
+def _opened(name: str, jobs: int | None) -> AbstractContextManager[Executor]:
+    if name == LOCAL:
+        return nullcontext(LocalExecutor(jobs))
+    if jobs is not None:
+        raise InputError(
+            f"--jobs {jobs}: with --executor {name} the workers say how many guests go at a time;"
+            " leave it away"
+        )
+    if match := re.fullmatch(r"dask-local(?::([1-9]\d{0,2}))?", name, re.ASCII):
+        from netwarp.execution.cluster.connection import local_cluster
+
+        return local_cluster(int(match[1]) if match[1] else None)
+    if match := re.fullmatch(r"dask(\+insecure)?://([^/\s]+:\d{1,5})", name, re.ASCII):
+        from netwarp.execution.cluster.connection import connect
+
+        return connect(match[2], insecure=match[1] is not None)
+    raise InputError(
+        f"--executor {name}: no such executor; there are `{LOCAL}`, `dask-local:N` and"
+        " `dask://HOST:PORT`"
+    )

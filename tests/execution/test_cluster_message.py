@@ -1,0 +1,72 @@
+"""What a worker sends back: it comes out as it went in, and nothing else comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+msgpack = pytest.importorskip("msgpack")
+
+from netwarp.execution import Outcome  # noqa: E402
+from netwarp.execution.cluster import message  # noqa: E402
+from netwarp.execution.cluster.message import (  # noqa: E402
+    FinishedRun,
+    MessageError,
+    Refused,
+    pack,
+    read_files,
+    unpack,
+)
+from netwarp.run_directory import Status  # noqa: E402
+
+OK = Status("ok", None, 0.1, 0.1, 1 << 20, 2.0)
+FINISHED = FinishedRun(
+    {"job.json": b"{}", "kept/a.bin": bytes(range(256))}, Outcome(OK, {"rtt_ms": 0.1})
+)
+
+
+@pytest.mark.parametrize("sent", [FINISHED, Refused("tls://10.0.0.1:4000", "no guest kernel")])
+def test_a_message_comes_out_as_it_went_in(sent: FinishedRun | Refused) -> None:
+    assert unpack(pack(sent)) == sent
+
+
+def test_files_are_read_and_written_with_their_folders(tmp_path: Path) -> None:
+    for place in ("there", "here"):
+        (tmp_path / place).mkdir()
+    FINISHED.write_files(tmp_path / "there")
+    (tmp_path / "there" / "link").symlink_to("/etc/passwd")
+    assert read_files(tmp_path / "there") == FINISHED.files, "and no link is followed"
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        b"",
+        b"\xc1",
+        b"cos\nsystem\n(S'true'\ntR.",  # a pickle
+        msgpack.packb([1, 2]),
+        msgpack.packb({"files": {}, "metrics": {}}),
+        msgpack.packb({"files": {}, "metrics": {}, "status": {"outcome": "ok"}}),
+        msgpack.packb({"files": {"a": "text"}, "metrics": {}, "status": OK.to_json()}),
+        msgpack.packb({"files": {}, "metrics": {"x": "y"}, "status": OK.to_json()}),
+        msgpack.packb({"files": {}, "metrics": {}, "status": {**OK.to_json(), "outcome": "odd"}}),
+        *(
+            msgpack.packb({"files": {name: b""}, "metrics": {}, "status": OK.to_json()})
+            for name in ("", "/etc/x", "../x", "a/../../x", "a\0b", ".")
+        ),
+    ],
+)
+def test_anything_else_is_refused(packed: bytes) -> None:
+    with pytest.raises(MessageError):
+        unpack(packed)
+
+
+def test_files_that_are_too_large_are_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message, "MOST_BYTES", 1 << 20)
+    with (tmp_path / "capture.pcapng").open("wb") as file:
+        file.truncate((1 << 20) + 1)
+    with pytest.raises(MessageError, match="--executor local"):
+        read_files(tmp_path)

@@ -1,0 +1,230 @@
+"""A Dask cluster of two workers on the loopback device: equal records, deaths, refusals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import netwarp
+from netwarp.errors import InputError, NetwarpError
+from netwarp.execution import Interrupted, Unobserved
+from netwarp.execution.opening import open_executor
+from netwarp.plan import PlannedRun
+from netwarp.run_directory import RECORDS_FILE, Status
+from netwarp.study import Study, study_from_mapping
+
+distributed = pytest.importorskip("distributed")
+
+START_S = 120
+PYTHON = (sys.executable, "-m", "dask")
+
+
+def study(replicates: int = 3, size: str = "100kB") -> Study:
+    return study_from_mapping(
+        {
+            "title": "cluster",
+            "replicates": replicates,
+            "path": {"rtt": "20ms", "loss": "1%"},
+            "workload": {"kind": "bulk", "size": size},
+            "factors": {"transport": ["tcp", "quic"]},
+        }
+    )
+
+
+class Cluster:
+    """A scheduler and its workers, each a process of its own in the session of the test."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.scheduler = self._start(
+            "scheduler", "--host", "tcp://127.0.0.1", "--port", "0", "--no-dashboard"
+        )
+        self.address = self._reported(self.scheduler, "Scheduler at:").removeprefix("tcp://")
+
+    def add_worker(self, **environ: str) -> subprocess.Popen[bytes]:
+        """Start a worker of one guest; it is ready when it says that it is registered."""
+        worker = self._start(
+            "worker", f"tcp://{self.address}", "--nthreads", "1", "--resources", "guest=1",
+            "--no-nanny", "--no-dashboard", "--local-directory", str(self.place), **environ,
+        )  # fmt: skip
+        self._reported(worker, "Registered to:")
+        self.workers.append(worker)
+        return worker
+
+    def stop(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.communicate()
+
+    def _start(self, *arguments: str, **environ: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*PYTHON, *arguments],
+            env={**os.environ, **environ},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+
+    @staticmethod
+    def _reported(process: subprocess.Popen[bytes], what: str) -> str:
+        """Read a process's log up to a line, and give that line's last word."""
+        assert process.stderr is not None
+        for line in process.stderr:
+            if what in line.decode():
+                return line.decode().split()[-1]
+        raise AssertionError(f"{process.args!r} ended before it said {what!r}")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    place = tmp_path / "dask"
+    place.mkdir()
+    started = Cluster(place)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+class After(Unobserved):
+    """Does something once so many runs have finished, and counts how often each has."""
+
+    def __init__(self, *steps: tuple[int, object]) -> None:
+        self.steps = dict(steps)
+        self.finished_runs: Counter[str] = Counter()
+
+    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
+        del status, resumed
+        self.finished_runs[run.run] += 1
+        step = self.steps.pop(self.finished_runs.total(), None)
+        if callable(step):
+            step()
+
+
+def records(directory: Path) -> dict[str, bytes]:
+    return {
+        path.name: (path / RECORDS_FILE).read_bytes() for path in (directory / "runs").glob("c*")
+    }
+
+
+@contextmanager
+def guests_gone(cluster: Cluster) -> Iterator[None]:
+    """See that what happens within leaves no guest of the cluster's workers behind."""
+    yield
+    left = [
+        path
+        for path in Path("/proc").glob("[0-9]*/cwd")
+        if _target(path).startswith(str(cluster.place))
+    ]
+    workers = {worker.pid for worker in cluster.workers}
+    assert {int(path.parent.name) for path in left} <= workers
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+def test_records_are_those_of_a_local_run(cluster: Cluster, tmp_path: Path) -> None:
+    for _ in range(2):
+        cluster.add_worker()
+    there = netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "there")
+    here = netwarp.run(study(), out=tmp_path / "here")
+    assert not there.failed
+    assert len(records(tmp_path / "there")) == 6
+    assert records(tmp_path / "there") == records(tmp_path / "here")
+    assert [run.metrics for run in there.data.results.runs] == [
+        run.metrics for run in here.data.results.runs
+    ]
+
+
+def test_workers_that_die_lose_no_run_and_double_none(cluster: Cluster, tmp_path: Path) -> None:
+    first, second = cluster.add_worker(), cluster.add_worker()
+    observer = After(
+        (2, lambda: first.send_signal(signal.SIGKILL)),
+        (5, cluster.add_worker),
+        (7, lambda: second.send_signal(signal.SIGKILL)),
+    )
+    run = netwarp.run(
+        study(replicates=8),
+        executor=f"dask://{cluster.address}",
+        out=tmp_path / "out",
+        observer=observer,
+    )
+    assert not run.failed
+    assert len(run.data.results.runs) == 16
+    assert set(observer.finished_runs.values()) == {1}, "each run is kept once"
+    local = netwarp.run(study(replicates=8), out=tmp_path / "here")
+    assert not local.failed
+    assert records(tmp_path / "out") == records(tmp_path / "here")
+
+
+def test_a_scheduler_that_goes_leaves_what_had_finished(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.add_worker()
+    observer = After((2, cluster.scheduler.kill))
+    with pytest.raises(NetwarpError, match="the same command goes on from there"):
+        netwarp.run(
+            study(replicates=20, size="5MB"),
+            executor=f"dask://{cluster.address}",
+            out=tmp_path / "out",
+            observer=observer,
+        )
+    kept = set(records(tmp_path / "out"))
+    assert 2 <= len(kept) < 40
+    again = After()
+    run = netwarp.run(study(replicates=20, size="5MB"), out=tmp_path / "out", observer=again)
+    assert len(run.data.results.runs) == 40
+    assert not run.failed
+
+
+def test_an_interruption_ends_the_guests_on_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    cluster.add_worker()
+    with (
+        guests_gone(cluster),
+        pytest.raises(Interrupted),
+        open_executor(f"dask://{cluster.address}") as executor,
+    ):
+        netwarp.run(
+            study(replicates=4, size="200MB"),
+            executor=executor,
+            out=tmp_path / "out",
+            observer=After((1, interrupt)),
+        )
+
+
+def test_a_worker_with_another_endpoint_gets_no_run(cluster: Cluster, tmp_path: Path) -> None:
+    other = tmp_path / "netwarp-endpoint"
+    endpoint = Path(sys.prefix) / "libexec" / "netwarp-endpoint"
+    other.write_bytes(endpoint.read_bytes() + b"\0")
+    other.chmod(0o755)
+    cluster.add_worker(NETWARP_ENDPOINT=str(other))
+    with pytest.raises(InputError, match="its netwarp-endpoint is another build"):
+        netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "out")
+    cluster.add_worker()
+    run = netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "out")
+    assert len(run.data.results.runs) == 6
+    assert not run.failed
+
+
+def test_a_worker_without_a_kernel_says_so(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.add_worker(NETWARP_KERNEL=str(tmp_path))
+    with pytest.raises(InputError, match="no guest kernel in"):
+        netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "out")
+
+
+def test_a_cluster_without_guests_says_how_to_start_one(cluster: Cluster) -> None:
+    with pytest.raises(InputError, match="--resources guest=2"):
+        netwarp.run(study(), executor=f"dask://{cluster.address}")
