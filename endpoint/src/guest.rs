@@ -15,10 +15,10 @@ use crate::host::Namespaces;
 use crate::job::{Command, Job};
 use crate::netns::write_sysctl;
 use crate::orchestrate;
-use crate::programs::root;
+use crate::programs::{root, written};
 use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
-use crate::topology::{client_address, server_address};
+use crate::topology::{client_address, router_address, server_address};
 use crate::workload::{self, Ends};
 
 const TMP: &str = "/tmp";
@@ -42,7 +42,7 @@ fn live(run_directory: &Path) -> Result<()> {
     set_timerslack(1).context("ask for exact timers (prctl PR_SET_TIMERSLACK)")?;
     mount_all(run_directory)?;
     await_fine_timers()?;
-    let mut host = Namespaces::new(ClockKind::Virtual, prepare);
+    let mut host = Namespaces::new(ClockKind::Virtual, prepare, finish);
     orchestrate::run_directory(Path::new(RUN_DIRECTORY), &mut host).map(drop)
 }
 
@@ -52,6 +52,13 @@ fn prepare(job: &Job) -> Result<()> {
     match workload::of(&job.workload).ends() {
         Ends::Programs(command) => build_root(command),
         Ends::Connections(_) => Ok(()),
+    }
+}
+
+fn finish(job: &Job) -> Result<()> {
+    match workload::of(&job.workload).ends() {
+        Ends::Programs(command) if command.keep => written::keep(&Path::new(RUN_DIRECTORY).join(written::KEPT)),
+        _ => Ok(()),
     }
 }
 
@@ -122,7 +129,7 @@ fn reveal_content(job: &Job) -> Result<()> {
 
 /// The file system of programs that are not netwarp's own, with the names of both hosts.
 fn build_root(command: &Command) -> Result<()> {
-    let hosts = [("client", client_address(0)), ("server", server_address(0))];
+    let hosts = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
     root::build(Path::new(&command.working_directory), &hosts)
 }
 

@@ -34,6 +34,12 @@ pub(crate) trait Host {
     /// The path, when it was built: to be changed, counted, captured and probed. None if that is not for the run to do.
     fn network(&mut self) -> Option<&mut Network>;
 
+    /// Looks after what the roles have left, however the run went. They are gone.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    fn finish(&mut self, job: &Job) -> Result<()>;
+
     /// Starts a role, which reads the job from `job_file`.
     ///
     /// # Errors
@@ -72,6 +78,7 @@ pub(crate) enum Event {
 pub(crate) struct Namespaces {
     clock: ClockKind,
     prepare: fn(&Job) -> Result<()>,
+    finish: fn(&Job) -> Result<()>,
     network: Option<Network>,
 }
 
@@ -80,8 +87,9 @@ impl Namespaces {
     ///
     /// # Arguments
     /// * `prepare` - what is to be done before the first is made.
-    pub(crate) fn new(clock: ClockKind, prepare: fn(&Job) -> Result<()>) -> Self {
-        Self { clock, prepare, network: None }
+    /// * `finish` - what is to be done when the roles are gone.
+    pub(crate) fn new(clock: ClockKind, prepare: fn(&Job) -> Result<()>, finish: fn(&Job) -> Result<()>) -> Self {
+        Self { clock, prepare, finish, network: None }
     }
 }
 
@@ -101,6 +109,10 @@ impl Host for Namespaces {
 
     fn network(&mut self) -> Option<&mut Network> {
         self.network.as_mut()
+    }
+
+    fn finish(&mut self, job: &Job) -> Result<()> {
+        (self.finish)(job)
     }
 
     fn spawn(&mut self, side: Side, job_file: &Path) -> Result<Box<dyn Role>> {

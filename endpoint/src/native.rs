@@ -23,7 +23,7 @@ fn live(run_directory: &Path) -> Result<Option<Failure>> {
     // Roles are given the job by this name.
     let run_directory = std::path::absolute(run_directory)
         .with_context(|| format!("find the run directory {}", run_directory.display()))?;
-    let mut host = Namespaces::new(ClockKind::Real, |_| userns::enter_private_netns().map(drop));
+    let mut host = Namespaces::new(ClockKind::Real, |_| userns::enter_private_netns().map(drop), |_| Ok(()));
     orchestrate::run_directory(&run_directory, &mut host)
 }
 

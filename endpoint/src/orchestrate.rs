@@ -40,7 +40,9 @@ pub(crate) fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Opt
 fn run_job(job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
     let job = check::load(job_file).stage("setup")?;
     host.prepare(&job).stage("setup")?;
-    run(&job, job_file, host, records)
+    let ran = run(&job, job_file, host, records);
+    let finished = host.finish(&job).stage("teardown");
+    ran.and(finished)
 }
 
 /// Carries out `job`, which both roles read from `job_file`. Everything but the last record goes to `records`.

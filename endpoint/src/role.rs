@@ -28,14 +28,15 @@ use crate::role_process;
 use crate::topology;
 use crate::transport::{self, Connection, Dialer, PORT, Pending};
 use crate::usage::Usage;
-use crate::workload::{self, Ends, Handovers, OverConnections, Run, command};
+use crate::workload::command::{self, RunPlace};
+use crate::workload::{self, Ends, Handovers, OverConnections, Run};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
         if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
-            return command::serve(orchestrator, command, directory_of(job)?).await;
+            return command::serve(orchestrator, command, run_of(&loaded, job)?).await;
         }
         serve(orchestrator, loaded, SocketAddr::new(address, PORT)).await
     })
@@ -46,7 +47,7 @@ pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
         if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
-            return command::drive(orchestrator, command, directory_of(job)?).await;
+            return command::drive(orchestrator, command, run_of(&loaded, job)?).await;
         }
         drive(orchestrator, loaded, SocketAddr::new(address, PORT)).await
     })
@@ -60,8 +61,9 @@ fn over_connections(job: &Job) -> Result<&dyn OverConnections> {
     }
 }
 
-fn directory_of(job: &Path) -> Result<&Path> {
-    job.parent().context("the job file lies in no directory")
+fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
+    let directory = file.parent().context("the job file lies in no directory")?;
+    Ok(RunPlace { name: &job.run, directory })
 }
 
 async fn serve(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {

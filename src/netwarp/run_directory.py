@@ -78,6 +78,20 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
+TAIL_BYTES = 4096
+
+
+def last_line(run: Path) -> str | None:
+    """Give the last line that a run's programs printed, as far as one was."""
+    found = [path for path in run.glob("*.std*") if path.is_file() and path.stat().st_size]
+    if not found:
+        return None
+    with max(found, key=lambda path: path.stat().st_mtime_ns).open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+        lines = file.read().decode(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), None)
+
+
 class RunDirectory:
     """Paths in a run directory, and the reads and writes that keep it whole."""
 

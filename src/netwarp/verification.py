@@ -54,6 +54,11 @@ class VerifiedRun:
         """Whether its records are the same, byte for byte."""
         return self.difference is None and self.failed is None
 
+    @property
+    def difference_text(self) -> str | None:
+        """Where it differs, without the values, which may be long; None where it does not."""
+        return self.failed or (None if self.difference is None else self.difference.field)
+
     def __str__(self) -> str:
         if self.failed is not None:
             return f"failed: {self.failed}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.levels import scale_of
-from netwarp.metrics import METRICS
+from netwarp.metrics import metric_named
 from netwarp.transports import TRANSPORTS
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ class Quantity:
 def quantity(metric: str, largest: float) -> Quantity:
     """Choose title and unit for a metric whose largest shown value is `largest` (stored unit)."""
     unit, scale = _unit(metric, abs(largest))
-    return Quantity(METRICS[metric].title, unit, scale)
+    return Quantity(metric_named(metric).title, unit, scale)
 
 
 def less_is_better(metric: str) -> bool:
     """Whether a small value is a good one: true for times and counts, not for rates."""
-    return METRICS[metric].better != "higher"
+    return metric_named(metric).better != "higher"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -188,7 +188,7 @@ def outcome_text(comparison: Comparison, metric: str) -> str:
     """Write the verdict without its size: `slower`, `higher`, `undecided`."""
     if not comparison.verdict.decided:
         return str(comparison.verdict)
-    less, more = METRICS[metric].words
+    less, more = metric_named(metric).words
     return less if comparison.verdict is Verdict.LESS else more
 
 
@@ -297,6 +297,7 @@ def _interval(comparison: Comparison, metric: str) -> str:
 _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "1/s": ((1.0, "/s"),),
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
     "ns": ((1.0, "ns"),),
     "ratio": ((0.01, "%"),),
@@ -305,7 +306,7 @@ _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
 
 
 def _unit(metric: str, largest: float) -> tuple[str, float]:
-    steps = _STEPS.get(METRICS[metric].unit, ((1.0, ""),))
+    steps = _STEPS.get(metric_named(metric).unit, ((1.0, ""),))
     # Gbit/s and GB only from 10 on: 1 000 Mbit/s is how the field says it.
     for size, unit in steps:
         if largest >= (10 * size if size == 1e9 else size):

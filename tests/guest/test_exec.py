@@ -6,6 +6,7 @@ What sleeps here sleeps on the guest's clock, which costs nobody any time.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -119,10 +120,113 @@ def test_what_a_program_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
+def test_what_programs_write_is_kept_when_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("before")
+    script = "echo after > mine; echo {run} > /etc/new; mkdir -p /tmp/d; ln -s /etc/new /tmp/d/link"
+    place = tmp_path / "kept"
+    command = ("--keep", "--out", str(place), "--server", SERVE, "--", "sh", "-ec", script)
+    done = run_exec(tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    written = place / "runs" / "c000-r00" / "written"
+    assert (written / "etc/new").read_text() == "c000-r00\n"
+    assert (written / "tmp/d/link").is_symlink()
+    assert (written / tmp_path.relative_to("/") / "mine").read_text() == "after\n"
+    assert not (written / "etc/hosts").exists()
+    assert (tmp_path / "mine").read_text() == "before"
+
+
+def test_programs_have_the_memory_they_are_given(tmp_path: Path) -> None:
+    command = ("--server", SERVE, "--memory", "256MiB", "--", "grep", "MemTotal", "/proc/meminfo")
+    done = run_exec(tmp_path, *command)
+    assert 200_000 < int(done.stdout.split()[1]) < 262_144, done.stderr
+
+
+def test_the_router_has_a_name(tmp_path: Path) -> None:
+    done = run_exec(tmp_path, "--server", SERVE, "--", "getent", "hosts", "router")
+    assert done.stdout.split() == ["10.0.1.254", "router"], done.stderr
+
+
+def test_replicates_have_other_seeds_and_say_whether_programs_repeat(tmp_path: Path) -> None:
+    (tmp_path / "content").write_bytes(bytes(300_000))
+    path = ("--rtt", "20ms", "--loss", "3%", "--server", SERVE, "--replicates", "3")
+    done = run_exec(tmp_path, *path, "--json", *fetch("content"))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["repeatable"] is True
+    assert len({run["metrics"]["run_time_s"] for run in told["runs"]}) > 1
+
+
+def test_a_program_that_draws_from_the_cpus_clock_is_called_not_repeatable(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler: `apt-get install gcc`")
+    source = tmp_path / "rdtsc.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <x86intrin.h>\nint main(void) "
+        '{ printf("%llu\\n", (unsigned long long)__rdtsc()); }\n'
+    )
+    subprocess.run([compiler, "-o", tmp_path / "rdtsc", source], check=True)
+    done = run_exec(tmp_path, "--server", SERVE, "--replicates", "2", "--", "./rdtsc")
+    assert done.returncode == 0
+    assert "NOT REPEATABLE" in done.stderr
+    assert "(program.stdout)" in done.stderr
+
+
+def test_a_program_that_spins_is_named(tmp_path: Path) -> None:
+    path = ("--set", "limits.stall_cpu_s=1", "--server", SERVE)
+    done = run_exec(tmp_path, *path, "--", "sh", "-c", "while :; do :; done")
+    assert done.returncode == 1
+    assert "sh -c 'while :; do :; done' computes, or asks over and over" in done.stderr
+
+
+STUDY = """
+title = "Sizes"
+replicates = 2
+transport = "tcp"
+[path]
+rtt = "20ms"
+loss = "2%"
+[workload]
+kind = "command"
+server = "SERVE"
+client = "echo took {seconds} s {}"
+[workload.metrics]
+waited_s = { regex = "took (.*) s" }
+[factors]
+"command.seconds" = ["1.5", "2.5"]
+[[figure]]
+kind = "bar"
+x = "command.seconds"
+y = "waited_s"
+[[claim]]
+text = "The first takes less"
+metric = "waited_s"
+less = { "command.seconds" = "1.5" }
+than = { "command.seconds" = "2.5" }
+"""
+
+
+def test_a_study_reads_metrics_from_what_programs_print(tmp_path: Path) -> None:
+    study = tmp_path / "sizes.toml"
+    study.write_text(STUDY.replace("SERVE", SERVE))
+    place = tmp_path / "out"
+    command = [NETWARP, "run", str(study), "--json", "--out", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [cell["estimates"]["waited_s"]["mean"] for cell in told["cells"]] == [1.5, 2.5]
+    assert told["claims"][0]["verdict"] in ("reproduced", "supported")
+    assert "Waited (s)" in (place / "report.html").read_text()
+    command = [NETWARP, "export", str(place), "--format", "csv"]
+    exported = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "waited_s" in exported.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("--", "true"), "no server"),
+        (("--server", "x", "--memory", "1MB", "--", "true"), "--memory"),
         (("--server", "x", "--rtt", "1ms,2ms", "--", "true"), "--rtt: 2 levels"),
         (("--server", "x", "--ready", "soon", "--", "true"), "--ready"),
         (("--server", "x", "--env", "COLOUR", "--", "true"), "--env"),

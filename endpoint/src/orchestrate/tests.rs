@@ -50,6 +50,10 @@ impl Host for Scripted {
         None
     }
 
+    fn finish(&mut self, _job: &Job) -> Result<()> {
+        Ok(())
+    }
+
     fn spawn(&mut self, side: Side, _job_file: &Path) -> Result<Box<dyn Role>> {
         let script = match side {
             Side::Client => &mut self.client,

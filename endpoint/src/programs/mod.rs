@@ -5,3 +5,4 @@ pub(crate) mod process;
 pub(crate) mod readiness;
 pub(crate) mod reaper;
 pub(crate) mod root;
+pub(crate) mod written;

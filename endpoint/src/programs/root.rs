@@ -23,6 +23,11 @@ const HELD: &str = "/tmp/layer/held";
 /// Home directory, empty: whatever the user has in theirs would enter the run.
 pub(crate) const HOME: &str = "/tmp/home";
 
+/// Directories below [`ROOT`] that programs find empty, whatever the machine has there.
+pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
+/// Files of `/etc` that are written here.
+pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf"];
+
 const ANYBODY: u32 = 0o1777;
 
 /// Builds the file system below [`ROOT`].
@@ -43,7 +48,7 @@ pub(crate) fn build(working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Res
     let inside = below_root(working_directory)?;
     fs::read_dir(&inside).with_context(|| format!("open the working directory {}", working_directory.display()))?;
     bind(&inside, Path::new(HELD))?;
-    for emptied in ["tmp", "run"] {
+    for emptied in EMPTIED {
         mount_fresh("tmpfs", emptied, None)?;
         open_to_all(emptied)?;
     }
@@ -105,11 +110,8 @@ fn build_devices() -> Result<()> {
 
 /// Names are in `/etc/hosts`, and nowhere else: there is nobody to ask, and asking would take seconds.
 fn write_names(hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
-    for (file, content) in [
-        ("hosts", hosts_file(hosts)),
-        ("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned()),
-        ("resolv.conf", String::new()),
-    ] {
+    let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();
+    for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
         let path = Path::new(ROOT).join("etc").join(file);
         // The host's may be a link to somewhere that is not here.
         let written = remove(&path).and_then(|()| fs::write(&path, content));

@@ -81,6 +81,11 @@ pub(crate) fn server_address(path: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, path, 2, 1)
 }
 
+/// The router's address on a path, towards the client.
+pub(crate) fn router_address(path: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, path, 1, 254)
+}
+
 /// A fixed, locally administered MAC address.
 pub(crate) fn mac(device: Device) -> [u8; 6] {
     let (kind, path) = match device.namespace {

@@ -30,6 +30,7 @@ class Processes:
         directory: Path,
         environ: Mapping[str, str],
         on_progress: Callable[[float], None],
+        name_spinner: Callable[[int], str] = lambda _: "",
     ) -> Ending:
         """Run a program to its end, or until it is given up.
 
@@ -38,6 +39,7 @@ class Processes:
             directory: where it works and its console is kept.
             environ: all of its environment.
             on_progress: called now and then with its clock in seconds.
+            name_spinner: says, of a process group that spins, what in it does.
 
         Raises:
             BackendError: `stop` was called before.
@@ -56,7 +58,7 @@ class Processes:
             )
             self._running.add(process)
         try:
-            return watch(process, directory / CONSOLE_FILE, self.bounds, on_progress)
+            return watch(process, directory / CONSOLE_FILE, self.bounds, on_progress, name_spinner)
         finally:
             with self._lock:
                 self._running.discard(process)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,16 @@ from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
+from netwarp.backends.spinning import spinning_command
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
-from netwarp.run_directory import CONSOLE_FILE, Clock, Status
+from netwarp.run_directory import CONSOLE_FILE, Clock, Status, last_line
 from netwarp.wire import Job
+from netwarp.workloads import workload_of
+from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 # TLS certificates need a date; the run must not depend on today's. 2026-01-01T00:00:00Z.
 EPOCH_NS = 1_767_225_600_000_000_000
-MEMORY = "1G"
 # What a guest of a 10 MB transfer touches of its memory, rounded up.
 MEMORY_TOUCHED_BYTES = 400 << 20
 ENDPOINT_LINK = "endpoint"
@@ -66,10 +70,11 @@ class VirtualBackend:
         try:
             with free_cpu(self.cpus, slot, self.scratch) as cpu:
                 ending = self._processes.run(
-                    self._command(cpu),
+                    self._command(cpu, workload_of(job).memory_bytes(job)),
                     directory,
                     guest_environment(self.kernel.shim, self.scratch, job.seed),
                     on_progress,
+                    partial(_spinner_text, directory),
                 )
         finally:
             (directory / ENDPOINT_LINK).unlink()
@@ -93,13 +98,26 @@ class VirtualBackend:
             "endpoint": endpoint_version(self.endpoint),
         }
 
-    def _command(self, cpu: int) -> list[str]:
+    def _command(self, cpu: int, memory_bytes: int) -> list[str]:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
         pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
         confined = confined_to(self.endpoint, Path(), self.scratch)
-        guest = guest_command(self.kernel.linux, self.kernel.has_seccomp)
+        guest = guest_command(self.kernel.linux, self.kernel.has_seccomp, memory_bytes)
         return [*confined, *pinned, *guest]
+
+
+def _spinner_text(directory: Path, group: int) -> str:
+    """Say which of a guest's programs spins, what it printed last, and what to try."""
+    command = spinning_command(group)
+    if command is None or Path(command[0]).name == ENDPOINT_LINK:
+        return ""
+    said = last_line(directory)
+    return (
+        f": {shlex.join(command)} computes, or asks over and over, and never waits"
+        f"{f' (the last that was printed: {said})' if said else ''}; another version or mode of it"
+        " may wait (poll, epoll) where this one asks"
+    )
 
 
 def confined_to(endpoint: Path, *writable: Path, must: bool = False) -> list[str]:
@@ -112,16 +130,17 @@ def confined_to(endpoint: Path, *writable: Path, must: bool = False) -> list[str
     return [str(endpoint), "confine", *directories, *(["--must"] if must else []), "--"]
 
 
-def guest_command(linux: Path, seccomp: bool) -> list[str]:
+def guest_command(linux: Path, seccomp: bool, memory_bytes: int = GUEST_MEMORY_BYTES) -> list[str]:
     """Build the guest kernel's command line.
 
-    It is the same for every run, user and machine: the kernel mixes its command line into its
-    random pool (drivers/char/random.c, random_init_early), so a path in it would change the
-    records. The run directory is therefore named through /proc/self/cwd, which the host resolves.
+    But for the memory, which the job says, it is the same for every run, user and machine: the
+    kernel mixes its command line into its random pool (drivers/char/random.c, random_init_early),
+    so a path in it would change the records. The run directory is therefore named through
+    /proc/self/cwd, which the host resolves.
     """
     return [
         str(linux),
-        f"mem={MEMORY}",
+        f"mem={_memory_text(memory_bytes)}",
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
         *(["seccomp=on"] if seccomp else []),
@@ -137,6 +156,12 @@ def guest_command(linux: Path, seccomp: bool) -> list[str]:
         "guest",
         "/proc/self/cwd",
     ]
+
+
+def _memory_text(size_bytes: int) -> str:
+    """Write a size in the largest unit that it is whole in."""
+    mib = size_bytes >> 20
+    return f"{mib >> 10}G" if mib % 1024 == 0 else f"{mib}M"
 
 
 def guest_environment(shim: Path, scratch: Path, seed: int) -> dict[str, str]:

@@ -61,6 +61,7 @@ def watch(
     console: Path,
     bounds: Bounds,
     on_progress: Callable[[float], None],
+    name_spinner: Callable[[int], str] = lambda _: "",
 ) -> Ending:
     """Follow a process to its end, killing its whole group if it stalls.
 
@@ -69,9 +70,10 @@ def watch(
         console: what it prints goes here, but for the progress lines.
         bounds: when to give up.
         on_progress: called with the guest's clock in seconds.
+        name_spinner: says, of a process group that spins, what in it does.
     """
     adopt_orphans()
-    watcher = _Watcher(process, bounds, on_progress)
+    watcher = _Watcher(process, bounds, on_progress, name_spinner)
     try:
         with console.open("wb") as log:
             watcher.follow(log)
@@ -116,7 +118,9 @@ class _Watcher:
         process: subprocess.Popen[bytes],
         bounds: Bounds,
         on_progress: Callable[[float], None],
+        name_spinner: Callable[[int], str],
     ) -> None:
+        self.name_spinner = name_spinner
         self.process = process
         self.bounds = bounds
         self.on_progress = on_progress
@@ -178,7 +182,7 @@ class _Watcher:
         if self.cpu_s - self._moved_cpu_s > self.bounds.stall_cpu_s:
             self.given_up = (
                 f"the run spins: {at} for {self.cpu_s - self._moved_cpu_s:.0f} s of CPU time"
-                " (limits.stall_cpu_s)"
+                f" (limits.stall_cpu_s){self.name_spinner(self.process.pid)}"
             )
         elif now - self._moved_wall > self.bounds.stall_wall_s:
             self.given_up = f"the run hangs: {at} for {now - self._moved_wall:.0f} s"

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 
 from netwarp.cli import options
 from netwarp.cli.path_options import PathLevels, with_path_options
-
-if TYPE_CHECKING:
-    from netwarp.library import Run
-    from netwarp.wire import Program, Record
-
-SIGNALLED = 128
-"""What a shell adds to the number of the signal that ended a program."""
 
 
 @with_path_options
@@ -51,6 +44,22 @@ def exec(  # noqa: A001 - what the command is called
             rich_help_panel=options.STUDY,
         ),
     ] = None,
+    memory: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Memory of the programs and of the files they write. Default: 1GiB.",
+            metavar="SIZE",
+            rich_help_panel=options.STUDY,
+        ),
+    ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep",
+            help="Keep what the programs write, in written/ of each run's directory.",
+            rich_help_panel=options.STUDY,
+        ),
+    ] = False,
     congestion: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -62,6 +71,16 @@ def exec(  # noqa: A001 - what the command is called
     path: PathLevels,
     out: options.Out = None,
     seed: options.Seed = None,
+    replicates: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=2,
+            help="Run so often, each time with another seed, and the first seed twice: programs"
+            " that then differ are called not repeatable.",
+            metavar="N",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = None,
     set_: options.Set = None,
     as_json: options.Json = False,
 ) -> None:
@@ -75,9 +94,11 @@ def exec(  # noqa: A001 - what the command is called
     from netwarp.cli.terminal import console, print_json
     from netwarp.errors import InputError
     from netwarp.execution.program_output import following
-    from netwarp.library import run
+    from netwarp.library import backend_for, run
+    from netwarp.output.program_runs import in_one_line, program_runs
     from netwarp.plan import plan_study
     from netwarp.study.exec import study_from_exec
+    from netwarp.verification import verify
 
     if server is None:
         raise InputError(
@@ -86,23 +107,28 @@ def exec(  # noqa: A001 - what the command is called
         )
     study = study_from_exec(
         server=server, client=client, path=path, ready=ready, environment=env or [],
-        congestion=congestion, seed=seed, overrides=set_ or [],
+        memory=memory, keep=keep, congestion=congestion, seed=seed,
+        replicates=replicates, overrides=set_ or [],
     )  # fmt: skip
     planned = plan_study(study)
-    if len(planned) > 1:
+    if len(study.cells) > 1 or (len(planned) > 1 and replicates is None):
         raise InputError(
-            f"exec: {len(planned)} runs are planned, but one command is run once: leave factors and"
-            ' replicates to a study with workload.kind = "command"'
+            f"exec: {len(planned)} runs are planned, but one command is run once, or with"
+            ' --replicates: leave factors to a study with workload.kind = "command"'
         )
     place = out or _next_directory()
+    backend = backend_for(study)
     sinks = None if as_json else (sys.stdout.buffer, sys.stderr.buffer)
     with following(place, planned[0].run, sinks):
-        finished = run(study, out=place, command_line=["netwarp", *sys.argv[1:]])
-    told = _told(finished)
+        finished = run(study, backend, out=place, command_line=["netwarp", *sys.argv[1:]])
+    told = program_runs(finished)
+    if replicates is not None and told["failure"] is None:
+        (again,) = verify(finished.data, backend, runs=1).runs
+        told |= {"repeatable": again.is_identical, "difference": again.difference_text}
     if as_json:
         print_json(told)
     else:
-        console().print(_last_line(told), highlight=False, soft_wrap=True)
+        console().print(in_one_line(finished, told), highlight=False, soft_wrap=True)
     raise typer.Exit(told["exit_status"])
 
 
@@ -115,45 +141,3 @@ def _next_directory() -> Path:
     return next(
         place for number in count(1) if not (place := DEFAULT_PARENT / f"exec-{number}").exists()
     )
-
-
-def _told(finished: Run) -> dict[str, Any]:
-    """Gather what came of the run."""
-    ((name, result),) = ((each.run, each) for each in finished.data.results.runs)
-    records = finished.data.records(name)
-    client = _program(records, "client")
-    status = 0 if result.reason is None else 1
-    if client is not None and result.reason is not None:
-        status = client.exit_status or (SIGNALLED + (client.signal or 0) if client.signal else 1)
-    return {
-        "exit_status": status,
-        "failure": result.reason,
-        "metrics": dict(result.metrics),
-        "client": None if client is None else client.model_dump(mode="json"),
-        "server": None if (server := _program(records, "server")) is None
-        else server.model_dump(mode="json"),
-        "virtual_s": finished.data.provenance["virtual_s"],
-        "wall_s": finished.data.provenance["wall_s"],
-        "out": str(finished.directory),
-    }  # fmt: skip
-
-
-def _last_line(told: dict[str, Any]) -> str:
-    """Say what the run took and what the path did, or why it failed."""
-    took = f"{told['virtual_s']:.6g} s on the run's clock, {told['wall_s']:.2g} s of yours"
-    if told["failure"] is not None:
-        return f"exec: {told['failure']} ({took}; {told['out']})"
-    metrics = told["metrics"]
-    carried = ", ".join(
-        f"{metrics[f'wire_packets_{direction}']:.0f} packets {direction}"
-        f" ({metrics[f'path_dropped_{direction}']:.0f} dropped)"
-        for direction in ("down", "up")
-    )
-    return f"exec: {took}; {carried}; {told['out']}"
-
-
-def _program(records: list[Record], side: str) -> Program | None:
-    from netwarp.wire import Program
-
-    programs = (each for each in records if isinstance(each, Program))
-    return next((each for each in programs if each.side == side), None)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from netwarp.measure.run_records import RunRecords
 
-Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index"]
+Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index", "1/s"]
 Better = Literal["lower", "higher", "neither"]
 
 FASTER = ("faster", "slower")

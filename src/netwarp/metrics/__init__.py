@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
-from netwarp.metrics.registry import MAIN_METRICS, METRICS
+from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
 from netwarp.metrics.verdict import failure_from_records
 from netwarp.workloads import WORKLOADS, workload_of
 
@@ -21,6 +21,7 @@ __all__ = [
     "Metric",
     "Unit",
     "failure_from_records",
+    "metric_named",
     "metrics_from_records",
 ]
 
@@ -33,7 +34,8 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
         records: of a run that succeeded, see :func:`failure_from_records`.
 
     Returns:
-        Values by name, a subset of :data:`METRICS` in its order.
+        Values by name: those that the study itself reads from what programs printed, then a subset
+        of :data:`METRICS` in its order.
 
     Raises:
         ValueError: the run failed; a failed run has no metrics.
@@ -47,7 +49,7 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     told = {each.record for each in records}
     measured = (
         (each.name, each.measure(run))
-        for each in METRICS.values()
+        for each in (*workload.own_metrics(job), *METRICS.values())
         if each not in others and told.intersection(each.source.split(", "))
     )
     return {name: float(value) for name, value in measured if value is not None}

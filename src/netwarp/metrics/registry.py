@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netwarp.measure.printed import printed_metric
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
@@ -28,6 +29,19 @@ METRICS: Mapping[str, Metric] = {
 }
 """All metrics by name. Times and the stacks' counters are those of the run's last transfer; the
 path's counters are those of the whole run. What records cannot say is missing, never 0."""
+
+
+def metric_named(name: str) -> Metric:
+    """Give a metric: one of `METRICS`, or one that a study reads from what programs print.
+
+    Raises:
+        KeyError: neither; its name does not end in a unit.
+    """
+    found = METRICS.get(name) or printed_metric(name)
+    if found is None:
+        raise KeyError(name)
+    return found
+
 
 MAIN_METRICS = tuple(metric.name for metric in METRICS.values() if metric.beside is not None)
 """What a study can be first of all about, the first that it has before the others."""

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Comparison, Verdict, compare, holm
-from netwarp.metrics import METRICS
+from netwarp.metrics import metric_named
 from netwarp.results.comparisons import main_metric
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.wording import (
@@ -175,7 +175,7 @@ def difference_json(found: Difference) -> dict[str, Any]:
     """Make the object that `netwarp diff --json` prints; values in base units."""
     return {
         "metric": found.metric,
-        "unit": METRICS[found.metric].unit,
+        "unit": metric_named(found.metric).unit,
         "conditions": {name: [a, b] for name, a, b in found.conditions},
         "cells": [
             {

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
-from netwarp.metrics import METRICS
+from netwarp.metrics import metric_named
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.units import NS_PER_S
 from netwarp.wire import Goodput
@@ -91,8 +91,7 @@ def _values(run: RunResult) -> dict[str, float | int | None]:
 
 
 def _is_whole(name: str) -> bool:
-    metric = METRICS.get(name)
-    return metric is not None and metric.is_whole
+    return metric_named(name).is_whole
 
 
 def _iperf3(run: RunResult, data: RunData) -> dict[str, Any]:

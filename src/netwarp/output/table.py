@@ -9,7 +9,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from netwarp.metrics import METRICS
+from netwarp.metrics import metric_named
 from netwarp.results.comparisons import Comparisons, ContenderResult
 from netwarp.wording import (
     Quantity,
@@ -77,7 +77,7 @@ def blocks(
 
     Metrics beside the one compared are left out, the last first, where verdicts would not fit.
     """
-    beside = METRICS[compared.metric].beside or ()
+    beside = metric_named(compared.metric).beside or ()
     metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     while True:
@@ -121,15 +121,16 @@ def _grid(
 
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
     named = [
-        Text(f"{METRICS[metric].head or unit.title.lower()}\n{unit.unit or _counted(metric)}")
+        Text(f"{metric_named(metric).head or unit.title.lower()}\n{unit.unit or _counted(metric)}")
         for metric, unit in shown.items()
     ]
     first = level_text(compared.factor, compared.first)
-    return [Text(""), *named, Text(f"{METRICS[compared.metric].head or 'value'}\nagainst {first}")]
+    head = metric_named(compared.metric).head or "value"
+    return [Text(""), *named, Text(f"{head}\nagainst {first}")]
 
 
 def _counted(metric: str) -> str:
-    return "packets" if METRICS[metric].unit == "packets" else ""
+    return "packets" if metric_named(metric).unit == "packets" else ""
 
 
 def _longest_verdict(compared: Comparisons) -> int:

@@ -92,7 +92,8 @@ def number_table(
 
 def shown_metrics(results: Results, compared: Comparisons) -> dict[str, Quantity]:
     """Choose the columns: the metric compared, then those that reports have."""
-    columns = [metric.name for metric in METRICS.values() if metric.in_report]
+    own = [metric for metric in results.metrics if metric not in METRICS]
+    columns = [*own, *(metric.name for metric in METRICS.values() if metric.in_report)]
     chosen = dict.fromkeys(m for m in (compared.metric, *columns) if m in results.metrics)
     return {
         m: quantity(m, max(e.mean for c in results.cells if (e := c.estimate(m)) is not None))

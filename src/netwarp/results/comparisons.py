@@ -91,8 +91,10 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
 def main_metric(results: Results) -> str:
     """Choose what a study is first of all about: the completion time, of streams the loading delay.
 
-    Where there is neither, the first metric that any run has.
+    A metric that the study itself names comes before all; where there is nothing of these, it is
+    the first that any run has.
     """
     there = set(results.metrics)
-    wanted = (*MAIN_METRICS, *METRICS)
+    own = (metric for metric in results.metrics if metric not in METRICS)
+    wanted = (*own, *MAIN_METRICS, *METRICS)
     return next((metric for metric in wanted if metric in there), MAIN_METRICS[0])

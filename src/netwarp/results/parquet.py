@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from netwarp.metrics import METRICS
+from netwarp.metrics import metric_named
 from netwarp.run_directory import write_bytes
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def to_frame(results: Results) -> pl.DataFrame:
 
 
 def _is_whole(name: str) -> bool:
-    metric = METRICS.get(name)
-    return metric is not None and metric.is_whole
+    return metric_named(name).is_whole
 
 
 def _stored(name: str, value: float | None) -> float | int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -131,8 +131,16 @@ def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tu
     return tuple(controls)
 
 
-def checked_claims(claims: Sequence[Claim], factors: Sequence[Factor]) -> tuple[Claim, ...]:
-    """See that claims can be judged; give them ids, and levels as the factors spell them."""
+def checked_claims(
+    claims: Sequence[Claim], factors: Sequence[Factor], own_metrics: Collection[str] = ()
+) -> tuple[Claim, ...]:
+    """See that claims can be judged; give them ids, and levels as the factors spell them.
+
+    Args:
+        claims: as they stand in the file.
+        factors: those of the study.
+        own_metrics: metrics that the study itself names.
+    """
     checked: dict[str, Claim] = {}
     for index, claim in enumerate(claims):
         key = f"claim.{index}"
@@ -141,7 +149,7 @@ def checked_claims(claims: Sequence[Claim], factors: Sequence[Factor]) -> tuple[
             raise KeyValueError(f"{key}.id", name, "two claims of this id", "rename one")
         _refuse_mixed_forms(claim, key)
         if claim.metric is not None:
-            refuse_unknown_metric(claim.metric, f"{key}.metric")
+            refuse_unknown_metric(claim.metric, f"{key}.metric", own_metrics)
         spelled: dict[str, Any] = {
             part: resolve_levels(levels, factors, f"{key}.{part}")
             for part in ("less", "than", "where")

@@ -14,6 +14,8 @@ from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "exec"
+STALL_CPU_S = 60
+"""Less than a study's: somebody waits."""
 
 
 def study_from_exec(
@@ -23,12 +25,15 @@ def study_from_exec(
     path: Mapping[str, Sequence[str]],
     ready: str | None = None,
     environment: Sequence[str] = (),
+    memory: str | None = None,
+    keep: bool = False,
     congestion: str | None = None,
     seed: int | None = None,
+    replicates: int | None = None,
     overrides: Sequence[str] = (),
     folder: Path | None = None,
 ) -> Study:
-    """Build a study of one run.
+    """Build a study of one cell.
 
     Args:
         server: a text for the shell.
@@ -36,8 +41,11 @@ def study_from_exec(
         path: one level by key of ``[path]``.
         ready: when the server is ready; None for the default.
         environment: ``NAME=VALUE`` each, for both programs.
+        memory: of the programs and the files they write; None for the default.
+        keep: whether what they write is kept.
         congestion: congestion control of the hosts' TCP; None for the default.
         seed: None for the default.
+        replicates: runs, each with seeds of its own; None for one.
         overrides: ``KEY=VALUE`` each.
         folder: where both programs start; None for where the command was given.
 
@@ -51,14 +59,15 @@ def study_from_exec(
             raise _refusal(KeyValueError(f"path.{key}", None, reason, remedy))
     workload: dict[str, Any] = {"kind": "command", "server": server, "client": list(client)}
     workload["environment"] = dict(_variable(each) for each in environment)
-    if ready is not None:
-        workload["ready"] = ready
+    given = {"ready": ready, "memory": memory, "keep": keep or None}
+    workload |= {key: value for key, value in given.items() if value is not None}
     tables = {
         "title": "A server and a client",
-        "replicates": 1,
+        "replicates": replicates or 1,
         "path": {key: typed_level(key, level) for key, (level,) in path.items()},
         "transport": {"kind": "tcp", **({"congestion": congestion} if congestion else {})},
         "workload": workload,
+        "limits": {"stall_cpu_s": STALL_CPU_S},
     }
     return study_from_mapping(
         apply_overrides(tables, overrides, seed=seed),
@@ -90,6 +99,7 @@ def _display(key: str) -> str:
         "workload.client": "the command",
         "workload.ready": "--ready",
         "workload.environment": "--env",
+        "workload.memory": "--memory",
         "transport.congestion": "--congestion",
     }
     return named.get(key, f"--set {key}" if name else option_of(key))

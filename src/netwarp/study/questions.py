@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -59,8 +59,17 @@ class Figure(Section):
         return self.y
 
 
-def checked_figure(figure: Figure, index: int, factors: Sequence[Factor]) -> Figure:
-    """See that a figure can be drawn: its factors are the study's, its metric is one."""
+def checked_figure(
+    figure: Figure, index: int, factors: Sequence[Factor], own_metrics: Collection[str] = ()
+) -> Figure:
+    """See that a figure can be drawn: its factors are the study's, its metric is one.
+
+    Args:
+        figure: as it stands in the file.
+        index: its place there.
+        factors: those of the study.
+        own_metrics: metrics that the study itself names.
+    """
     key = f"figure.{index}"
     keys = [factor.key for factor in factors]
     if figure.kind == "timeline":
@@ -72,13 +81,13 @@ def checked_figure(figure: Figure, index: int, factors: Sequence[Factor]) -> Fig
     if figure.y is None:
         reason, remedy = "missing", "add it: the metric that is shown"
         raise KeyValueError(f"{key}.y", None, reason, remedy)
-    refuse_unknown_metric(figure.y, f"{key}.y")
+    refuse_unknown_metric(figure.y, f"{key}.y", own_metrics)
     if (figure.x is None) != (figure.kind == "cdf"):
         remedy = "drop x" if figure.x else f"add x, one of: {', '.join(keys) or 'no factors'}"
         reason = "a cdf has its metric along x" if figure.x else f"a {figure.kind} chart needs x"
         raise KeyValueError(f"{key}.x", figure.x, reason, remedy)
     if figure.kind == "scatter" and figure.x is not None:
-        refuse_unknown_metric(figure.x, f"{key}.x")
+        refuse_unknown_metric(figure.x, f"{key}.x", own_metrics)
     elif figure.kind in ("heatmap", "ratio-heatmap") and figure.series is None:
         reason = "a heatmap needs a second factor"
         remedy = f"add series, one of: {', '.join(keys)}"
@@ -150,11 +159,11 @@ def resolve_levels(
     return labels
 
 
-def refuse_unknown_metric(metric: str, key: str) -> None:
-    """See that a metric exists.
+def refuse_unknown_metric(metric: str, key: str, own: Collection[str] = ()) -> None:
+    """See that a metric exists, everywhere or as one of the study's own.
 
     Raises:
         KeyValueError: it does not; the message names `key` and the nearest metric.
     """
-    if metric not in METRICS:
-        raise KeyValueError(key, metric, "not a metric", did_you_mean(metric, METRICS))
+    if metric not in METRICS and metric not in own:
+        raise KeyValueError(key, metric, "not a metric", did_you_mean(metric, [*own, *METRICS]))

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KeyValueError, Kind, RatioField, Section
+from netwarp.metrics import METRICS
 from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
@@ -26,7 +27,7 @@ from netwarp.study.questions import Figure, checked_figure
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.study.traces import with_traces
-from netwarp.workloads import relative_paths
+from netwarp.workloads import relative_paths, workload_of
 
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
@@ -151,6 +152,7 @@ def study_from_mapping(
         except ValidationError as error:
             raise key_value_error(error, StudyFile, tables) from None
         design = build_design(tables)
+        own_metrics = _own_metrics(design.cells[0])
         return Study(
             refusals=refusals,
             question=question,
@@ -164,13 +166,27 @@ def study_from_mapping(
             factors=design.factors,
             cells=design.cells,
             figures=tuple(
-                checked_figure(figure, index, design.factors)
+                checked_figure(figure, index, design.factors, own_metrics)
                 for index, figure in enumerate(header.figure)
             ),
-            claims=checked_claims(header.claim, design.factors),
+            claims=checked_claims(header.claim, design.factors, own_metrics),
             controls=checked_controls(header.control, header.claim),
             raw=tables,
         )
+
+
+def _own_metrics(cell: Cell) -> tuple[str, ...]:
+    """List the metrics that a study itself names: the same in all cells.
+
+    Raises:
+        KeyValueError: the name is taken.
+    """
+    own = [each.name for each in workload_of(cell.template).own_metrics(cell.template)]
+    for name in own:
+        if name in METRICS:
+            key, remedy = f"workload.metrics.{name}", "choose another name"
+            raise KeyValueError(key, None, "netwarp itself has a metric of this name", remedy)
+    return tuple(own)
 
 
 def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:

@@ -31,6 +31,12 @@ class Command(Wire):
     """What both have in their environment beside the usual."""
     working_directory: str
     """Where both start; an absolute path of the machine."""
+    memory_bytes: U64
+    """Memory of the guest; the files that programs write take theirs from it."""
+    keep: bool
+    """Keep what they wrote, in `written/` of the run directory."""
+    metrics: tuple[PrintedMetric, ...] = Field(strict=False)
+    """Numbers that are read from what they print when the run is over; not by the endpoint."""
 
     @property
     def direction(self) -> Direction:
@@ -45,6 +51,44 @@ class Variable(Wire):
     """The variable's name."""
     value: str
     """What it is set to."""
+
+
+class PrintedMetric(Wire):
+    """A number that a program prints."""
+
+    name: str
+    """Name of the metric; ends in its unit."""
+    by_server: bool
+    """Whether the server's program prints it, on standard output; else the client's does."""
+    extraction: Extraction
+    """Where in what was printed it is."""
+    scale: float
+    """What it is multiplied with, to be in the unit that the name says."""
+
+
+class JsonValue(Wire):
+    """A value of the JSON document that a program prints."""
+
+    kind: Literal["json"]
+    """Always `json`."""
+    path: str
+    """Names and, in arrays, numbers on the way to it, joined by dots."""
+
+
+class Pattern(Wire):
+    """What a regular expression finds; if it does so several times, the last."""
+
+    kind: Literal["regex"]
+    """Always `regex`."""
+    pattern: str
+    """An expression of Python's `re`, a line at a time; its group is the number, or all of it."""
+
+
+Extraction = Annotated[
+    JsonValue | Pattern,
+    Field(discriminator="kind"),
+    Meaning("Where in a program's output a number is."),
+]
 
 
 class Listening(Wire):
@@ -106,4 +150,5 @@ class Program(Wire):
     """The first MiB of what it printed; bytes that are no UTF-8 are replaced."""
 
 
-Command.model_rebuild()
+for _model in (Command, PrintedMetric):
+    _model.model_rebuild()

@@ -17,6 +17,8 @@ from netwarp.measure import select
 from netwarp.measure.metric import Metric
 from netwarp.wire import Direction, Job, Record, Segment, Transfer
 
+GUEST_MEMORY_BYTES = 1 << 30
+"""Memory of a guest that runs nobody's programs but netwarp's."""
 FileSize = Callable[[str], int]
 """Looks up the size of a file in bytes."""
 W = TypeVar("W", bound=wire.Workload)
@@ -104,6 +106,16 @@ class Workload(ABC, Generic[W]):
     """The wire model of its jobs."""
     metrics: ClassVar[tuple[Metric, ...]] = ()
     """The metrics that only it has."""
+
+    def own_metrics(self, job: Job) -> tuple[Metric, ...]:
+        """Give those that the study itself has named."""
+        del job
+        return ()
+
+    def memory_bytes(self, job: Job) -> int:
+        """Say how much memory a guest has for it."""
+        del job
+        return GUEST_MEMORY_BYTES
 
     @property
     def name(self) -> str:

@@ -24,6 +24,22 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("LOGNAME", "root"),
 ];
 
+/// The run that programs are of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunPlace<'a> {
+    /// Such as `c003-r01`.
+    pub name: &'a str,
+    /// Where all that is kept of it lies.
+    pub directory: &'a Path,
+}
+
+impl RunPlace<'_> {
+    /// A text with the run's name where it asks for it.
+    fn named_in(self, text: &str) -> String {
+        text.replace("{run}", self.name)
+    }
+}
+
 /// A program on its host.
 pub(crate) struct Host {
     side: Side,
@@ -56,18 +72,19 @@ impl Host {
         side: Side,
         command: &Command,
         argv: &[String],
-        run_directory: &Path,
+        run: RunPlace<'_>,
         epoch_ns: u64,
     ) -> Result<Self> {
         let reaper = Reaper::start(name(side))?;
         let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
-        let named = command.environment.iter().map(|variable| (variable.name.clone(), variable.value.clone()));
+        let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
         let environment: Vec<_> = defaults.chain(named).collect();
+        let argv: Vec<_> = argv.iter().map(|word| run.named_in(word)).collect();
         let program = Program::start(&Start {
-            argv,
+            argv: &argv,
             environment: &environment,
             working_directory: Path::new(&command.working_directory),
-            run_directory,
+            run_directory: run.directory,
             name: name(side),
         })?;
         let started_ns = Moment::now().since(epoch_ns);

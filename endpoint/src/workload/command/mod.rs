@@ -6,12 +6,12 @@
 
 mod host;
 
-use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::{Result, bail, ensure};
 use nix::sys::signal::Signal;
 
+pub(crate) use self::host::RunPlace;
 use self::host::{Event, Host};
 use super::{Ends, Workload};
 use crate::clock::Moment;
@@ -54,9 +54,9 @@ impl Workload for Command {
 ///
 /// # Errors
 /// A program that does not start, never gets ready, or ends early: with how, and the last that it said.
-pub(crate) async fn serve(orchestrator: &mut Orchestrator, command: &Command, run_directory: &Path) -> Result<()> {
+pub(crate) async fn serve(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
-    let mut host = Host::start(Side::Server, command, &command.server, run_directory, epoch_ns)?;
+    let mut host = Host::start(Side::Server, command, &command.server, run, epoch_ns)?;
     let mut readiness = Readiness::of(&command.ready)?;
     await_ready(&mut host, &mut readiness, orchestrator).await?;
     host.ready_ns = Some(Moment::now().since(epoch_ns));
@@ -103,9 +103,9 @@ async fn end(host: &mut Host) -> Result<()> {
 ///
 /// # Errors
 /// A program that does not start, or that fails: with how, and the last that it said.
-pub(crate) async fn drive(orchestrator: &mut Orchestrator, command: &Command, run_directory: &Path) -> Result<()> {
+pub(crate) async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
-    let mut host = Host::start(Side::Client, command, &command.client, run_directory, epoch_ns)?;
+    let mut host = Host::start(Side::Client, command, &command.client, run, epoch_ns)?;
     let status = loop {
         tokio::select! {
             biased;

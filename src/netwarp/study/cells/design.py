@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from netwarp.fields import KeyValueError, Section
-from netwarp.study.cells.factors import Factor, Level, factor_key, read_factors
+from netwarp.study.cells.factors import Factor, Level, factor_key, read_factors, word_of
 from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.template import job_template
 from netwarp.study.cells.transport import CellTransport
@@ -123,7 +123,7 @@ class _Builder:
 
     def _section(self, name: str, chosen: Mapping[str, Level]) -> tuple[Section, _Table]:
         """Validate a section, once for each combination of its own levels."""
-        own = {key: level for key, level in chosen.items() if key.partition(".")[0] == name}
+        own = {key: level for key, level in chosen.items() if _section_of(key) == name}
         known = (name, tuple(level.label for level in own.values()))
         if known not in self._sections:
             table = _table(self._raw, name, own)
@@ -132,6 +132,11 @@ class _Builder:
             except KeyValueError as error:
                 raise _where_written(error, [table]) from None
         return self._sections[known]
+
+
+def _section_of(key: str) -> str:
+    """Name the section that a factor varies: words of commands are the workload's."""
+    return "workload" if word_of(key) else key.partition(".")[0]
 
 
 def _validated(name: str, content: Mapping[str, Any]) -> Section:
@@ -165,8 +170,12 @@ def _table(raw: Mapping[str, Any], section: str, own: Mapping[str, Level]) -> _T
             level = chosen.value if isinstance(chosen.value, dict) else {"kind": chosen.value}
             origins["transport.kind"] = factor_key(key)
         else:
-            content = _with_level(content, key, chosen.value)
-            origins[key] = factor_key(key)
+            word = word_of(key)
+            path = f"workload.words.{word}" if word else key
+            content = _with_level(content, path, chosen.value)
+            origins[path] = factor_key(key)
+            if word:  # which only one workload has
+                origins["workload.words"] = factor_key(key)
     return _Table(content, origins) if section != "transport" else _merged(content, level, origins)
 
 

@@ -34,7 +34,7 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.second.trace": TraceSection,
 }
 """Tables whose keys can be factors."""
-_FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step"})
+_FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step", "metrics"})
 """Keys that cannot be factors."""
 
 
@@ -78,6 +78,12 @@ def factor_key(key: str) -> str:
     return f'factors."{key}"' if "." in key else f"factors.{key}"
 
 
+def word_of(key: str) -> str | None:
+    """Give the word of commands that a factor fills: ``version`` of ``command.version``."""
+    section, _, name = key.partition(".")
+    return name if section == "command" and name and "." not in name else None
+
+
 def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Read ``path.loss = […]`` under [factors] like ``"path.loss" = […]``."""
     flat: dict[str, Any] = {}
@@ -114,7 +120,7 @@ def _levels(key: str, values: Any) -> tuple[Level, ...]:
 
 
 def _refuse_what_cannot_vary(key: str) -> None:
-    if key == "transport":
+    if key == "transport" or word_of(key):
         return
     section, _, name = key.partition(".")
     if section == "transport" and name.split(".")[0] in TRANSPORTS:

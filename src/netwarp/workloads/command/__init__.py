@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from netwarp import wire
+from netwarp.measure.printed import printed_metric
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Program, Record, Segment, Transfer
 from netwarp.workloads.base import Workload
 from netwarp.workloads.command.metrics import COMMAND_METRICS
+from netwarp.workloads.command.printed import NothingPrintedError, printed_value
 from netwarp.workloads.command.section import CommandSection
+
+if TYPE_CHECKING:
+    from netwarp.measure.metric import Metric
+    from netwarp.measure.run_records import RunRecords
 
 
 class CommandWorkload(Workload[wire.Command]):
@@ -20,6 +27,14 @@ class CommandWorkload(Workload[wire.Command]):
     metrics = COMMAND_METRICS
     dials = False
     writes_files = True
+
+    def own_metrics(self, job: Job) -> tuple[Metric, ...]:
+        """Give the numbers that the study reads from what the programs print."""
+        return tuple(_metric(rule) for rule in self.of(job).metrics)
+
+    def memory_bytes(self, job: Job) -> int:
+        """Say how much memory programs have, files that they write included."""
+        return self.of(job).memory_bytes
 
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client's program was started."""
@@ -36,12 +51,28 @@ class CommandWorkload(Workload[wire.Command]):
         return max(each.ended_ns for each in of_kind(records, Program) if each.side == "client")
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say that a program has no record."""
-        del job
+        """Say that a program has no record, or has not printed what is to be measured."""
         told = {each.side for each in of_kind(records, Program)}
         missing = {"server", "client"} - told
-        return f"the {min(missing)}'s program has no record" if missing else None
+        if missing:
+            return f"the {min(missing)}'s program has no record"
+        try:
+            for rule in self.of(job).metrics:
+                printed_value(rule, records)
+        except NothingPrintedError as error:
+            return str(error)
+        return None
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Say when the last program ended."""
         return max((each.ended_ns for each in of_kind(records, Program)), default=None)
+
+
+def _metric(rule: wire.PrintedMetric) -> Metric:
+    def measure(run: RunRecords) -> float:
+        return printed_value(rule, run.records)
+
+    metric = printed_metric(rule.name, measure)
+    if metric is None:
+        raise ValueError(f"{rule.name} does not end in a unit")
+    return metric

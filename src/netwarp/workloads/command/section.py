@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import Kind
+from netwarp.fields import KeyValueError, Kind, SizeBytes
 from netwarp.units import UnitError
 from netwarp.wire import Direction
-from netwarp.workloads.base import WorkloadSection
+from netwarp.workloads.base import GUEST_MEMORY_BYTES, WorkloadSection
+from netwarp.workloads.command.printed import PrintedSection, refuse_names_without_unit
+from netwarp.workloads.command.words import USUAL_PORT, filled, refuse_useless
 
 SHELL = ("/bin/sh", "-c")
+LEAST_MEMORY_BYTES = 128 << 20
+MOST_MEMORY_BYTES = 64 << 30
 PORT = re.compile(r"port:([0-9]{1,5})")
 
 
@@ -43,6 +47,19 @@ def parse_ready(value: object) -> wire.Ready:
     raise UnitError(reason, remedy)
 
 
+def parse_word(value: object) -> str:
+    """Read a word of a command.
+
+    Raises:
+        UnitError: not a text or a number.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise UnitError("neither a text nor a number", 'write it as "…"')
+
+
 def parse_command(value: object) -> tuple[str, ...]:
     """Read a command: a text is the shell's to read, a list is a program and its arguments.
 
@@ -62,6 +79,7 @@ CommandLine = Annotated[
     BeforeValidator(parse_command),
     Kind('a text for the shell, or a list such as `["curl", "-s", "http://server/"]`'),
 ]
+Word = Annotated[str, BeforeValidator(parse_word), Kind("a text or a number")]
 ReadyField = Annotated[
     wire.Ready,
     BeforeValidator(parse_ready),
@@ -93,8 +111,33 @@ class CommandSection(WorkloadSection):
     environment: dict[str, str] = Field(default={})
     """What both have in their environment beside PATH, HOME, LANG, TERM, USER and LOGNAME; nothing
     of the caller's."""
+    words: dict[str, Word] = Field(default={})
+    """Words that stand in commands and environment as `{NAME}`; the factor `command.NAME` varies
+    one. `{server}` and `{client}` are the hosts' names, `{port}` is the port of `ready`, or 80, and
+    `{run}` is the run's name; braces around anything else are left alone."""
+    metrics: dict[str, PrintedSection] = Field(default={})
+    """Metrics that the study reads from what programs print, each a table: `json = "a.b.0"` (names
+    and numbers on the way through the JSON document that the program prints) or `regex = "(…) s"`
+    (Python's; its group, where it matches last); `program` (whose output: `client`, the default, or
+    `server`); and `scale`, which the number is multiplied with. Names end in their unit: `_s`,
+    `_ns`, `_bit_s`, `_per_s`, `_bytes`, `_packets`, `_ratio`, `_count`, and `_min`, `_max`, `_p99`
+    and so on may follow. A run without the number has failed."""
     directory: str = "."
     """Where both start; a relative path starts at the study file."""
+    memory_bytes: SizeBytes = Field(default=GUEST_MEMORY_BYTES, alias="memory")
+    """Memory of programs and of the files they write, which take at most half of it. Default:
+    1GiB."""
+    keep: bool = False
+    """Whether what the programs wrote is kept, in `written/` of the run's directory."""
+
+    @model_validator(mode="after")
+    def _refuse_what_cannot_be(self) -> Self:
+        refuse_names_without_unit(self.metrics)
+        refuse_useless(self.words, (*self.server, *self.client, *self.environment.values()))
+        if not LEAST_MEMORY_BYTES <= self.memory_bytes <= MOST_MEMORY_BYTES:
+            reason, remedy = "no memory for a guest", "write 128MiB to 64GiB"
+            raise KeyValueError("memory", self.memory_bytes, reason, remedy)
+        return self
 
     @property
     def content_direction(self) -> Direction:
@@ -104,15 +147,22 @@ class CommandSection(WorkloadSection):
     def job(self, parts: int) -> wire.Command:
         """Give what the endpoint is told."""
         del parts
+        port = self.ready.port if isinstance(self.ready, wire.Listening) else None
+        words = {"server": "server", "client": "client", "port": str(port or USUAL_PORT)}
+        words |= self.words
         return wire.Command(
             kind="command",
-            server=self.server,
-            client=self.client,
+            server=tuple(filled(each, words) for each in self.server),
+            client=tuple(filled(each, words) for each in self.client),
             ready=self.ready,
             environment=tuple(
-                wire.Variable(name=name, value=value) for name, value in self.environment.items()
+                wire.Variable(name=name, value=filled(value, words))
+                for name, value in self.environment.items()
             ),
             working_directory=self.directory,
+            memory_bytes=self.memory_bytes >> 20 << 20,
+            keep=self.keep,
+            metrics=tuple(each.rule(name) for name, each in self.metrics.items()),
         )
 
 

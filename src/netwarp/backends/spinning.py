@@ -1,0 +1,92 @@
+"""Which program of a guest computes without end: found from outside, where time goes on.
+
+A guest program runs in a host process of its own (arch/um, stub processes named `uml-userspace`),
+and its memory is that process's. Its command line is at the top of its stack, as the kernel put it
+there (fs/binfmt_elf.c, create_elf_tables): argc, pointers to the arguments, null.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+# Where the stack of a guest program ends with `norandmaps`.
+STACK_TOP = 0x7F7F_FFFF_E000
+PAGE_BYTES = 4096
+MOST_PAGES = 32
+USERSPACE = "uml-userspace"
+POINTER_BYTES = 8
+
+
+def spinning_command(group: int) -> tuple[str, ...] | None:
+    """Give the command line of the guest program that has used the most CPU time.
+
+    Args:
+        group: process group of the guest.
+
+    Returns:
+        None where none can be read.
+    """
+    busiest = max(_userspace(group), key=_cpu_ticks, default=None)
+    return None if busiest is None else command_line(_top_of_stack(busiest), STACK_TOP)
+
+
+def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
+    """Find a program's arguments in the top of its stack; None where they are not there.
+
+    Their texts lie one behind the other, and the first of the environment behind the last of them:
+    what else looks like a list of pointers does not.
+
+    Args:
+        stack: the bytes up to an address.
+        top: that address.
+    """
+    base = top - len(stack)
+    words = struct.unpack(f"<{len(stack) // POINTER_BYTES}Q", stack)
+    for index, count in enumerate(words):
+        end = index + 1 + count
+        if count == 0 or end + 1 >= len(words) or words[end] != 0:
+            continue
+        # The null in between is no pointer.
+        pointers = (*words[index + 1 : end], words[end + 1])
+        if not all(base <= pointer < top for pointer in pointers):
+            continue
+        texts = [stack[pointer - base :].partition(b"\0")[0] for pointer in pointers]
+        ends = [pointer + len(text) + 1 for pointer, text in zip(pointers, texts, strict=True)]
+        if ends[:-1] == list(pointers[1:]):
+            return tuple(text.decode(errors="replace") for text in texts[:-1])
+    return None
+
+
+def _userspace(group: int) -> Iterator[int]:
+    """Find the host processes of a guest's programs."""
+    for entry in Path("/proc").iterdir():
+        try:
+            is_ours = entry.name.isdigit() and os.getpgid(int(entry.name)) == group
+            if is_ours and (entry / "comm").read_text().startswith(USERSPACE):
+                yield int(entry.name)
+        except OSError:
+            continue  # it ended between two looks
+
+
+def _cpu_ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def _top_of_stack(pid: int) -> bytes:
+    """Read the stack from its top downwards, as far as it has pages."""
+    stack = b""
+    try:
+        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+            for page in range(1, MOST_PAGES + 1):
+                memory.seek(STACK_TOP - page * PAGE_BYTES)
+                stack = memory.read(PAGE_BYTES) + stack
+    except OSError:
+        pass  # a page that is not there: the stack ends above it
+    return stack

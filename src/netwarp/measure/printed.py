@@ -1,0 +1,66 @@
+"""Metrics that a study names itself: numbers that programs print, each ending in its unit."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from netwarp.measure.metric import FASTER, LOWER, Better, Metric, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from netwarp.measure.run_records import RunRecords
+
+_UNITS: Mapping[str, tuple[Unit, Better]] = {
+    "bit_s": ("bit/s", "higher"),
+    "per_s": ("1/s", "higher"),
+    "s": ("s", "lower"),
+    "ns": ("ns", "lower"),
+    "bytes": ("B", "neither"),
+    "packets": ("packets", "neither"),
+    "count": ("count", "neither"),
+    "ratio": ("ratio", "neither"),
+}
+"""Units by the ends of names, and which way is better."""
+ENDINGS = ", ".join(f"_{ending}" for ending in _UNITS)
+_NAME = re.compile(
+    rf"(?P<what>[a-z][a-z0-9]*(?:_[a-z0-9]+)*?)_(?P<unit>{'|'.join(_UNITS)})"
+    r"(?:_(?P<which>down|up|min|max|mean|median|p[0-9]+))?"
+)
+
+
+def _unmeasured(run: RunRecords) -> float | None:
+    del run
+    return None
+
+
+def printed_metric(
+    name: str, measure: Callable[[RunRecords], float | None] = _unmeasured
+) -> Metric | None:
+    """Describe a metric by its name, such as ``latency_s_p99``.
+
+    Args:
+        name: what the study calls it.
+        measure: reads it off a run; none is needed to word it.
+
+    Returns:
+        None where the name does not end in a unit, or in a direction or a statistic after it.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    unit, better = _UNITS[found["unit"]]
+    words = found["what"].replace("_", " ").capitalize()
+    return Metric(
+        name=name,
+        unit=unit,
+        better=better,
+        title=f"{words}, {found['which']}" if found["which"] else words,
+        description="A number that the study reads from what a program prints.",
+        source="program",
+        measure=measure,
+        words=FASTER if unit in ("s", "ns") else LOWER,
+        in_report=True,
+        beside=(),
+    )

@@ -1,0 +1,88 @@
+"""What came of a server and a client that were run over a path: for scripts, and in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from netwarp.measure.select import of_kind
+from netwarp.wire import Program
+from netwarp.wording import mean_text, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.library import Run
+    from netwarp.results import RunResult
+    from netwarp.wire import Record
+
+SIGNALLED = 128
+"""What a shell adds to the number of the signal that ended a program."""
+
+
+def program_runs(finished: Run) -> dict[str, Any]:
+    """Gather what came of the runs: the first that failed, or the first, stands for all."""
+    runs = finished.data.results.runs
+    shown = next((run for run in runs if run.reason is not None), runs[0])
+    records = finished.data.records(shown.run)
+    client, server = _program(records, "client"), _program(records, "server")
+    return {
+        "exit_status": _exit_status(shown, client),
+        "failure": shown.reason,
+        "metrics": dict(shown.metrics),
+        "client": None if client is None else client.model_dump(mode="json"),
+        "server": None if server is None else server.model_dump(mode="json"),
+        "virtual_s": finished.data.provenance["virtual_s"],
+        "wall_s": finished.data.provenance["wall_s"],
+        "out": str(finished.directory),
+        "runs": [
+            {"run": run.run, "seed": run.seed, "failure": run.reason, "metrics": dict(run.metrics)}
+            for run in runs
+        ],
+    }
+
+
+def in_one_line(finished: Run, told: dict[str, Any]) -> str:
+    """Say what the runs took and what the path did, or why one failed."""
+    took = f"{told['virtual_s']:.6g} s on the run's clock, {told['wall_s']:.2g} s of yours"
+    runs = finished.data.results.runs
+    if told["failure"] is not None:
+        failed = sum(run.reason is not None for run in runs)
+        of = f"{failed} of {len(runs)} runs failed, the first: " if len(runs) > 1 else ""
+        return f"exec: {of}{told['failure']} ({took}; {told['out']})"
+    if len(runs) > 1:
+        found = _repeated(told["difference"])
+        return f"exec: {len(runs)} runs, {_means(finished)}; {found}; {took}; {told['out']}"
+    metrics = told["metrics"]
+    carried = ", ".join(
+        f"{metrics[f'wire_packets_{direction}']:.0f} packets {direction}"
+        f" ({metrics[f'path_dropped_{direction}']:.0f} dropped)"
+        for direction in ("down", "up")
+    )
+    return f"exec: {took}; {carried}; {told['out']}"
+
+
+def _means(finished: Run) -> str:
+    (cell,) = finished.cells
+    estimate = cell.estimate("run_time_s")
+    if estimate is None:
+        return "none measured"
+    shown = quantity("run_time_s", estimate.mean)
+    return f"{shown.title.lower()} {mean_text(estimate, shown)} {shown.unit}"
+
+
+def _repeated(difference: str | None) -> str:
+    if difference is None:
+        return "repeatable: the first seed gave the same records twice"
+    return f"NOT REPEATABLE: the first seed gave other records the second time ({difference})"
+
+
+def _exit_status(run: RunResult, client: Program | None) -> int:
+    if run.reason is None:
+        return 0
+    if client is None:
+        return 1
+    return client.exit_status or (SIGNALLED + client.signal if client.signal else 1)
+
+
+def _program(records: Sequence[Record], side: str) -> Program | None:
+    return next((each for each in of_kind(records, Program) if each.side == side), None)

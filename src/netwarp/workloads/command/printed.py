@@ -1,0 +1,144 @@
+"""Numbers that programs print, read from their records."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import Field, model_validator
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, Section
+from netwarp.measure.printed import ENDINGS, printed_metric
+from netwarp.wire import Program, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from netwarp.wire import Record
+
+RECORDED_BYTES = 1 << 20
+"""How much of what a program prints is in its record (endpoint/src/programs/output.rs)."""
+
+
+class PrintedSection(Section):
+    """Where in what a program prints a number is: `json` or `regex`."""
+
+    json_path: str | None = Field(default=None, alias="json", min_length=1)
+    """Names, and in arrays numbers from 0, on the way to the number, joined by dots, in the JSON
+    document that the program prints: all of its output, or the last line that is one."""
+    regex: str | None = None
+    """A regular expression (Python's `re`), a line at a time; its group is the number, or all of
+    it. Of several places the last counts."""
+    program: Side = "client"
+    """Whose standard output it is."""
+    scale: float = Field(default=1.0, allow_inf_nan=False)
+    """What the number is multiplied with, to be in the unit that the metric's name says: `0.001` of
+    milliseconds for a name that ends in `_s`."""
+
+    @model_validator(mode="after")
+    def _refuse_what_says_no_place(self) -> Self:
+        given = [self.json_path is not None, self.regex is not None]
+        if sum(given) != 1:
+            raise KeyValueError(
+                "json" if all(given) else "regex",
+                None,
+                "a number is in a JSON document or found by a regular expression",
+                'write { json = "end.bits_per_second" } or { regex = "took (.*) s" }',
+            )
+        if self.regex is not None:
+            _refuse_pattern(self.regex)
+        return self
+
+    def rule(self, name: str) -> wire.PrintedMetric:
+        """Give what a job says of it."""
+        extraction: wire.JsonValue | wire.Pattern = (
+            wire.JsonValue(kind="json", path=self.json_path)
+            if self.json_path is not None
+            else wire.Pattern(kind="regex", pattern=self.regex or "")
+        )
+        return wire.PrintedMetric(
+            name=name, by_server=self.program == "server", extraction=extraction, scale=self.scale
+        )
+
+
+def refuse_names_without_unit(names: Mapping[str, PrintedSection]) -> None:
+    """See that metrics say their unit.
+
+    Raises:
+        KeyValueError: one does not.
+    """
+    for name in names:
+        if printed_metric(name) is None:
+            raise KeyValueError(
+                f"metrics.{name}",
+                None,
+                "a metric's name ends in its unit",
+                f"small letters and digits, then one of {ENDINGS}; scale converts other units",
+            )
+
+
+def _refuse_pattern(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise KeyValueError("regex", pattern, f"not a regular expression: {error}") from None
+    if groups > 1:
+        remedy = "write the others as (?:…)"
+        raise KeyValueError("regex", pattern, "more than one group", remedy)
+
+
+class NothingPrintedError(ValueError):
+    """What a program printed has no such number."""
+
+
+def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
+    """Read a number off what a run's program printed.
+
+    Raises:
+        NothingPrintedError: it is not there.
+    """
+    side: Side = "server" if rule.by_server else "client"
+    program = next(each for each in records if isinstance(each, Program) and each.side == side)
+    try:
+        found = _found(rule.extraction, program.stdout)
+        value = float(found)
+    except (LookupError, ValueError, TypeError) as error:
+        more = program.stdout_bytes > RECORDED_BYTES
+        within = f" in the first MiB of {program.stdout_bytes} bytes" if more else ""
+        raise NothingPrintedError(
+            f"the {side}'s program printed no {rule.name}{within}: {error}"
+        ) from None
+    if isinstance(found, bool) or not math.isfinite(value):
+        raise NothingPrintedError(f"the {side}'s program printed {found} as {rule.name}")
+    return value * rule.scale
+
+
+def _found(extraction: wire.JsonValue | wire.Pattern, text: str) -> str | float:
+    if isinstance(extraction, wire.Pattern):
+        matches = list(re.finditer(extraction.pattern, text, re.MULTILINE))
+        if not matches:
+            raise LookupError(f"nothing matches {extraction.pattern}")
+        return matches[-1][matches[-1].re.groups]
+    value: Any = _document(text)
+    for step in extraction.path.split("."):
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (LookupError, TypeError, ValueError):
+            raise LookupError(f"its JSON has no {extraction.path} ({step} is missing)") from None
+    if not isinstance(value, int | float | str):
+        raise TypeError(f"{extraction.path} is not a number")
+    return value
+
+
+def _document(text: str) -> object:
+    for candidate in (text, *reversed(text.splitlines())):
+        try:
+            document: object = json.loads(candidate)
+        except ValueError:
+            continue
+        if isinstance(document, dict | list):
+            return document
+    raise ValueError("there is no JSON document in its output")

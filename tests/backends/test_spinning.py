@@ -1,0 +1,39 @@
+"""Which program spins: its command line, found in the top of its stack."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from netwarp.backends.spinning import STACK_TOP, command_line
+
+
+def stack_of(arguments: list[str], environment: list[str], noise: list[int]) -> bytes:
+    """Lay a stack out as fs/binfmt_elf.c does."""
+    texts = [text.encode() + b"\0" for text in (*arguments, *environment, "/bin/program")]
+    address = STACK_TOP - 8 - sum(map(len, texts))
+    pointers = []
+    for text in texts:
+        pointers.append(address)
+        address += len(text)
+    count = len(arguments)
+    words = [*noise, count, *pointers[:count], 0, *pointers[count:-1], 0]
+    stack = struct.pack(f"<{len(words)}Q", *words) + bytes(16)
+    return stack + bytes(-(len(stack) + sum(map(len, texts))) % 8) + b"".join(texts) + bytes(8)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [[], [0, 0, 0], [1, STACK_TOP - 64, 0, STACK_TOP - 32], [2, 5, STACK_TOP - 8, 0, 1, 2**63]],
+)
+def test_the_arguments_are_found_whatever_lies_below_them(noise: list[int]) -> None:
+    arguments = ["iperf3", "-c", "server", ""]
+    stack = stack_of(arguments, ["HOME=/tmp/home", "PATH=/bin"], noise)
+    assert command_line(stack, STACK_TOP) == tuple(arguments)
+
+
+def test_a_stack_without_arguments_gives_none() -> None:
+    assert command_line(bytes(4096), STACK_TOP) is None
+    assert command_line(b"", STACK_TOP) is None
+    assert command_line(b"\x01" * 4096, STACK_TOP) is None
