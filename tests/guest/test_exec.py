@@ -210,14 +210,14 @@ def test_a_study_reads_metrics_from_what_programs_print(tmp_path: Path) -> None:
     study = tmp_path / "sizes.toml"
     study.write_text(STUDY.replace("SERVE", SERVE))
     place = tmp_path / "out"
-    command = [NETWARP, "run", str(study), "--json", "--out", str(place)]
+    command = [str(NETWARP), "run", str(study), "--json", "--out", str(place)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [cell["estimates"]["waited_s"]["mean"] for cell in told["cells"]] == [1.5, 2.5]
     assert told["claims"][0]["verdict"] in ("reproduced", "supported")
     assert "Waited (s)" in (place / "report.html").read_text()
-    command = [NETWARP, "export", str(place), "--format", "csv"]
+    command = [str(NETWARP), "export", str(place), "--format", "csv"]
     exported = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "waited_s" in exported.stdout
 
