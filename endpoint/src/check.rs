@@ -9,8 +9,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
-use crate::job::{FORMAT, Impairments, Job, Recovery, Transport, TransportKind};
+use crate::job::{FORMAT, Impairments, Job, Resume};
+use crate::problems::Problems;
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
@@ -20,19 +22,6 @@ const BUFFER_BYTES: RangeInclusive<u64> = 4096..=i32::MAX as u64 / 2;
 
 /// The MTUs that IPv4 allows.
 const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;
-
-/// What `TCP_MAXSEG` takes (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
-const TCP_MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
-
-/// The least `SCTP_MAXSEG` takes: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4,
-/// SCTP and the DATA chunk.
-const SCTP_MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
-
-/// The least message: one that may overtake others spends eight bytes on its place.
-const SCTP_MESSAGE_MIN_BYTES: u32 = 9;
-
-/// `SCTP_RTOINFO` is in milliseconds.
-const RTO_UNIT_NS: u64 = 1_000_000;
 
 /// Stands for jobs on standard input, one a line.
 const STANDARD_INPUT: &str = "-";
@@ -71,124 +60,75 @@ fn understand(text: &str, name: &str) -> Result<Job> {
 
 /// Everything that is wrong with a job, as `key: what is wrong`.
 pub(crate) fn problems(job: &Job) -> Vec<String> {
-    let mut problems = Problems(Vec::new());
+    let mut problems = Problems::default();
     problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
-    problems.check_references(job);
+    check_references(job, &mut problems);
     for (index, path) in job.paths.iter().enumerate() {
         let at = format!("paths[{index}]");
         problems.require(MTU_BYTES.contains(&path.mtu_bytes), &format!("{at}.mtu_bytes"), || {
             format!("is {}, IPv4 allows {} to {}", path.mtu_bytes, MTU_BYTES.start(), MTU_BYTES.end())
         });
-        problems.check_impairments(&format!("{at}.down"), &path.down);
-        problems.check_impairments(&format!("{at}.up"), &path.up);
+        check_impairments(&format!("{at}.down"), &path.down, &mut problems);
+        check_impairments(&format!("{at}.up"), &path.up, &mut problems);
     }
-    problems.check_transport(&job.transport);
-    problems.0
+    check_transport(job, &mut problems);
+    problems.into_list()
 }
 
-struct Problems(Vec<String>);
-
-impl Problems {
-    fn require(&mut self, holds: bool, key: &str, otherwise: impl FnOnce() -> String) {
-        if !holds {
-            self.0.push(format!("{key}: {}", otherwise()));
-        }
-    }
-
-    /// Whether the timeline names paths that are there.
-    fn check_references(&mut self, job: &Job) {
-        let timeline = &job.timeline;
-        let references = timeline.events.iter().map(|event| ("events", event.path));
-        let references = references.chain(timeline.redraws.iter().map(|redraw| ("redraws", redraw.path)));
-        for (key, path) in references.chain(timeline.traces.iter().map(|trace| ("traces", trace.path))) {
-            self.require((path as usize) < job.paths.len(), &format!("timeline.{key}"), || {
-                format!("name path {path}, but there are only {}", job.paths.len())
-            });
-        }
-        self.require(!job.paths.is_empty(), "paths", || "is empty".to_owned());
-    }
-
-    fn check_impairments(&mut self, at: &str, impairments: &Impairments) {
-        self.require(i64::try_from(impairments.delay_ns).is_ok(), &format!("{at}.delay_ns"), || {
-            format!("is {}, netem takes at most {}", impairments.delay_ns, i64::MAX)
-        });
-        self.require(impairments.jitter_ns <= JITTER_MAX_NS, &format!("{at}.jitter_ns"), || {
-            format!("is {}, netem takes at most {JITTER_MAX_NS}", impairments.jitter_ns)
-        });
-        self.require(impairments.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
-        self.require(impairments.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || {
-            "is 0".to_owned()
-        });
-        self.require(impairments.rate_bit_s.is_none_or(|rate| rate >= 8), &format!("{at}.rate_bit_s"), || {
-            "is below 8, and netem counts whole bytes a second".to_owned()
-        });
-        self.require(impairments.reorder.ratio == 0.0 || impairments.delay_ns > 0, &format!("{at}.reorder"), || {
-            "needs a delay to overtake".to_owned()
+/// Whether the timeline names paths that are there.
+fn check_references(job: &Job, problems: &mut Problems) {
+    let timeline = &job.timeline;
+    let references = timeline.events.iter().map(|event| ("events", event.path));
+    let references = references.chain(timeline.redraws.iter().map(|redraw| ("redraws", redraw.path)));
+    for (key, path) in references.chain(timeline.traces.iter().map(|trace| ("traces", trace.path))) {
+        problems.require((path as usize) < job.paths.len(), &format!("timeline.{key}"), || {
+            format!("name path {path}, but there are only {}", job.paths.len())
         });
     }
+    problems.require(!job.paths.is_empty(), "paths", || "is empty".to_owned());
+}
 
-    fn check_transport(&mut self, transport: &Transport) {
-        self.require(BUFFER_BYTES.contains(&transport.buffer_bytes), "transport.buffer_bytes", || {
-            let (least, most) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
-            format!("is {}, sockets take {least} to {most}", transport.buffer_bytes)
-        });
-        self.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
-        match transport.kind {
-            TransportKind::Sctp => self.check_sctp(transport),
-            TransportKind::Quic => self.check_quic(transport),
-            kind if kind.uses_tcp() => self.check_tcp(transport),
-            _ => {}
-        }
-    }
+fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problems) {
+    problems.require(i64::try_from(impairments.delay_ns).is_ok(), &format!("{at}.delay_ns"), || {
+        format!("is {}, netem takes at most {}", impairments.delay_ns, i64::MAX)
+    });
+    problems.require(impairments.jitter_ns <= JITTER_MAX_NS, &format!("{at}.jitter_ns"), || {
+        format!("is {}, netem takes at most {JITTER_MAX_NS}", impairments.jitter_ns)
+    });
+    problems.require(impairments.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
+    problems
+        .require(impairments.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || "is 0".to_owned());
+    problems.require(impairments.rate_bit_s.is_none_or(|rate| rate >= 8), &format!("{at}.rate_bit_s"), || {
+        "is below 8, and netem counts whole bytes a second".to_owned()
+    });
+    problems.require(impairments.reorder.ratio == 0.0 || impairments.delay_ns > 0, &format!("{at}.reorder"), || {
+        "needs a delay to overtake".to_owned()
+    });
+}
 
-    fn check_tcp(&mut self, transport: &Transport) {
-        self.require(transport.mss_bytes.is_none_or(|mss| TCP_MSS_BYTES.contains(&mss)), "transport.mss_bytes", || {
-            format!("must lie between {} and {} for TCP", TCP_MSS_BYTES.start(), TCP_MSS_BYTES.end())
-        });
-        // net/ipv4/tcp_input.c, tcp_identify_packet_loss.
-        let possible = transport.tcp.recovery != Recovery::Classic || !transport.tcp.sack;
-        self.require(possible, "transport.tcp.recovery", || {
-            "is classic with SACK, and since Linux 6.17 a TCP with SACK finds its losses by RACK and nothing else: \
-             switch SACK off too"
-                .to_owned()
-        });
-    }
-
-    /// quinn sends a packet where its window has room for more than that one, and so none where the window is one packet.
-    fn check_quic(&mut self, transport: &Transport) {
-        let packets = transport.initial_window_packets;
-        self.require(packets != 1, "transport.initial_window_packets", || {
-            "is 1, but a QUIC window has at least 2 packets (RFC 9002, section 7.2)".to_owned()
-        });
-    }
-
-    fn check_sctp(&mut self, transport: &Transport) {
-        let sctp = &transport.sctp;
-        self.require(transport.mss_bytes.is_none_or(|mss| mss >= SCTP_MSS_MIN_BYTES), "transport.mss_bytes", || {
-            format!("must be at least {SCTP_MSS_MIN_BYTES} for SCTP; for small chunks, bound the messages")
-        });
-        self.require(sctp.streams >= 1, "transport.sctp.streams", || "is 0".to_owned());
-        // A send buffer takes whole messages.
-        let fits = u64::from(sctp.max_message_bytes) <= transport.buffer_bytes;
-        self.require(
-            fits && sctp.max_message_bytes >= SCTP_MESSAGE_MIN_BYTES,
-            "transport.sctp.max_message_bytes",
-            || {
-                let (given, most) = (sctp.max_message_bytes, transport.buffer_bytes);
-                format!("is {given}, must lie between {SCTP_MESSAGE_MIN_BYTES} and {most}, the send buffer")
-            },
-        );
-        let bounds = [sctp.rto_min_ns, sctp.rto_initial_ns, sctp.rto_max_ns];
-        let whole = bounds.iter().all(|bound| bound % RTO_UNIT_NS == 0 && *bound >= RTO_UNIT_NS);
-        self.require(whole, "transport.sctp", || "has an RTO bound that is not in whole milliseconds".to_owned());
-        self.require(bounds.is_sorted(), "transport.sctp", || "needs rto_min <= rto_initial <= rto_max".to_owned());
-    }
+fn check_transport(job: &Job, problems: &mut Problems) {
+    let transport = &job.transport;
+    problems.require(BUFFER_BYTES.contains(&transport.buffer_bytes), "transport.buffer_bytes", || {
+        let (least, most) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
+        format!("is {}, sockets take {least} to {most}", transport.buffer_bytes)
+    });
+    problems.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
+    let stack = transport.kind.stack();
+    stack.check(transport, problems);
+    let resumes = transport.resume == Resume::None || stack.resumes().contains(&transport.resume);
+    problems.require(resumes, "transport.resume", || {
+        format!("is {}, which {} cannot do", json!(transport.resume), json!(transport.kind))
+    });
+    let reconnects = !job.timeline.has_handovers() || stack.reconnects().contains(&transport.reconnect);
+    problems.require(reconnects, "transport.reconnect", || {
+        format!("is {}, which {} cannot do", json!(transport.reconnect), json!(transport.kind))
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Change, Event, SctpOptions, TcpOptions};
+    use crate::job::{Change, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind};
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
@@ -219,6 +159,43 @@ mod tests {
             spoil(&mut job.transport);
             let found = problems(&job);
             assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_stack_is_refused_what_it_cannot_resume_or_carry_over() {
+        use TransportKind::{Mptcp, Quic, Sctp, Tcp, Tls};
+        let cannot = |kind, resume, reconnect, handovers: bool| {
+            let mut job = golden_job();
+            job.transport = Transport {
+                kind,
+                resume,
+                reconnect,
+                sctp: SctpOptions::usual(),
+                tcp: TcpOptions::today(),
+                ..job.transport
+            };
+            if handovers {
+                job.timeline.events = vec![Event { at_ns: 1, path: 0, change: Change::Attach {} }];
+            }
+            problems(&job)
+        };
+        let resume = |kind, resume| cannot(kind, resume, Reconnect::New, false);
+        let sessionless =
+            [(Tcp, Resume::OneRtt), (Sctp, Resume::OneRtt), (Sctp, Resume::ZeroRtt), (Mptcp, Resume::ZeroRtt)];
+        for (kind, way) in sessionless {
+            let expected = format!("transport.resume: is {}, which {} cannot do", json!(way), json!(kind));
+            assert_eq!(resume(kind, way), [expected]);
+        }
+        for (kind, way) in
+            [(Tcp, Resume::ZeroRtt), (Tls, Resume::OneRtt), (Quic, Resume::ZeroRtt), (Mptcp, Resume::None)]
+        {
+            assert_eq!(resume(kind, way), Vec::<String>::new());
+        }
+        for (kind, way) in [(Tcp, Reconnect::Migrate), (Tls, Reconnect::Migrate), (Mptcp, Reconnect::New)] {
+            let expected = format!("transport.reconnect: is {}, which {} cannot do", json!(way), json!(kind));
+            assert_eq!(cannot(kind, Resume::None, way, true), [expected]);
+            assert_eq!(cannot(kind, Resume::None, way, false), Vec::<String>::new());
         }
     }
 

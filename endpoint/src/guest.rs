@@ -110,7 +110,7 @@ fn raise_limits(job: &Job) -> Result<()> {
     let triple = format!("{pages} {pages} {pages}");
     write("net/ipv4/tcp_mem", &triple)?;
     write("net/ipv4/udp_mem", &triple)?;
-    job.transport.kind.memory_sysctl().map_or(Ok(()), |key| write(key, &triple))
+    job.transport.kind.stack().memory_sysctl().map_or(Ok(()), |key| write(key, &triple))
 }
 
 /// The guest's own `/tmp` hides the host's: a file to be sent from there is put back in its place.

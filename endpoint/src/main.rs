@@ -26,6 +26,7 @@ mod netns;
 mod network;
 mod orchestrate;
 mod probe;
+mod problems;
 mod programs;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod record;

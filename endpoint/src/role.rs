@@ -26,7 +26,7 @@ use crate::job::Job;
 use crate::record::{Failure, Record, Side};
 use crate::role_process;
 use crate::topology;
-use crate::transport::{self, Connection, Dialer, PORT, Pending};
+use crate::transport::{Connection, Dialer, PORT, Pending};
 use crate::usage::Usage;
 use crate::workload::command::{self, RunPlace};
 use crate::workload::{self, Ends, Handovers, OverConnections, Run};
@@ -68,7 +68,7 @@ fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
 
 async fn serve(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
-    let mut listener = transport::listen(&job, server)?;
+    let mut listener = job.transport.kind.stack().listen(&job, server)?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (finish, finished) = watch::channel(false);
@@ -112,7 +112,7 @@ async fn serve_one(
 async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
     let (epoch_ns, certificate) = orchestrator.begin().await?;
     let certificate = certificate.map(hex::decode).transpose().context("reading the server's certificate")?;
-    let dialer = transport::dialer(&job, server.ip(), certificate.as_deref())?;
+    let dialer = job.transport.kind.stack().dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server));
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
     let mut driven = over_connections(&run.job)?.drive(&run, &dialer, seen_handovers);

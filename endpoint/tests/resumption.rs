@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fresh_address, job, run, seeded, start_client, start_server};
+use common::{failure, fresh_address, job, run, seeded, start_client, start_server};
 use serde_json::{Value, json};
 
 #[test]
@@ -36,6 +36,16 @@ fn a_server_whose_tickets_allow_no_early_data_gets_none() {
     assert_eq!(resumed(&records), ["none", "1rtt"]);
     server.order(&json!({"order": "finish"}));
     assert_eq!(server.finish().1["message"], "done");
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused() {
+    for (transport, resume) in [("tcp", "1rtt"), ("sctp", "1rtt"), ("sctp", "0rtt"), ("mptcp", "0rtt")] {
+        let mut server = common::Role::start("server", &resuming(transport, "down", resume, 2), fresh_address());
+        server.begin(&Value::Null);
+        let message = failure(server, "server");
+        assert!(message.contains("transport.resume"), "{transport} {resume}: {message}");
+    }
 }
 
 fn check(transport: &str, resume: &str, expected: &[&str]) {

@@ -71,7 +71,7 @@ pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
         BuildStep::Route(Route { table: FIRST_TABLE + path, ..route }),
         BuildStep::Route(route),
     ];
-    if job.transport.kind.has_subflows() {
+    if job.transport.kind.stack().has_subflows() {
         steps.push(BuildStep::AddEndpoint(Namespace::Client, endpoint(path)));
     }
     steps
@@ -80,7 +80,7 @@ pub(crate) fn attach(path: u8, job: &Job) -> Vec<BuildStep> {
 /// The steps by which the client loses its address on a path, and with it the routes that go by it.
 pub(crate) fn detach(path: u8, job: &Job) -> Vec<BuildStep> {
     let mut steps = vec![BuildStep::RemoveAddress(client_device(path), client_address(path))];
-    if job.transport.kind.has_subflows() {
+    if job.transport.kind.stack().has_subflows() {
         steps.push(BuildStep::RemoveEndpoint(Namespace::Client, endpoint(path)));
     }
     steps

@@ -107,7 +107,7 @@ pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
         steps.extend(tcp_sysctls(&job.transport));
         steps.extend(fast_open(&job.transport));
         steps.extend(address_reconfiguration(&job.transport));
-        if job.transport.kind.has_subflows() {
+        if job.transport.kind.stack().has_subflows() {
             steps.extend(mptcp_of_host(host, job));
         }
     }

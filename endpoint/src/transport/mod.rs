@@ -1,16 +1,16 @@
 //! One interface that every transport gives: dial or listen, get connections, get streams, move bytes.
 //!
-//! Workloads are written against these traits alone. A transport is one file and its lines in [`dialer`] and
-//! [`listen`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
+//! Workloads are written against these traits alone. A transport is a folder with a [`Stack`], and its line in
+//! [`TransportKind::stack`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
 
 pub(crate) mod error;
 mod identity;
 mod kernel;
-mod kind;
 mod mptcp;
 mod quic;
 mod sctp;
 pub(crate) mod socket;
+mod stack;
 mod tcp;
 mod tickets;
 mod timestamped_recv;
@@ -19,13 +19,13 @@ mod tls;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
 
 pub(crate) use self::error::Error;
-use self::error::{Context as _, Result};
+use self::error::Result;
+pub(crate) use self::stack::Stack;
 use crate::clock::Moment;
 use crate::content::Reader;
-use crate::job::{Job, Resume, TransportKind};
+use crate::job::{Resume, TransportKind};
 use crate::record::{Settings, Stats};
 use crate::sink::SharedSink;
 
@@ -149,34 +149,15 @@ pub(crate) struct Sent {
     pub sha256: Option<String>,
 }
 
-/// The client's end of the job's transport.
-///
-/// # Arguments
-/// * `certificate` - DER of the one server certificate to trust; `tls` and `quic` need it.
-///
-/// # Errors
-/// Options the transport does not have.
-pub(crate) fn dialer(job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
-    let trusted = || certificate.context("the server's certificate is missing from the order to begin");
-    Ok(match job.transport.kind {
-        TransportKind::Tcp => Arc::new(kernel::Dialer::new(tcp::Tcp::new(job), job)),
-        TransportKind::Tls => Arc::new(kernel::Dialer::new(tls::Client::new(job, trusted()?)?, job)),
-        TransportKind::Sctp => Arc::new(kernel::Dialer::new(sctp::Sctp::new(job)?, job)),
-        TransportKind::Quic => Arc::new(quic::Dialer::new(job, server, trusted()?)?),
-        TransportKind::Mptcp => Arc::new(kernel::Dialer::new(mptcp::Mptcp::new(job), job)),
-    })
-}
-
-/// The server's end of the job's transport, listening.
-///
-/// # Errors
-/// Options the transport does not have; an address that cannot be bound.
-pub(crate) fn listen(job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-    Ok(match job.transport.kind {
-        TransportKind::Tcp => Box::new(kernel::Listener::bind(tcp::Tcp::new(job), address)?),
-        TransportKind::Tls => Box::new(kernel::Listener::bind(tls::Server::new(job)?, address)?),
-        TransportKind::Sctp => Box::new(kernel::Listener::bind(sctp::Sctp::new(job)?, address)?),
-        TransportKind::Quic => Box::new(quic::Listener::bind(job, address)?),
-        TransportKind::Mptcp => Box::new(kernel::Listener::bind(mptcp::Mptcp::new(job), address)?),
-    })
+impl TransportKind {
+    /// The implementation of a transport.
+    pub(crate) fn stack(self) -> &'static dyn Stack {
+        match self {
+            Self::Tcp => &tcp::TcpStack,
+            Self::Tls => &tls::TlsStack,
+            Self::Sctp => &sctp::SctpStack,
+            Self::Quic => &quic::QuicStack,
+            Self::Mptcp => &mptcp::MptcpStack,
+        }
+    }
 }

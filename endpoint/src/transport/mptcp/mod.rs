@@ -5,7 +5,9 @@
 //! subflow.
 
 mod info;
+mod stack;
 
+pub(super) use self::stack::MptcpStack;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 

@@ -9,8 +9,10 @@ mod receive;
 mod ring;
 mod runtime;
 mod session;
+mod stack;
 mod udp;
 
+pub(super) use self::stack::QuicStack;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 

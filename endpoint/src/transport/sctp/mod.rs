@@ -5,7 +5,9 @@ mod inbox;
 mod migration;
 mod multihoming;
 mod reassembly;
+mod stack;
 
+pub(super) use self::stack::SctpStack;
 use std::io::{Cursor, ErrorKind, IoSlice, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;

@@ -4,7 +4,9 @@
 //! the initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
 
 pub(super) mod info;
+mod stack;
 
+pub(super) use self::stack::{TcpStack, check};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

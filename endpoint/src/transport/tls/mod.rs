@@ -9,7 +9,9 @@
 //! each ticket once.
 
 mod records;
+mod stack;
 
+pub(super) use self::stack::TlsStack;
 use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -23,7 +23,7 @@ impl Layout {
     /// The layout of a bulk workload over a transport.
     pub(super) fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
-        let (connections, streams) = match transport.kind.most_streams(transport) {
+        let (connections, streams) = match transport.kind.stack().most_streams(transport) {
             1 => (chunks, 1),
             streams => (1, streams.min(chunks)),
         };

@@ -120,5 +120,5 @@ async fn end(
 
 /// How many streams a connection has from the start; none if any number can be opened.
 fn fixed_streams(transport: &job::Transport) -> Option<u32> {
-    Some(transport.kind.most_streams(transport)).filter(|streams| *streams < u32::MAX)
+    Some(transport.kind.stack().most_streams(transport)).filter(|streams| *streams < u32::MAX)
 }

@@ -1,0 +1,39 @@
+//! Multipath TCP as a transport of the endpoint.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use super::Mptcp;
+use crate::job::{Job, Reconnect, Transport};
+use crate::problems::Problems;
+use crate::transport::error::Result;
+use crate::transport::{Dialer, Listener, Stack, kernel, tcp};
+
+/// `mptcp`: the kernel's Multipath TCP.
+pub(crate) struct MptcpStack;
+
+impl Stack for MptcpStack {
+    fn uses_tcp(&self) -> bool {
+        true
+    }
+
+    fn has_subflows(&self) -> bool {
+        true
+    }
+
+    fn reconnects(&self) -> &'static [Reconnect] {
+        &[Reconnect::Migrate]
+    }
+
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        tcp::check(options, problems);
+    }
+
+    fn dialer(&self, job: &Job, _server: IpAddr, _certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+        Ok(Arc::new(kernel::Dialer::new(Mptcp::new(job), job)))
+    }
+
+    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Mptcp::new(job), address)?))
+    }
+}

@@ -1,0 +1,42 @@
+//! QUIC as a transport of the endpoint.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use crate::job::{Job, Reconnect, Resume, Transport};
+use crate::problems::Problems;
+use crate::transport::error::Result;
+use crate::transport::stack::trusted;
+use crate::transport::{Dialer, Listener, Stack};
+
+/// `quic`: QUIC v1 (quinn) over the kernel's UDP.
+pub(crate) struct QuicStack;
+
+impl Stack for QuicStack {
+    fn most_streams(&self, _options: &Transport) -> u32 {
+        u32::MAX
+    }
+
+    fn resumes(&self) -> &'static [Resume] {
+        &[Resume::OneRtt, Resume::ZeroRtt]
+    }
+
+    fn reconnects(&self) -> &'static [Reconnect] {
+        &[Reconnect::New, Reconnect::Migrate]
+    }
+
+    /// quinn sends a packet where its window has room for more than that one, and so none where the window is one packet.
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        problems.require(options.initial_window_packets != 1, "transport.initial_window_packets", || {
+            "is 1, but a QUIC window has at least 2 packets (RFC 9002, section 7.2)".to_owned()
+        });
+    }
+
+    fn dialer(&self, job: &Job, server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+        Ok(Arc::new(super::Dialer::new(job, server, trusted(certificate)?)?))
+    }
+
+    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(super::Listener::bind(job, address)?))
+    }
+}

@@ -1,0 +1,68 @@
+//! SCTP as a transport of the endpoint.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use super::Sctp;
+use crate::job::{Job, Reconnect, Transport};
+use crate::problems::Problems;
+use crate::transport::error::Result;
+use crate::transport::{Dialer, Listener, Stack, kernel};
+
+/// The least `SCTP_MAXSEG` takes: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4,
+/// SCTP and the DATA chunk.
+const MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
+
+/// The least message: one that may overtake others spends eight bytes on its place.
+const MESSAGE_MIN_BYTES: u32 = 9;
+
+/// `SCTP_RTOINFO` is in milliseconds.
+const RTO_UNIT_NS: u64 = 1_000_000;
+
+/// `sctp`: the kernel's SCTP.
+pub(crate) struct SctpStack;
+
+impl Stack for SctpStack {
+    fn reconfigures_addresses(&self) -> bool {
+        true
+    }
+
+    fn memory_sysctl(&self) -> Option<&'static str> {
+        Some("net/sctp/sctp_mem")
+    }
+
+    fn most_streams(&self, options: &Transport) -> u32 {
+        options.sctp.streams.into()
+    }
+
+    fn reconnects(&self) -> &'static [Reconnect] {
+        &[Reconnect::New, Reconnect::Migrate]
+    }
+
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        let sctp = &options.sctp;
+        problems.require(options.mss_bytes.is_none_or(|mss| mss >= MSS_MIN_BYTES), "transport.mss_bytes", || {
+            format!("must be at least {MSS_MIN_BYTES} for SCTP; for small chunks, bound the messages")
+        });
+        problems.require(sctp.streams >= 1, "transport.sctp.streams", || "is 0".to_owned());
+        // A send buffer takes whole messages.
+        let fits = u64::from(sctp.max_message_bytes) <= options.buffer_bytes;
+        let is_sound = fits && sctp.max_message_bytes >= MESSAGE_MIN_BYTES;
+        problems.require(is_sound, "transport.sctp.max_message_bytes", || {
+            let (given, most) = (sctp.max_message_bytes, options.buffer_bytes);
+            format!("is {given}, must lie between {MESSAGE_MIN_BYTES} and {most}, the send buffer")
+        });
+        let bounds = [sctp.rto_min_ns, sctp.rto_initial_ns, sctp.rto_max_ns];
+        let whole = bounds.iter().all(|bound| bound % RTO_UNIT_NS == 0 && *bound >= RTO_UNIT_NS);
+        problems.require(whole, "transport.sctp", || "has an RTO bound that is not in whole milliseconds".to_owned());
+        problems.require(bounds.is_sorted(), "transport.sctp", || "needs rto_min <= rto_initial <= rto_max".to_owned());
+    }
+
+    fn dialer(&self, job: &Job, _server: IpAddr, _certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+        Ok(Arc::new(kernel::Dialer::new(Sctp::new(job)?, job)))
+    }
+
+    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Sctp::new(job)?, address)?))
+    }
+}

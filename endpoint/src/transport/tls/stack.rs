@@ -1,0 +1,36 @@
+//! TLS over TCP as a transport of the endpoint.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use super::{Client, Server};
+use crate::job::{Job, Resume, Transport};
+use crate::problems::Problems;
+use crate::transport::error::Result;
+use crate::transport::stack::trusted;
+use crate::transport::{Dialer, Listener, Stack, kernel, tcp};
+
+/// `tls`: TLS 1.3 (rustls) over the kernel's TCP.
+pub(crate) struct TlsStack;
+
+impl Stack for TlsStack {
+    fn uses_tcp(&self) -> bool {
+        true
+    }
+
+    fn resumes(&self) -> &'static [Resume] {
+        &[Resume::OneRtt, Resume::ZeroRtt]
+    }
+
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        tcp::check(options, problems);
+    }
+
+    fn dialer(&self, job: &Job, _server: IpAddr, certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+        Ok(Arc::new(kernel::Dialer::new(Client::new(job, trusted(certificate)?)?, job)))
+    }
+
+    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Server::new(job)?, address)?))
+    }
+}
