@@ -16,6 +16,7 @@ from netwarp.evaluation import RunData, load
 from netwarp.report import write_report
 from netwarp.results import Results
 from netwarp.sources import load_source
+from netwarp.sources.preparation import prepare
 from netwarp.sources.reproduce import reproduce_document
 from netwarp.study import Study
 
@@ -174,7 +175,7 @@ def test_a_scorecard_is_whole_and_quiet(visit: Visit, tmp_path: Path) -> None:
         write_report(data)
         return data
 
-    reproduce_document(load_source(folder), run_study, out=tmp_path / "out")
+    reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
     for width in (1200, 400):
         page = visit(tmp_path / "out" / "scorecard.html", width=width)
         assert page.locator("h1").inner_text() == HOSTILE

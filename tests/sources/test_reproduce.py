@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 from pathlib import Path
@@ -16,9 +15,10 @@ from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.evaluation import RunData, load
 from netwarp.pipeline import write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
-from netwarp.sources.reproduce import reproduce_document, to_json
+from netwarp.sources.preparation import expected, prepare
+from netwarp.sources.reproduce import reproduce_document, to_json, write_all
 from netwarp.sources.reproduction import Reproduction
-from netwarp.sources.scorecard import print_scorecard, score_text
+from netwarp.sources.scorecard import expected_text, print_scorecard, score_text, total_text
 from netwarp.study import Study, load_study
 from netwarp.study.overrides import apply_quick
 
@@ -76,7 +76,7 @@ def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
         return data
 
     source = load_source(write_source(tmp_path))
-    return reproduce_document(source, run_study, out=tmp_path / "out", quick=True)
+    return reproduce_document(prepare(source, out=tmp_path / "out", quick=True), run_study)
 
 
 def test_the_shipped_sources_are_found() -> None:
@@ -130,10 +130,43 @@ def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
     for study in done.studies:
         assert study.figures
         for figure in study.figures:
-            picture = base64.b64encode(figure.read_bytes()).decode()
-            assert f'src="data:image/svg+xml;base64,{picture}"' in page
-    assert 'src="' not in page.replace('src="data:', "")
-    assert page.count("QUIC is sooner") == 2
+            assert f'id="spec-test-2000-{study.name}-{figure.stem}"' in page
+        assert f"{study.name}.toml" in page
+    assert "src=" not in page.partition("<script")[0]
+    assert page.count("QUIC is sooner") == 2 + 2  # the conclusions, and the study files
+    assert page.count("Is it?") == 2 * 2
+
+
+def test_a_figure_has_the_command_that_makes_it_alone(tmp_path: Path) -> None:
+    outcome(tmp_path)
+    page = (tmp_path / "out" / "scorecard.html").read_text()
+    assert f"netwarp figure {tmp_path}/out/one 1 -o " in page
+    assert f"netwarp run {tmp_path}/test-2000/one.toml --quick" in page
+    assert 'download="test-2000-one.csv" href="data:text/csv;base64,' in page
+
+
+def test_several_sources_are_one_page(tmp_path: Path) -> None:
+    done = outcome(tmp_path)
+    page = write_all([done, done], tmp_path)
+    text = page.read_text()
+    assert (page.name, text.count("What differs from the source, and why")) == ("scorecard.html", 2)
+    kept = json.loads((tmp_path / "scorecard.json").read_text())
+    assert [source["source"] for source in kept["sources"]] == ["test-2000"] * 2
+    assert "total of 2 sources: 4 conclusions: " in total_text([done, done])
+
+
+def test_what_is_to_come_is_said_beforehand(tmp_path: Path) -> None:
+    prepared = prepare(load_source(write_source(tmp_path)), out=tmp_path / "out")
+    whole = expected([prepared])
+    assert (whole.studies, whole.runs, whole.kept) == (2, 2 * 4 * 3, 0)
+    (tmp_path / "out" / "one" / "runs" / "c000-r00").mkdir(parents=True)
+    rest = expected([prepared])
+    assert (rest.runs, rest.kept) == (whole.runs, 1)
+    assert rest.cpu_s < whole.cpu_s
+    assert expected_text(rest, 2, quick=True).startswith(
+        "2 studies and controls, 24 runs (1 of them kept): about "
+    )
+    assert expected_text(rest, 2, quick=False).endswith("8 times as long where verdicts stay open")
 
 
 def test_a_study_this_machine_cannot_run_is_not_testable(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -63,6 +64,10 @@ def run(
     replicates: options.Replicates = None,
     set_: options.Set = None,
     filter_: options.Filter = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="The smaller version, as the study's [quick] has it."),
+    ] = False,
     relevant: options.Relevant = None,
     precision: options.Precision = None,
     decide: options.Decide = False,
@@ -76,7 +81,9 @@ def run(
     study = study_named(study)
     overrides = [*(set_ or []), *options.relevant_override(relevant)]
     with console().status("planning"):  # seconds, where cells are tens of thousands
-        loaded = load_study(study, overrides=overrides, replicates=replicates, seed=seed)
+        loaded = load_study(
+            study, overrides=overrides, replicates=replicates, seed=seed, quick=quick
+        )
     staging = options.staging(precision, decide)
     run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging, executor)
 
@@ -112,19 +119,26 @@ def reproduce(
     """
     from rich.console import Console
 
-    from netwarp.cli.terminal import print_json
+    from netwarp.cli.terminal import console, print_json
     from netwarp.estimate.staging import Staging
     from netwarp.library import backend_for, run
     from netwarp.sources import load_sources
-    from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json
-    from netwarp.sources.scorecard import print_scorecard
+    from netwarp.sources.preparation import expected, prepare
+    from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
+    from netwarp.sources.scorecard import expected_text, print_scorecard, total_text
 
     sources = load_sources(source)
+    several = len(sources) > 1
+    prepared = [
+        prepare(each, out=out / each.name if out and several else out, quick=quick)
+        for each in sources
+    ]
+    at_once = (jobs or len(os.sched_getaffinity(0))) if executor == LOCAL else None
+    console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
     observer = _observer()
     done = []
     with open_executor(executor, jobs) as side_by_side:
-        for each in sources:
-            place = out / each.name if out and len(sources) > 1 else out
+        for each in prepared:
 
             def run_into(study: Study, directory: Path) -> RunData:
                 opened = backend_for(study, backend)
@@ -138,13 +152,17 @@ def reproduce(
                 finished.report()
                 return finished.data
 
-            done.append(reproduce_document(each, run_into, out=place, quick=quick))
+            done.append(reproduce_document(each, run_into))
             if not as_json:
                 print_scorecard(done[-1], Console())
-                page = done[-1].directory / SCORECARD_HTML
-                Console().print(f"scorecard: {page}", soft_wrap=True)
+                scorecard = done[-1].directory / SCORECARD_HTML
+                Console().print(f"scorecard: {scorecard}", soft_wrap=True)
+    page = write_all(done, out) if several else None
     if as_json:
         print_json(to_json(done))
+    elif page is not None:
+        Console().print(total_text(done), highlight=False)
+        Console().print(f"all of it on one page: {page}", soft_wrap=True)
     if not all(each.succeeded for each in done):
         raise typer.Exit(1)
 

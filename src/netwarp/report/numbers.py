@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from netwarp.estimate.levels import ordered
 from netwarp.metrics import METRICS
 from netwarp.report import trust
 from netwarp.report.answer import mark_class
+from netwarp.report.templates import csv_link
 from netwarp.wording import (
     Quantity,
     factor_title,
@@ -86,7 +86,7 @@ def number_table(
         metrics=[unit.axis_title for unit in shown.values()],
         first=level_text(compared.factor, compared.first),
         rows=rows,
-        csv_link="data:text/csv;base64," + base64.b64encode(text.encode()).decode(),
+        csv_link=csv_link(text),
     )
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import jinja2
-from markupsafe import Markup
-
-from netwarp.figures.style import page_overlay
 from netwarp.report import trust
 from netwarp.report.answer import answer_sentences, verdict_grid
-from netwarp.report.chart_script import chart_script
 from netwarp.report.median_runs import median_runs
 from netwarp.report.numbers import number_table
+from netwarp.report.templates import figure_values, render_page
 from netwarp.results.fixed_conditions import fixed_conditions
-from netwarp.version import __version__
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
 
 if TYPE_CHECKING:
@@ -26,36 +19,27 @@ if TYPE_CHECKING:
 
     from netwarp.evaluation import RunData
     from netwarp.figures.chart import Chart
-    from netwarp.figures.style import Spec
     from netwarp.report.median_runs import MedianRuns
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
     """Render the report as HTML without a single reference to anything outside of it."""
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["transport"] = transport_text
     compared = data.comparisons
     runs = median_runs(data)
     job = data.job(data.results.runs[0].run) if data.results.runs else None
     fixed = fixed_conditions(data.study, job)
-    return environment.get_template("page.html").render(
+    return render_page(
+        "page.html",
+        has_charts=bool(charts or runs),
         data=data,
         study=data.study,
-        version=__version__,
-        style=_own("style.css"),
-        script=_own("script.js"),
-        bundle=Markup(chart_script()) if charts or runs else "",  # noqa: S704 - a library's
-        overlay=_json(page_overlay()),
         conditions=_condition_strip(fixed),
         facts=_facts(data),
         answer=answer_sentences(compared),
         grid=verdict_grid(compared),
         numbers=number_table(data.results, compared, fixed, data.clock),
         claims=data.claims,
-        figures=[_figure(chart) for chart in charts],
+        figures=[figure_values(chart) for chart in charts],
         over_time=_over_time(runs) if runs else None,
         trust=trust.collect(data, compared),
         relevant=percent(data.results.criteria.relevant, 2),
@@ -93,26 +77,9 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
     return [*facts, ("seed", str(data.study.seed))]
 
 
-def _figure(chart: Chart) -> dict[str, Any]:
-    title = chart.spec["title"]
-    subtitle = title["subtitle"]
-    return {
-        "name": chart.name,
-        "title": chart.title,
-        "subtitle": subtitle if isinstance(subtitle, str) else " ".join(subtitle),
-        "alt": chart.alt,
-        "spec": _json(_without_title(chart.spec)),
-    }
-
-
-def _without_title(spec: Spec) -> Spec:
-    """Leave the title to the page, which can break its lines."""
-    return {key: value for key, value in spec.items() if key != "title"}
-
-
 def _over_time(runs: MedianRuns) -> dict[str, Any]:
     """Give all runs as charts that are drawn when they are chosen."""
-    figures = [_figure(chart) | {"label": label} for label, chart in runs.charts]
+    figures = [figure_values(chart) | {"label": label} for label, chart in runs.charts]
     return {"runs": figures, "metric": runs.metric, "left_out": runs.cells - len(runs.charts)}
 
 
@@ -138,18 +105,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return number(value, 5)
     return "–" if value is None else str(value)
-
-
-def _own(name: str) -> Markup:
-    """Give a file of this package as it is."""
-    return Markup(_resource(name))  # noqa: S704 - ours, no user's text in it
-
-
-def _json(value: Any) -> Markup:
-    r"""Write JSON that HTML reads as one script: `<` is written as `\u003c`."""
-    text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-    return Markup(text)  # noqa: S704 - nothing in it can end the script
-
-
-def _resource(name: str) -> str:
-    return (files("netwarp.report") / name).read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """Source documents: folders of studies that do a publication again, and what comes of it."""
 
-from netwarp.sources.sources import SOURCE_FILE, SourceFile, find_sources, load_source, load_sources
+from netwarp.sources.shipped import SOURCE_FILE
+from netwarp.sources.sources import SourceFile, find_sources, load_source, load_sources
 
 __all__ = [
     "SOURCE_FILE",

@@ -1,4 +1,4 @@
-"""Does a source document's studies again, with their controls, and writes its scorecard."""
+"""Does source documents' studies again, with their controls, and writes their scorecards."""
 
 from __future__ import annotations
 
@@ -10,69 +10,65 @@ from netwarp.errors import BackendError
 from netwarp.evaluation import RunData
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.report import write_figures
-from netwarp.run_directory import RunDirectory, write_json, write_text
-from netwarp.sources.controls import control_study
+from netwarp.run_directory import write_json, write_text
+from netwarp.sources.page import render
+from netwarp.sources.preparation import Prepared
 from netwarp.sources.reproduction import ControlOutcome, Executed, Reproduction, StudyOutcome
-from netwarp.sources.scorecard import render
-from netwarp.sources.sources import Source
-from netwarp.study import Study, load_study
+from netwarp.study import Study
 
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
-CONTROLS_FOLDER = "controls"
 
 RunStudy = Callable[[Study, Path], RunData]
 """Runs a study into a directory, and writes its report."""
 
 
-def reproduce_document(
-    source: Source, run_study: RunStudy, *, out: Path | None = None, quick: bool = False
-) -> Reproduction:
+def reproduce_document(prepared: Prepared, run_study: RunStudy) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.
 
     A study that this machine cannot run is kept as refused: the others go on.
 
     Args:
-        source: which one.
+        prepared: which source.
         run_study: runs a study into a directory.
-        out: the parent of the studies' run directories; None for the usual place.
-        quick: with what each study's ``[quick]`` changes.
 
     Raises:
-        StudyError: before anything runs.
         RunDirectoryError: a directory holds something else, or the disk gives out.
         Interrupted: on Ctrl-C; what had finished is kept.
     """
-    name = f"{source.name}-quick" if quick else source.name
-    directory = out or DEFAULT_PARENT / "reproduce" / name
-    studies = [(path.stem, load_study(path, quick=quick)) for path in source.studies]
-    controls = {
-        stem: [(each, control_study(study, each)) for each in study.controls]
-        for stem, study in studies
-    }
     outcomes = []
-    for stem, study in studies:
-        place = directory / stem
-        executed = _execute(study, place, run_study)
+    for each in prepared.studies:
+        executed = _execute(each.study, each.place, run_study)
         if executed.finished is not None:
             write_figures(executed.finished)
-        outcomes.append(
-            StudyOutcome(
-                executed,
-                stem,
-                tuple(
-                    ControlOutcome(
-                        control, _execute(changed, place / CONTROLS_FOLDER / control.id, run_study)
-                    )
-                    for control, changed in controls[stem]
-                ),
-            )
+        controls = tuple(
+            ControlOutcome(control, _execute(changed, each.control_place(control), run_study))
+            for control, changed in each.controls
         )
-    done = Reproduction(source, directory, quick, tuple(outcomes))
-    directory.mkdir(parents=True, exist_ok=True)
-    write_json(directory / SCORECARD_JSON, done.to_json())
-    write_text(directory / SCORECARD_HTML, render(done, RunDirectory(directory).report_file.name))
+        outcomes.append(StudyOutcome(executed, each.name, controls))
+    done = Reproduction(prepared.source, prepared.directory, prepared.quick, tuple(outcomes))
+    done.directory.mkdir(parents=True, exist_ok=True)
+    write_json(done.directory / SCORECARD_JSON, done.to_json())
+    write_text(done.directory / SCORECARD_HTML, render([done], done.directory))
     return done
+
+
+def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:
+    """Write the page of several sources, and the same as JSON beside it.
+
+    Args:
+        done: at least one.
+        out: the parent of their directories; None for the usual place.
+
+    Returns:
+        Where the page is.
+    """
+    directory = out or DEFAULT_PARENT / "reproduce"
+    suffix = "-quick" if done[0].quick and out is None else ""
+    page = directory / f"{Path(SCORECARD_HTML).stem}{suffix}.html"
+    write_json(page.with_suffix(".json"), to_json(done))
+    write_text(page, render(done, directory))
+    return page
 
 
 def to_json(done: Sequence[Reproduction]) -> dict[str, Any]:

@@ -1,26 +1,23 @@
-"""The scorecard of a source document: conclusions with verdicts, printed and as a page."""
+"""The scorecard of a source document: conclusions with verdicts, in words."""
 
 from __future__ import annotations
 
-import base64
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import jinja2
-from markupsafe import Markup
 from rich.padding import Padding
 from rich.text import Text
 
 from netwarp.claims import ClaimVerdict
+from netwarp.estimate.staging import LOOKS
 from netwarp.units import span_text
-from netwarp.version import __version__
 from netwarp.wording import number
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from rich.console import Console
 
+    from netwarp.sources.preparation import Expected
     from netwarp.sources.reproduction import Reproduction, ScoreRow
 
 WIDTH = 100
@@ -110,32 +107,37 @@ def clock_text(done: Reproduction) -> str:
     return f"{text}; provisional: smaller versions of the studies (--quick)"
 
 
-def render(done: Reproduction, report_file: str) -> str:
-    """Render the page: the scorecard, and every figure of the source, in one file."""
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["data_link"] = _data_link
-    words = {row.result.verdict.value for row in done.rows}
-    return environment.get_template("scorecard.html").render(
-        done=done,
-        index=done.source.index,
-        score=score_text(done),
-        errors=error_text(done),
-        exact=EXACT,
-        clocks=clock_text(done),
-        meanings={word: text for word, text in MEANINGS.items() if word in words},
-        hypotheses=HYPOTHESES,
-        report_file=report_file,
-        style=Markup(_resource("style.css")),  # noqa: S704 - ours, no user's text in it
-        version=__version__,
+def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
+    """Say what is going to be run and about how long it takes.
+
+    Args:
+        expected: before anything is run.
+        cpus: of this machine that runs go on; None where others carry them out.
+        quick: whether verdicts stay as they are; else replicates are added, which takes longer.
+    """
+    kept = f" ({expected.kept} of them kept)" if expected.kept else ""
+    where = "of CPU time" if cpus is None else f"on {cpus} CPU{'s' * (cpus > 1)}"
+    text = (
+        f"{expected.studies} studies and controls, {expected.runs} runs{kept}:"
+        f" about {span_text(expected.wall_s(cpus or 1))} {where}"
     )
+    if quick:
+        return text
+    return f"{text}, and up to {2 ** (LOOKS - 1)} times as long where verdicts stay open"
 
 
-def _data_link(picture: Path) -> str:
-    """Write a picture out as a link, so that the page is whole without the file."""
-    return "data:image/svg+xml;base64," + base64.b64encode(picture.read_bytes()).decode()
+def total_text(done: Sequence[Reproduction]) -> str:
+    """Sum up several sources: conclusions by verdict, and time."""
+    counts: dict[str, int] = {}
+    for each in done:
+        for word, count in each.counts(authors=True).items():
+            counts[word] = counts.get(word, 0) + count
+    parts = ", ".join(f"{count} {word}" for word, count in counts.items())
+    virtual_s, wall_s = (sum(getattr(d, clock) for d in done) for clock in ("virtual_s", "wall_s"))
+    return (
+        f"total of {len(done)} sources: {sum(counts.values())} conclusions: {parts};"
+        f" virtual time {span_text(virtual_s)}, wall time {span_text(wall_s)}"
+    )
 
 
 def _print_row(row: ScoreRow, done: Reproduction, console: Console, width: int) -> None:
@@ -158,7 +160,3 @@ def _details(row: ScoreRow) -> list[tuple[str, str]]:
         shown = f"{row.control.control.text} → {row.controlled.word}: {row.controlled.found}"
         details.append(("control", shown))
     return [(name, text) for name, text in details if text]
-
-
-def _resource(name: str) -> str:
-    return (files("netwarp.report") / name).read_text(encoding="utf-8")

@@ -13,6 +13,8 @@ from netwarp.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+SOURCE_FILE = "source.toml"
+"""The index of a source document, beside its studies."""
 NAME = "[a-z][a-z0-9-]*"
 # A wheel carries the studies inside the package, a clone beside it.
 PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
@@ -36,16 +38,29 @@ def question_of(study: Path) -> str:
 def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
     """Find the study that a command line names: a file, else one that is shipped.
 
+    One of a source document is `SOURCE/STUDY`, such as `park-2008/fig-3`.
+
     Raises:
         InputError: it is neither, and does not look like a file.
     """
-    shipped = shipped_studies(places)
     is_file = name.exists() and not name.is_dir()
-    if is_file or not re.fullmatch(NAME, str(name)):
+    if is_file or not re.fullmatch(f"{NAME}(/{NAME})?", str(name)):
         return name  # reading it says what is wrong with it
+    shipped = {**shipped_studies(places), **_of_source(name.parent, places)}
     if str(name) not in shipped:
         raise InputError(
             f"{name}: no such file, and no study of this name:"
             f" {did_you_mean(str(name), list(shipped))} (`netwarp studies` lists them)"
         )
     return shipped[str(name)]
+
+
+def _of_source(source: Path, places: Sequence[Path]) -> dict[str, Path]:
+    """Find the studies of a source document that is shipped, by `SOURCE/STUDY`."""
+    return {
+        f"{source}/{path.stem}": path
+        for place in places
+        if source.name
+        for path in sorted((place / source).glob("*.toml"))
+        if path.name != SOURCE_FILE
+    }

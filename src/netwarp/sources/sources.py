@@ -9,13 +9,11 @@ from pydantic import Field, ValidationError
 
 from netwarp.errors import InputError
 from netwarp.fields import KeyValueError, Section
-from netwarp.sources.shipped import PLACES
+from netwarp.sources.shipped import PLACES, SOURCE_FILE
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.suggestions import did_you_mean
-
-SOURCE_FILE = "source.toml"
 
 
 class SourceFile(Section):
@@ -44,6 +42,16 @@ class Source:
     index: SourceFile
     studies: tuple[Path, ...]
     """Study files, in the order of the document."""
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it comes with netwarp, and is known by its name."""
+        return self.folder.parent in PLACES
+
+    @property
+    def folder(self) -> Path:
+        """Where its index and studies are."""
+        return self.studies[0].parent
 
 
 def find_sources(places: tuple[Path, ...] = PLACES) -> dict[str, Path]:

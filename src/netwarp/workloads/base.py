@@ -154,6 +154,11 @@ class Workload(ABC, Generic[W]):
         del size_of
         return workload
 
+    def content_bytes(self, job: Job) -> int | None:
+        """Say about how much content a run carries; None where only the run itself knows."""
+        del job
+        return None
+
     writes_files: ClassVar[bool] = False
     """Whether it runs programs that write where they please: only a guest keeps them from it."""
     dials: ClassVar[bool] = True

@@ -37,6 +37,11 @@ class BulkWorkload(Workload[wire.Bulk]):
         content = workload.content.model_copy(update={"size_bytes": size_bytes})
         return workload.model_copy(update={"content": content})
 
+    def content_bytes(self, job: Job) -> int:
+        """Say how much content all transfers of a run have."""
+        bulk = self.of(job)
+        return bulk.content.size_bytes * bulk.transfers
+
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give connections and transfers of the run's last transfer."""
         return of_transfer(records, self.of(job).transfers - 1)

@@ -38,6 +38,11 @@ class StreamWorkload(Workload[wire.Stream]):
                     f'drop it, or choose rule = "{rule}"',
                 )
 
+    def content_bytes(self, job: Job) -> int:
+        """Say how much a viewer fetches of the best quality."""
+        stream = self.of(job)
+        return stream.qualities[-1].segment_bytes * stream.watch_ns // stream.segment_ns
+
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
         """Give the segments that the player got."""
         del job

@@ -1,0 +1,157 @@
+"""The scorecard as a page: source documents done again, with every figure, in one HTML file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from netwarp.figures import draw_all
+from netwarp.report.numbers import cells_csv
+from netwarp.report.templates import csv_link, figure_values, render_page
+from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.run_directory import RunDirectory
+from netwarp.sources.scorecard import (
+    EXACT,
+    HYPOTHESES,
+    MEANINGS,
+    clock_text,
+    error_text,
+    score_text,
+)
+from netwarp.units import span_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from netwarp.evaluation import RunData
+    from netwarp.sources.reproduction import Reproduction, StudyOutcome
+
+
+def render(done: Sequence[Reproduction], place: Path) -> str:
+    """Render the page of one source or several.
+
+    Args:
+        done: at least one.
+        place: the directory the page will be in, for links to the studies' reports.
+    """
+    documents = [_document(each, place) for each in done]
+    rows = [row for each in done for row in each.rows]
+    found = {row.result.verdict.value for row in rows}
+    return render_page(
+        "scorecard.html",
+        has_charts=any(study["figures"] for each in documents for study in each["studies"]),
+        title=done[0].source.index.title if len(done) == 1 else "Published comparisons, done again",
+        documents=documents,
+        facts=_facts(done),
+        provisional=any(each.quick for each in done),
+        words={row.result.word: row.result.verdict.value for row in rows},
+        meanings={word: text for word, text in MEANINGS.items() if word in found},
+        exact=EXACT,
+        hypotheses=HYPOTHESES,
+        command=_command(done),
+    )  # fmt: skip
+
+
+def _facts(done: Sequence[Reproduction]) -> list[tuple[str, str]]:
+    conclusions, hypotheses = (
+        sum(sum(each.counts(authors=authors).values()) for each in done)
+        for authors in (True, False)
+    )
+    virtual_s, wall_s = sum(each.virtual_s for each in done), sum(each.wall_s for each in done)
+    facts = [
+        ("conclusions", f"{conclusions} of authors, {hypotheses} of our own"),
+        ("runs", f"{sum(map(_runs, done)):,}".replace(",", " ")),
+        ("failed", str(sum(map(_failed, done)))),
+        ("virtual time", span_text(virtual_s)),
+        ("wall time", span_text(wall_s)),
+    ]
+    kernels = {
+        str(data.provenance.get("kernel", {}).get("version"))
+        for each in done
+        for executed in each.executed
+        if (data := executed.finished) is not None and data.clock == "virtual"
+    }
+    return [*facts, ("kernel", ", ".join(sorted(kernels)))] if kernels else facts
+
+
+def _runs(done: Reproduction) -> int:
+    return sum(len(each.finished.results.runs) for each in done.executed if each.finished)
+
+
+def _failed(done: Reproduction) -> int:
+    return sum(len(each.finished.results.failed) for each in done.executed if each.finished)
+
+
+def _document(done: Reproduction, place: Path) -> dict[str, Any]:
+    return {
+        "name": done.source.name,
+        "index": done.source.index,
+        "counts": done.counts(authors=True),
+        "own_counts": done.counts(authors=False),
+        "runs": _runs(done),
+        "failed": _failed(done),
+        "virtual": span_text(done.virtual_s),
+        "wall": span_text(done.wall_s),
+        "score": score_text(done),
+        "errors": error_text(done),
+        "clocks": clock_text(done),
+        "studies": [_study(study, done, place) for study in done.studies],
+    }
+
+
+def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, Any]:
+    study, directory = outcome.study, outcome.executed.directory
+    name = f"{done.source.name}/{outcome.name}"
+    file = next(path for path in done.source.studies if path.stem == outcome.name)
+    data = outcome.executed.finished
+    return {
+        "id": name.replace("/", "-"),
+        "name": outcome.name,
+        "title": study.title,
+        "question": study.question,
+        "description": study.description,
+        "rows": outcome.rows,
+        "warning": outcome.executed.warning,
+        "refused": outcome.refused,
+        "figures": _figures(data) if data else [],
+        "command": _study_command(done, file),
+        "csv_link": csv_link(_cells_csv(data)) if data else None,
+        "report": os.path.relpath(RunDirectory(directory).report_file, place),
+        "records_sha256": data.records_sha256 if data else None,
+        "file": f"{name}.toml",
+        "text": file.read_text(encoding="utf-8"),
+    }
+
+
+def _figures(data: RunData) -> list[dict[str, Any]]:
+    directory = shlex.quote(str(data.directory))
+    return [
+        figure_values(chart)
+        | {"command": f"netwarp figure {directory} {number} -o {chart.name}.pdf"}
+        for number, chart in enumerate(draw_all(data.study.figures, data.results, data), start=1)
+    ]
+
+
+def _cells_csv(data: RunData) -> str:
+    runs = data.results.runs
+    fixed = fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
+    return cells_csv(data.results, data.comparisons, fixed)
+
+
+def _study_command(done: Reproduction, study: Path) -> str:
+    named = f"{done.source.name}/{study.stem}" if done.source.is_shipped else str(study)
+    return f"netwarp run {shlex.quote(named)}{_quick(done)}"
+
+
+def _command(done: Sequence[Reproduction]) -> str:
+    names = [
+        source.name if source.is_shipped else str(source.folder)
+        for source in (each.source for each in done)
+    ]
+    return f"netwarp reproduce {shlex.join(names)}{_quick(done[0])}"
+
+
+def _quick(done: Reproduction) -> str:
+    return " --quick" if done.quick else ""
