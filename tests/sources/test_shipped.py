@@ -33,6 +33,14 @@ def test_a_study_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.Monkey
     assert study_named(Path("mine.toml")) == Path("mine.toml")  # its reader says it is missing
 
 
+def test_a_study_of_a_source_has_the_name_of_both() -> None:
+    found = study_named(Path("park-2008/fig-3"))
+    assert (found.parent.name, found.name) == ("park-2008", "fig-3.toml")
+    with pytest.raises(InputError, match='did you mean "park-2008/fig-3"'):
+        study_named(Path("park-2008/fig-03"))
+    assert study_named(Path("../park-2008")) == Path("../park-2008")
+
+
 def test_a_name_that_is_none_is_refused_with_the_nearest() -> None:
     with pytest.raises(InputError, match='no study of this name: did you mean "loss-sweep"'):
         study_named(Path("los-sweep"))
