@@ -43,13 +43,15 @@ class Counted:
 class Command:
     """What a user types, and waits for.
 
-    `{out}` in an argument is a run directory that the first `compare` fills.
+    `{place}` in an argument is a folder that the commands share.
     """
 
     name: str
     arguments: tuple[str, ...]
     goal: Goal
     exit_status: int = 0
+    to_table: bool = False
+    """Whether it is measured up to its printed table; the report is written after that."""
 
 
 def job(letter: str, size: str, loss: str, goal: Goal) -> Transfer:
@@ -105,16 +107,27 @@ TRANSFERS = (
 
 COUNTED = (Counted("guest system calls, 100 MB QUIC, lossless", QUIC, most=110_000),)
 
-_SMALL = (
-    "compare", "--transport", "tcp", "--size", "1MB", "--rtt", "10ms", "--replicates", "1",
-    "--jobs", "1", "--out", "{out}",
-)  # fmt: skip
+_SMALL = ("compare", "--size", "1MB", "--rtt", "10ms", "--replicates", "1", "--jobs", "1")
+_ONE = (*_SMALL, "--transport", "tcp", "--out")
+_FOUR = (*_SMALL, "--transport", "tcp,tls,sctp,quic", "--out")
 COMMANDS = (
     Command("netwarp --help", ("--help",), Goal(cpu_s=0.15)),
     Command("a refused option", ("compare", "--loss", "120%"), Goal(cpu_s=0.2), exit_status=2),
-    Command("compare, one small run", _SMALL, Goal(cpu_s=1.0)),
-    Command("the same, nothing to run", _SMALL, Goal(cpu_s=0.5)),
-    Command("show", ("show", "{out}"), Goal(cpu_s=0.6)),
-    Command("report", ("report", "{out}"), Goal(cpu_s=3.0)),
+    Command(
+        "compare, one run of 1 MB, to its table",
+        (*_ONE, "{place}/a"),
+        Goal(cpu_s=1.0),
+        to_table=True,
+    ),
+    Command("compare, one run of 1 MB, with its report", (*_ONE, "{place}/b"), Goal(cpu_s=2.0)),
+    Command(
+        "compare, four runs of 1 MB, to their table",
+        (*_FOUR, "{place}/c"),
+        Goal(cpu_s=1.0),
+        to_table=True,
+    ),
+    Command("the same, nothing to run", (*_FOUR, "{place}/c"), Goal(cpu_s=0.5)),
+    Command("show", ("show", "{place}/c"), Goal(cpu_s=0.6)),
+    Command("report", ("report", "{place}/c"), Goal(cpu_s=3.0)),
 )
 """In this order: each needs what the ones before it left."""

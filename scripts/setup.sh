@@ -250,6 +250,8 @@ set_up_python() {
     run_shown "installing netwarp and its Python packages" \
         "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --editable "${REPO}[dev]" ||
         die "pip could not install netwarp into $VENV; check the network, then run: scripts/setup.sh python"
+    # pip compiles what it installs, but not what it links to.
+    "$VENV/bin/python" -m compileall -q "$REPO/src" || die "cannot compile the modules of $REPO/src"
     echo "$hash" >"$PYTHON_STAMP"
     say "python: .venv is ready ($("$VENV/bin/python" --version))"
 }

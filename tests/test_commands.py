@@ -19,7 +19,7 @@ def test_a_command_is_listed_with_the_first_paragraph_of_its_help(name: str) -> 
 def test_listing_the_commands_imports_none_of_them() -> None:
     program = (
         "import sys; sys.argv = ['netwarp', '--help']\n"
-        "from netwarp.cli import app\n"
+        "from netwarp.cli.program import app\n"
         "app(standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )

@@ -24,6 +24,7 @@ def describe_fields(*bases: type[BaseModel]) -> None:
     """Give the fields of all models that build on these a description, where they have none yet."""
     for base in bases:
         for model in _and_below(base):
+            model.model_rebuild()  # makes its fields anew, so it comes first
             for name, field in model.model_fields.items():
                 if field.description is None:
                     field.description = _docstring(model, name)

@@ -119,13 +119,14 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
         ResultError: a file cannot be written.
         StudyError: the study kept there is not one of this version.
     """
+    directory = RunDirectory(data.directory)
+    if directory.is_drawn_by(__version__) and not anew:
+        return
+    # Only here: what draws and writes files takes as long to import as a table to print.
     from netwarp.output.summary import summary
     from netwarp.report import write_report
     from netwarp.results.parquet import write_results
 
-    directory = RunDirectory(data.directory)
-    if directory.is_drawn_by(__version__) and not anew:
-        return
     if not data.results.runs:
         raise RunDirectoryError(
             f"no run has finished yet in {directory.path}: the command that made it goes on"

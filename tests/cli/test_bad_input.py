@@ -171,7 +171,7 @@ def test_bad_options_are_refused(
     ("arguments", "mentioned"),
     [
         (["compare", "--bogus"], ["netwarp compare", "--bogus", "--help"]),
-        (["compare", "--jobs", "many"], ["--jobs", "integer"]),
+        (["compare", "--jobs", "many"], ["--jobs", "whole number"]),
         (["compare", "--seed"], ["--seed", "requires an argument"]),
         (["run"], ["netwarp run", "STUDY"]),
         (["race"], ["command: race", "netwarp --help"]),

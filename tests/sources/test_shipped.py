@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from netwarp.cli import app
+from netwarp.cli.program import app
 from netwarp.errors import InputError
 from netwarp.sources.shipped import question_of, shipped_studies, study_named
 from netwarp.study import load_study

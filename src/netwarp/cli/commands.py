@@ -10,9 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from netwarp.cli.plain_options import PlainGroup
 
 if TYPE_CHECKING:
+    from typer._click import HelpFormatter
     from typer._click.core import Command, Context
 
 # Module, and the first paragraph of the command's help: a test holds it against the command's own.
@@ -59,13 +62,19 @@ COMMANDS = {
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """The program's commands."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for name, (_, help_line) in COMMANDS.items():
             self.add_command(_Listed(name, help=help_line))
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write what each command does, uncut."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
 
 
 class _Listed(TyperCommand):
@@ -87,11 +96,13 @@ def load_command(name: str) -> Command:
     Raises:
         KeyError: there is no such command.
     """
+    from netwarp.cli.early_refusal import CheckedCommand
+
     module = import_module(f"netwarp.cli.{COMMANDS[name][0]}")
     if name == "kernel":
         group: Command = typer.main.get_command(module.kernel_app)
         return group
     alone = typer.Typer(context_settings=_SETTINGS, add_completion=False)
-    alone.command(name)(getattr(module, name))
+    alone.command(name, cls=CheckedCommand)(getattr(module, name))
     command: Command = typer.main.get_command(alone)
     return command

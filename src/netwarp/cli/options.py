@@ -126,8 +126,8 @@ Listed = Optional[str]  # noqa: UP045
 
 
 def levels(text: str | None) -> list[str]:
-    """Split an option's list; nothing given is an empty one."""
-    return [level.strip() for level in text.split(",")] if text else []
+    """Split an option's list; an option that is not given is an empty one."""
+    return [] if text is None else [level.strip() for level in text.split(",")]
 
 
 def relevant_override(relevant: str | None) -> list[str]:

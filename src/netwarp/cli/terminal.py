@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 SCREENFUL = 24 * 80
 """Most characters of a message."""
+BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
 def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
@@ -82,8 +85,16 @@ def accept_any_encoding() -> None:
 
 
 def print_error(message: str) -> None:
-    """Print why nothing came of a command: one line, no longer than a screen."""
-    console().print(f"[bold red]error:[/] {escaped(one_line(message, SCREENFUL))}", soft_wrap=True)
+    """Print why nothing came of a command: one line, no longer than a screen.
+
+    It is printed without rich, whose import takes longer than all that comes before it.
+    """
+    if sys.stderr is None:  # the caller has closed it
+        return
+    is_coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    head = f"{BOLD_RED}error:{PLAIN}" if is_coloured else "error:"
+    with contextlib.suppress(OSError):  # nobody may be left to read it
+        sys.stderr.write(f"{head} {one_line(message, SCREENFUL)}\n")
 
 
 def console() -> Console:

@@ -148,7 +148,3 @@ class Program(Wire):
     """What it printed on standard error."""
     stdout: str
     """The first MiB of what it printed; bytes that are no UTF-8 are replaced."""
-
-
-for _model in (Command, PrintedMetric):
-    _model.model_rebuild()

@@ -54,9 +54,6 @@ class Limits(Wire):
     """The run has failed when its own clock says more than this."""
 
 
-Job.model_rebuild()
-
-
 def job_to_json(job: Job) -> str:
     """Write a job canonically: sorted keys, one line. Equal jobs give equal text."""
     return json.dumps(job.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"

@@ -120,7 +120,3 @@ class Reorder(Wire):
     """Correlation of successive draws, 0 to 1."""
     gap: U32
     """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""
-
-
-for _model in (Path, Impairments):
-    _model.model_rebuild()

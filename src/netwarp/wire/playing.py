@@ -96,6 +96,3 @@ Action = Annotated[
     Field(discriminator="kind"),
     Meaning("What a player does."),
 ]
-
-
-Player.model_rebuild()

@@ -108,9 +108,6 @@ Record = Annotated[
     Meaning("One line of `records.jsonl`."),
 ]
 
-for _model in (TimelineEvent, End):
-    _model.model_rebuild()
-
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
 

@@ -93,6 +93,7 @@ def _collect(annotation: Any, metadata: tuple[Any, ...], found: list[NamedType])
             for variant in kind.variants:
                 _collect(variant, (), found)
         elif not isinstance(kind, Choice):
+            kind.model_rebuild()  # a model is built when it is needed; until then types are names
             for field in kind.model_fields.values():
                 _collect(*field_type(field), found)
 

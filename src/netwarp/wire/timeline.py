@@ -131,7 +131,3 @@ class Trace(Wire):
     """How long each of the rates holds."""
     rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)
     """The rates from the epoch on, one a step; at 0 nothing leaves."""
-
-
-for _model in (Timeline, Event):
-    _model.model_rebuild()

@@ -143,6 +143,3 @@ class Goodput(Wire):
     """From the epoch on, the width of each count."""
     bytes: tuple[U64, ...] = Field(strict=False)
     """Content bytes that came in each step, up to the last that did."""
-
-
-Connection.model_rebuild()

@@ -118,6 +118,3 @@ class SctpOptions(Wire):
     """RTO.Max."""
     multihomed: bool
     """Bind an address of every path at both ends, and fail over between them."""
-
-
-Transport.model_rebuild()

@@ -150,7 +150,3 @@ class FileContent(Wire):
 
 
 Content = Annotated[Seeded | FileContent, Field(discriminator="kind"), Meaning("Bytes to send.")]
-
-
-for _model in (Bulk, Stream):
-    _model.model_rebuild()
