@@ -7,6 +7,7 @@ at once.
 
 from __future__ import annotations
 
+import gc
 from typing import NoReturn
 
 from netwarp.cli.interruption import interruption
@@ -15,6 +16,8 @@ from netwarp.cli.interruption import interruption
 def main() -> NoReturn:
     """Run the program, and end the process with its exit status."""
     interruption.listen()
+    # What is imported stays: looking for garbage in it again and again costs a sixth of a table.
+    gc.set_threshold(50_000)
     try:
         from netwarp.cli.program import run_program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import BeforeValidator, Field
 
 import netwarp.fields
 from netwarp.path_properties import PATH_PROPERTIES, PathProperty
@@ -43,7 +43,13 @@ def value_type(row: PathProperty) -> Any:
 def absent_values() -> dict[str, Any]:
     """Give what each property is where a study says nothing of it."""
     return {
-        row.key: TypeAdapter(value_type(row)).validate_python(row.absent)
+        row.key: _reader(row).func(row.absent)  # type: ignore[call-arg]
         for row in PATH_PROPERTIES
         if row.absent is not None
     }
+
+
+def _reader(row: PathProperty) -> BeforeValidator:
+    """Find what reads a property's values, which needs no model to be built."""
+    of_type = value_type(row).__metadata__
+    return next(each for each in of_type if isinstance(each, BeforeValidator))
