@@ -11,7 +11,6 @@ from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
 from netwarp.cli.terminal import console
-from netwarp.execution.opening import LOCAL
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
@@ -76,7 +75,7 @@ def compare(
     backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
-    executor: options.Executor = LOCAL,
+    executor: options.Executor = None,
     seed: options.Seed = None,
     replicates: options.Replicates = None,
     set_: options.Set = None,

@@ -53,10 +53,10 @@ Jobs = Annotated[
     ),
 ]
 Executor = Annotated[
-    str,
+    Optional[str],  # noqa: UP045
     typer.Option(
         help="Whose CPUs: local, dask-local:N (N processes on this machine), or dask://HOST:PORT"
-        " (the workers of a cluster; see docs/scale.md).",
+        " (the workers of a cluster; see docs/scale.md). Default: local.",
         metavar="local|dask-local:N|dask://HOST:PORT",
         rich_help_panel=RUNNING,
     ),

@@ -11,7 +11,6 @@ import typer
 
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
-from netwarp.execution.opening import LOCAL, open_executor
 
 if TYPE_CHECKING:
     from netwarp.cli.progress import ProgressBar
@@ -59,7 +58,7 @@ def run(
     backend: options.Backend = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
-    executor: options.Executor = LOCAL,
+    executor: options.Executor = None,
     seed: options.Seed = None,
     replicates: options.Replicates = None,
     set_: options.Set = None,
@@ -109,7 +108,7 @@ def reproduce(
     ] = None,
     backend: options.Backend = None,
     jobs: options.Jobs = None,
-    executor: options.Executor = LOCAL,
+    executor: options.Executor = None,
     as_json: options.Json = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds.
@@ -121,6 +120,7 @@ def reproduce(
 
     from netwarp.cli.terminal import console, print_json
     from netwarp.estimate.staging import Staging
+    from netwarp.execution.opening import LOCAL, open_executor
     from netwarp.library import backend_for, run
     from netwarp.sources import load_sources
     from netwarp.sources.preparation import expected, prepare
@@ -133,11 +133,12 @@ def reproduce(
         prepare(each, out=out / each.name if out and several else out, quick=quick)
         for each in sources
     ]
-    at_once = (jobs or len(os.sched_getaffinity(0))) if executor == LOCAL else None
+    on_whose_cpus = executor or LOCAL
+    at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
     observer = _observer()
     done = []
-    with open_executor(executor, jobs) as side_by_side:
+    with open_executor(on_whose_cpus, jobs) as side_by_side:
         for each in prepared:
 
             def run_into(study: Study, directory: Path) -> RunData:
@@ -175,15 +176,16 @@ def run_and_print(
     filters: list[str],
     as_json: bool,
     staging: Staging | None = None,
-    executor: str = LOCAL,
+    executor: str | None = None,
 ) -> None:
     """Run a study and print what came of it."""
     from netwarp.cli.terminal import tell
+    from netwarp.execution.opening import LOCAL
     from netwarp.library import run
 
     finished = run(
-        study, backend, out=out, jobs=jobs, executor=executor, filters=filters, staging=staging,
-        command_line=_command_line(), observer=_observer(),
+        study, backend, out=out, jobs=jobs, executor=executor or LOCAL, filters=filters,
+        staging=staging, command_line=_command_line(), observer=_observer(),
     )  # fmt: skip
     tell(finished, as_json)
 
