@@ -65,11 +65,13 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         host,
         timeline: Timeline::start(job, epoch_ns).stage("setup")?,
         epoch_ns,
+        start_ns: job.start_ns,
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         capacities: Capacities::new(job),
         workload,
         progress: Progress::default(),
+        client_begin: None,
         client_began: false,
         attached_to: None,
         finished: Vec::new(),
@@ -134,11 +136,15 @@ struct Relay<'a> {
     host: &'a mut dyn Host,
     timeline: Timeline<'a>,
     epoch_ns: u64,
+    /// When the client may begin, after the epoch.
+    start_ns: u64,
     limit_ns: u64,
     clock_name: &'static str,
     capacities: Capacities,
     workload: &'a dyn Workload,
     progress: Progress,
+    /// The client's order to begin, from when the server is ready until the client may.
+    client_begin: Option<Order>,
     client_began: bool,
     /// The path the client attached to last, until it has been told.
     attached_to: Option<u32>,
@@ -162,6 +168,7 @@ impl Relay<'_> {
                 return Err(Failure { stage: "limit".to_owned(), message });
             }
             self.progress.report(elapsed_ns);
+            self.begin_client(elapsed_ns).stage("client")?;
             if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
                 let at_ns = self.records.elapsed_ns();
@@ -179,7 +186,8 @@ impl Relay<'_> {
                 .stage("client")?;
                 continue;
             }
-            let until_ns = self.progress.next_ns().min(self.limit_ns);
+            let start_ns = self.client_begin.as_ref().map_or(u64::MAX, |_| self.start_ns);
+            let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns);
             // The server first: when both fail at once, it is more likely the cause.
             for side in self.wait(Duration::from_nanos(until_ns - elapsed_ns)).stage("teardown")? {
                 for event in self.role(side).receive().stage(name(side))? {
@@ -213,10 +221,8 @@ impl Relay<'_> {
     fn handle(&mut self, side: Side, event: Event) -> Result<(), Failure> {
         match event {
             Event::Said(Message::Ready { certificate }) => {
-                let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate };
-                self.client.order(&begin).stage("client")?;
-                self.client_began = true;
-                self.notify_client_attached().stage("client")
+                self.client_begin = Some(Order::Begin { epoch_ns: self.epoch_ns, certificate });
+                if self.start_ns == 0 { self.begin_client(0).stage("client") } else { Ok(()) }
             }
             Event::Said(Message::Write { line }) => {
                 self.records.write(&line).stage("teardown")?;
@@ -235,6 +241,18 @@ impl Relay<'_> {
                 let how = how.unwrap_or_else(|| "exited without a word".to_owned());
                 Err(Failure { stage: name(side).to_owned(), message: format!("the {} {how}", name(side)) })
             }
+        }
+    }
+
+    /// Orders the client to begin, once the server is ready and the time has come.
+    fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
+        match self.client_begin.take_if(|_| elapsed_ns >= self.start_ns) {
+            Some(begin) => {
+                self.client.order(&begin)?;
+                self.client_began = true;
+                self.notify_client_attached()
+            }
+            None => Ok(()),
         }
     }
 

@@ -13,7 +13,7 @@ from netwarp.execution.outcome import read_outcome
 from netwarp.results import from_plan
 from netwarp.results.comparisons import compare_contenders
 from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
-from netwarp.units import parse_ratio
+from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
 
 if TYPE_CHECKING:
@@ -62,6 +62,17 @@ class RunData:
     def clock(self) -> Clock:
         """Whose time the numbers tell."""
         return clock_of(self.provenance)
+
+    @property
+    def limit_text(self) -> str | None:
+        """Say that a time limit kept replicates from being added; None where none did."""
+        length_s = self.provenance.get("time_limit_s")
+        if length_s is None:
+            return None
+        return (
+            f"The time limit of {span_text(length_s)} was reached before all was decided: more"
+            " replicates would have been added. The same command with a longer --max-time goes on."
+        )
 
     @cached_property
     def study(self) -> Study:

@@ -14,7 +14,7 @@ from typing import Any
 from netwarp.backends.base import Backend
 from netwarp.claims.open_questions import cells_to_repeat
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
-from netwarp.estimate.staging import LOOKS, Staging
+from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution import (
     Executor,
@@ -95,8 +95,8 @@ def run(
         observer.planned(len(plan), backend.clock)
         try:
             executed.execute(plan, kept)
-            if staging is not None:
-                executed.add_replicates(plan, staging)
+            if staging is not None and not executed.add_replicates(plan, staging):
+                note_time_limit(directory, staging.limit)
         except Interrupted:
             note_times(directory, time.monotonic() - started_s, cpus_before)
             raise
@@ -175,24 +175,49 @@ class _Executed:
             observer=self.observer,
         )
 
-    def add_replicates(self, plan: Sequence[PlannedRun], staging: Staging) -> None:
-        """Run more replicates of the cells that need them, until none does."""
+    def add_replicates(self, plan: Sequence[PlannedRun], staging: Staging) -> bool:
+        """Run more replicates of the cells that need them, until none does.
+
+        Returns:
+            Whether the stages came to their end: False when the time limit cut them off.
+        """
+        limit = staging.limit
+
+        def is_in_time() -> bool:
+            return limit is None or time.monotonic() < limit.until_s
+
         done = list(plan)
         for before, size in pairwise(staging.sizes(self.study.replicates)):
             results = load(self.directory.path, self.outcomes, self.study).results
             wanted = cells_to_repeat(self.study, results, staging)
             if not wanted:
-                return
+                return True
+            if limit is not None and not is_in_time():
+                self.observer.limited(limit.length_s)
+                return False
             more = [
                 run
                 for run in plan_study(replace(self.study, replicates=size), filters=self.filters)
                 if run.cell.index in wanted and run.replicate >= before
             ]
-            done += more
-            planned = [run.to_json() for run in done]
-            self.directory.write_plan([*planned, *measured_before(self.directory, planned)])
+            self._write_plan([*done, *more])
             self.observer.added(len(more))
-            self.execute(more, kept_outcomes(more, self.directory))
+            self.outcomes |= execute(
+                more, kept_outcomes(more, self.directory), self.backend, self.directory,
+                executor=self.executor, observer=self.observer, goes_on=is_in_time,
+            )  # fmt: skip
+            left = [run for run in more if run.run not in self.outcomes]
+            done += [run for run in more if run.run in self.outcomes]
+            if left and limit is not None:
+                self._write_plan(done)
+                self.observer.added(-len(left))
+                self.observer.limited(limit.length_s)
+                return False
+        return True
+
+    def _write_plan(self, runs: Sequence[PlannedRun]) -> None:
+        planned = [run.to_json() for run in runs]
+        self.directory.write_plan([*planned, *measured_before(self.directory, planned)])
 
 
 def is_described(study: Study, plan: Sequence[PlannedRun], directory: RunDirectory) -> bool:
@@ -293,6 +318,19 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
         others = others_share(cpus_before, cpu_times())
         noted["other_work"] = max(others, noted.get("other_work", 0.0))
     write_json(directory.provenance_file, noted)
+
+
+def time_limit(length_s: float) -> TimeLimit:
+    """Give a time limit that begins now."""
+    return TimeLimit(length_s, time.monotonic() + length_s)
+
+
+def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:
+    """Note that replicates were not added any longer, because a time limit was reached."""
+    if limit is not None:
+        write_json(
+            directory.provenance_file, directory.provenance() | {"time_limit_s": limit.length_s}
+        )
 
 
 def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) -> None:

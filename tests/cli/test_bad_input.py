@@ -259,6 +259,8 @@ def test_all_formats_are_named_in_the_help(netwarp: Netwarp) -> None:
         (["--precision", "5%", "--decide"], ["--precision and --decide", "drop one"]),
         (["--precision", "0%"], ["--precision 0%", "no number of replicates"]),
         (["--precision", "much"], ["--precision much"]),
+        (["--decide", "--max-time", "soon"], ["--max-time soon"]),
+        (["--max-time", "10min"], ["--max-time 10min", "--decide"]),
         (["--relevant", "much"], ["relevant", "much"]),
     ],
 )

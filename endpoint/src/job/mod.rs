@@ -36,6 +36,8 @@ pub struct Job {
     pub transport: Transport,
     /// What travels.
     pub workload: Workload,
+    /// When the client begins, after the epoch; later if the server is not ready then.
+    pub start_ns: u64,
     /// What happens to the paths while the run goes on.
     pub timeline: Timeline,
     /// Write a packet capture of the routers' links to the run directory.

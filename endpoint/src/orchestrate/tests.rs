@@ -123,3 +123,15 @@ fn a_path_that_is_there_already_cannot_be_captured() {
     let (orders, failure) = run_scripted(Vec::new(), |job| (job.capture, job.run) = (true, "captured".to_owned()));
     assert!(orders.is_empty() && failure.message.contains("not this run's to change"), "{failure:?}");
 }
+
+#[test]
+fn a_client_begins_no_earlier_than_it_is_to() {
+    let began = |start_ns, name: &str| {
+        let client = vec![Event::Said(Message::Done), Event::Gone(None)];
+        let (orders, _) = run_scripted(client, |job| (job.start_ns, job.run) = (start_ns, name.to_owned()));
+        orders.iter().any(|(side, order)| *side == Side::Client && matches!(order, Order::Begin { .. }))
+    };
+    assert!(began(0, "at-once"));
+    assert!(began(1, "soon"));
+    assert!(!began(u64::MAX, "never"));
+}

@@ -83,6 +83,7 @@ def compare(
     relevant: options.Relevant = None,
     precision: options.Precision = None,
     decide: options.Decide = False,
+    max_time: options.MaxTime = None,
     as_json: options.Json = False,
 ) -> None:
     """Race transports over paths given right here; every list is a factor.
@@ -108,5 +109,5 @@ def compare(
             seed=seed,
             overrides=[*(set_ or []), *options.relevant_override(relevant)],
         )
-    staging = options.staging(precision, decide)
+    staging = options.staging(precision, decide, max_time)
     run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging, executor)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from netwarp.errors import InputError
-from netwarp.units import UnitError, parse_ratio
+from netwarp.units import NS_PER_S, UnitError, parse_duration_ns, parse_ratio
 
 if TYPE_CHECKING:
-    from netwarp.estimate.staging import Staging
+    from netwarp.estimate.staging import Staging, TimeLimit
 
 STUDY = "The study"
 PATH = "The path: every option takes a list, such as 0%,1%,5%; lists are factors"
@@ -122,6 +122,15 @@ Decide = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
+MaxTime = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="Add no more replicates after this time: 10min. What every cell has at first is run in"
+        " any case.",
+        metavar="TIME",
+        rich_help_panel=RUNNING,
+    ),
+]
 Listed = Optional[str]  # noqa: UP045
 
 
@@ -135,16 +144,23 @@ def relevant_override(relevant: str | None) -> list[str]:
     return [] if relevant is None else [f"relevant={relevant}"]
 
 
-def staging(precision: str | None, decide: bool) -> Staging | None:
-    """Say how replicates are added; None where neither option is given.
+def staging(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:
+    """Say how replicates are added; None where neither option asks for any.
 
     Raises:
-        InputError: both are given, or the precision is no share above 0.
+        InputError: both are given, the precision is no share above 0, or a time limit limits
+            nothing.
     """
     from netwarp.estimate.staging import Staging
 
+    if max_time is not None and precision is None and not decide:
+        raise InputError(
+            f"--max-time {max_time}: no replicates are added without --decide or --precision;"
+            " give one of them, or drop it"
+        )
+    limit = time_limit(max_time)
     if precision is None:
-        return Staging() if decide else None
+        return Staging(limit=limit) if decide else None
     if decide:
         raise InputError("--precision and --decide: replicates are added for one of them; drop one")
     try:
@@ -153,4 +169,20 @@ def staging(precision: str | None, decide: bool) -> Staging | None:
         raise InputError(f"--precision {precision}: {error}") from None
     if share <= 0:
         raise InputError(f"--precision {precision}: no number of replicates reaches it; give 5%")
-    return Staging(share)
+    return Staging(share, limit)
+
+
+def time_limit(max_time: str | None) -> TimeLimit | None:
+    """Read `--max-time`, which begins now; None where it is not given.
+
+    Raises:
+        InputError: not a duration.
+    """
+    from netwarp import pipeline
+
+    if max_time is None:
+        return None
+    try:
+        return pipeline.time_limit(parse_duration_ns(max_time) / NS_PER_S)
+    except UnitError as error:
+        raise InputError(f"--max-time {max_time}: {error}") from None

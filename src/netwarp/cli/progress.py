@@ -115,6 +115,13 @@ class ProgressBar:
         if self._progress is not None:
             self._progress.update(self._task, total=self._total)
 
+    def limited(self, length_s: float) -> None:
+        """The time limit is reached."""
+        self._console.print(
+            f"the time limit of {span_text(length_s)} is reached: no more replicates are added",
+            highlight=False,
+        )
+
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
         self.progressed(run, 0.0)

@@ -11,12 +11,16 @@ import typer
 
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
+from netwarp.errors import InputError
 
 if TYPE_CHECKING:
     from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
     from netwarp.evaluation import RunData
     from netwarp.study import Study
+
+
+REPRODUCE_MAX_TIME = "1h"
 
 
 def demo(
@@ -70,6 +74,7 @@ def run(
     relevant: options.Relevant = None,
     precision: options.Precision = None,
     decide: options.Decide = False,
+    max_time: options.MaxTime = None,
     as_json: options.Json = False,
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
@@ -83,7 +88,7 @@ def run(
         loaded = load_study(
             study, overrides=overrides, replicates=replicates, seed=seed, quick=quick
         )
-    staging = options.staging(precision, decide)
+    staging = options.staging(precision, decide, max_time)
     run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging, executor)
 
 
@@ -109,12 +114,14 @@ def reproduce(
     backend: options.Backend = None,
     jobs: options.Jobs = None,
     executor: options.Executor = None,
+    max_time: options.MaxTime = None,
     as_json: options.Json = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds.
 
-    Replicates are added until every verdict is decided, or there are eight times as many; with
-    --quick there are as many as the studies say, and verdicts are provisional.
+    Replicates are added until every verdict is decided, there are eight times as many, or
+    --max-time is over (an hour for each source unless it says otherwise); with --quick there are as
+    many as the studies say, and verdicts are provisional.
     """
     from rich.console import Console
 
@@ -128,6 +135,8 @@ def reproduce(
     from netwarp.sources.scorecard import expected_text, print_scorecard, total_text
 
     sources = load_sources(source)
+    if quick and max_time is not None:
+        raise InputError("--max-time beside --quick: no replicates are added; drop one of them")
     several = len(sources) > 1
     prepared = [
         prepare(each, out=out / each.name if out and several else out, quick=quick)
@@ -140,14 +149,17 @@ def reproduce(
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
         for each in prepared:
+            limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME)
+            staging = None if quick else Staging(limit=limit)
 
-            def run_into(study: Study, directory: Path) -> RunData:
+            def run_into(
+                study: Study, directory: Path, staging: Staging | None = staging
+            ) -> RunData:
                 opened = backend_for(study, backend)
                 # Runs that would disturb each other go one at a time, on this machine.
                 on = side_by_side if opened.parallel else LOCAL
                 finished = run(
-                    study, opened, out=directory, executor=on,
-                    staging=None if quick else Staging(),
+                    study, opened, out=directory, executor=on, staging=staging,
                     command_line=_command_line(), observer=observer,
                 )  # fmt: skip
                 finished.report()

@@ -16,8 +16,20 @@ from netwarp.estimate.stats import mean_interval
 LOOKS = 4
 """Stages at most, each with twice the replicates of the one before."""
 MOST_REPLICATES = 10_000
-FUTILE = 10
+FUTILE = 4
 """A verdict that needs this many times the last stage's replicates gets no further stage."""
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """How long replicates may be added. It does not depend on what they show, so that whatever has
+    been decided when it is reached is decided at the error it says.
+    """
+
+    length_s: float
+    """As it was asked for."""
+    until_s: float
+    """When it is reached, by the monotonic clock."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,8 @@ class Staging:
 
     precision: float | None = None
     """Half of an interval's width, as a share of the mean; None where verdicts decide the end."""
+    limit: TimeLimit | None = None
+    """When no more are added; None where the stages decide the end."""
 
     def sizes(self, first: int) -> tuple[int, ...]:
         """Replicates of a cell after each stage."""

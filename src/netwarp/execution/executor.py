@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,8 @@ from netwarp.run_directory import RunDirectory
 
 # Records, console and figures of a run are small; a disk this full is about to lose something.
 FREE_DISK_BYTES = 64 << 20
+GoesOn = Callable[[], bool]
+"""Says whether another run may begin. Asked from several threads."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -30,9 +32,12 @@ class Interrupted(KeyboardInterrupt):
 class Keeper:
     """Keeps each run of a plan as it ends. Its methods are called from several threads."""
 
-    def __init__(self, directory: RunDirectory, observer: Observer) -> None:
+    def __init__(
+        self, directory: RunDirectory, observer: Observer, goes_on: GoesOn = lambda: True
+    ) -> None:
         self.directory = directory
         self.observer = observer
+        self.goes_on = goes_on
         self.outcomes: dict[str, Outcome] = {}
 
     def begin(self, run: PlannedRun) -> Path:
@@ -69,6 +74,8 @@ class Executor(Protocol):
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
         """Carry out runs, at least one, and hand each to the keeper when it has ended.
 
+        None begins once the keeper's `goes_on` says no.
+
         Whatever cuts that short, such as Ctrl-C, is raised once no run is under way any more;
         nothing is kept of those that were.
         """
@@ -92,6 +99,7 @@ def execute(
     *,
     executor: Executor,
     observer: Observer,
+    goes_on: GoesOn = lambda: True,
 ) -> dict[str, Outcome]:
     """Carry out all runs of a plan that are not kept, several at a time.
 
@@ -104,9 +112,10 @@ def execute(
         directory: locked by the caller; the plan is already written there.
         executor: on whose CPUs.
         observer: told of every run.
+        goes_on: asked before each run; once it says no, those that are left are not begun.
 
     Returns:
-        The outcome of each run by name.
+        The outcome of each run that was carried out or kept, by name.
 
     Raises:
         BackendError: before anything runs, when the backend or the executor refuses a job.
@@ -117,7 +126,7 @@ def execute(
     for planned in plan:
         if planned.run in kept:
             observer.finished(planned, kept[planned.run].status, resumed=True)
-    keeper = Keeper(directory, observer)
+    keeper = Keeper(directory, observer, goes_on)
     if pending:
         check(pending, backend, directory)
         executor.check(backend, len(pending))

@@ -77,7 +77,7 @@ class LocalExecutor:
         keeper: Keeper,
         slot: int,
     ) -> None:
-        while not self._stopping.is_set():
+        while not self._stopping.is_set() and keeper.goes_on():
             try:
                 run = queued.get_nowait()
             except queue.Empty:

@@ -18,6 +18,9 @@ class Observer(Protocol):
     def added(self, runs: int) -> None:
         """So many more runs were planned, to decide what was open."""
 
+    def limited(self, length_s: float) -> None:
+        """A time limit of so many seconds is reached: no more runs are added."""
+
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
 
@@ -38,6 +41,9 @@ class Unobserved:
         """Do nothing."""
 
     def added(self, runs: int) -> None:
+        """Do nothing."""
+
+    def limited(self, length_s: float) -> None:
         """Do nothing."""
 
     def started(self, run: PlannedRun) -> None:

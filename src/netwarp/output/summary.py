@@ -23,6 +23,7 @@ def summary(data: RunData) -> dict[str, Any]:
         "virtual_s": provenance.get("virtual_s"),
         "wall_s": provenance.get("wall_s"),
         "records_sha256": data.records_sha256,
+        "time_limit": data.limit_text,
         "cells": _cells(data.results, data.comparisons),
         "claims": [json.loads(json.dumps(claim.to_json())) for claim in data.claims],
     }

@@ -55,6 +55,8 @@ def print_results(data: RunData, console: Console) -> None:
         _print_trimmed(block, console, width)
     for note in notes(results, compared, clock):
         _print_trimmed(Text(note, style="dim"), console, width)
+    if data.limit_text is not None:
+        _print_trimmed(Text(data.limit_text, style="yellow"), console, width)
 
 
 def _print_trimmed(block: Table | Text, console: Console, width: int) -> None:

@@ -1,13 +1,13 @@
 """The jobs of a cell's runs, written fast: one text, and what each run puts into it.
 
-Runs of a cell differ in name and seeds alone, and a study may have a hundred thousand of them. So a
-job is made JSON once for each cell, with slots, and a run fills them.
+Runs of a cell differ in name, seeds and random times alone, and a study may have a hundred thousand
+of them. So a job is made JSON once for each cell, with slots, and a run fills them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -16,13 +16,20 @@ from netwarp.wire import Job
 # No text of a job can look like a slot once it is JSON: a backslash of its own is written as two.
 _SLOT = '"\\ud800{}"'
 NAME = "name"
+EVENTS = "events"
+START = "start"
 
 
 class JobText:
     """A cell's job as canonical JSON with slots, see `wire.job_to_json`."""
 
-    def __init__(self, template: Job) -> None:
+    def __init__(self, template: Job, drawn: Collection[str] = ()) -> None:
+        """Make slots for the name, the seeds, and what `random_times.drawn_slots` names."""
         content = template.model_dump(mode="json")
+        if EVENTS in drawn:
+            content["timeline"]["events"] = f"\ud800{EVENTS}"
+        if START in drawn:
+            content["start_ns"] = f"\ud800{START}"
         for slot, table in _seeds(content):
             table["seed"] = f"\ud800{slot}"
         content["run"] = f"\ud800{NAME}"
@@ -30,13 +37,13 @@ class JobText:
         del content["run"]
         self._measured = _split(content)
 
-    def job_json(self, run: str, seeds: Mapping[str, int]) -> str:
+    def job_json(self, run: str, values: Mapping[str, int | str]) -> str:
         """Write the job of a run; equal to `wire.job_to_json` of it."""
-        return _filled(self._job, {**seeds, NAME: json.dumps(run)}) + "\n"
+        return _filled(self._job, {**values, NAME: json.dumps(run)}) + "\n"
 
-    def job_sha256(self, seeds: Mapping[str, int]) -> str:
+    def job_sha256(self, values: Mapping[str, int | str]) -> str:
         """Hash what a run does; equal to `wire.job_sha256` of its job."""
-        return sha256(_filled(self._measured, seeds).encode()).hexdigest()
+        return sha256(_filled(self._measured, values).encode()).hexdigest()
 
 
 def _seeds(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

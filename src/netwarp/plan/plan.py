@@ -14,6 +14,7 @@ from typing import Any
 
 from netwarp.fields import KeyValueError
 from netwarp.plan.job_text import JobText
+from netwarp.plan.random_times import drawn_slots, drawn_times
 from netwarp.plan.seeds import replicate_seeds
 from netwarp.regular_files import regular_file_size
 from netwarp.study import Study
@@ -36,6 +37,8 @@ class PlannedRun:
     """The job of the cell's runs, with slots."""
     seeds: Mapping[str, int] = field(repr=False)
     """What stands in them; shared by all runs of the replicate."""
+    times: Mapping[str, int | str] = field(repr=False, default_factory=dict)
+    """What else stands in them, where the cell has random times."""
 
     @cached_property
     def run(self) -> str:
@@ -50,12 +53,12 @@ class PlannedRun:
     @property
     def job_json(self) -> str:
         """The job as its file has it."""
-        return self.text.job_json(self.run, self.seeds)
+        return self.text.job_json(self.run, {**self.seeds, **self.times})
 
     @cached_property
     def job_sha256(self) -> str:
         """Hash of what the run does: equal hashes give equal measurements."""
-        return self.text.job_sha256(self.seeds)
+        return self.text.job_sha256({**self.seeds, **self.times})
 
     def to_json(self) -> dict[str, Any]:
         """Fields for the plan file."""
@@ -93,13 +96,17 @@ def plan_study(
     """
     with study.refusals.told():
         texts = [
-            (cell, JobText(_with_file_size(cell, size_of))) for cell in filter_cells(study, filters)
+            (cell, JobText(_with_file_size(cell, size_of), drawn_slots(cell.spec)))
+            for cell in filter_cells(study, filters)
         ]
     paths = max((len(cell.template.paths) for cell, _ in texts), default=0)
     runs = []
     for replicate in range(study.replicates):
         seeds = replicate_seeds(study.seed, replicate, paths)
-        runs += [PlannedRun(cell, replicate, text, seeds) for cell, text in texts]
+        runs += [
+            PlannedRun(cell, replicate, text, seeds, drawn_times(cell.spec, study.seed, replicate))
+            for cell, text in texts
+        ]
     return runs
 
 

@@ -22,6 +22,9 @@ class Purpose(IntEnum):
     PATH_DOWN = 3
     PATH_UP = 4
     REDRAW = 5
+    START = 6
+    HANDOVER = 7
+    OUTAGE = 8
 
 
 def run_seed(study_seed: int, replicate: int) -> int:
@@ -56,6 +59,15 @@ def replicate_seeds(study_seed: int, replicate: int, paths: int) -> dict[str, in
         seeds[f"path{path}up"] = path_seed(study_seed, replicate, path, "up")
         seeds[f"redraw{path}"] = redraw_seed(study_seed, replicate, path)
     return seeds
+
+
+def evenly_below(bound: int, *parts: int) -> int:
+    """Draw a whole number from 0 to below a bound, all alike, by hashing numbers.
+
+    The high bits of a hash of 64 bits choose it: no number is likelier than another by more than
+    one part in 2⁶⁴ ÷ bound.
+    """
+    return derive(*parts) * bound >> 64
 
 
 def derive(*parts: int) -> int:

@@ -97,6 +97,7 @@ def _document(done: Reproduction, place: Path) -> dict[str, Any]:
         "score": score_text(done),
         "errors": error_text(done),
         "clocks": clock_text(done),
+        "limit": done.limit_text,
         "studies": [_study(study, done, place) for study in done.studies],
     }
 

@@ -46,6 +46,11 @@ class Executed:
             return None
         return load.warning(self.finished.provenance.get("other_work"))
 
+    @property
+    def limit_text(self) -> str | None:
+        """Say that a time limit kept replicates from being added; None where none did."""
+        return None if self.finished is None else self.finished.limit_text
+
     def clock_s(self, name: str) -> float:
         """Give ``virtual_s`` or ``wall_s`` of all its runs; 0 when it was refused."""
         return 0.0 if self.finished is None else float(self.finished.provenance.get(name) or 0.0)
@@ -146,6 +151,7 @@ class StudyOutcome:
             "failed": sum(run.outcome == "failed" for run in runs),
             "refused": self.refused,
             "warning": self.executed.warning,
+            "time_limit": self.executed.limit_text,
             "figures": [str(path) for path in self.figures],
         }
 
@@ -173,6 +179,11 @@ class Reproduction:
     def succeeded(self) -> bool:
         """Whether every run that was asked for happened, whatever the verdicts."""
         return all(each.succeeded for each in self.executed)
+
+    @property
+    def limit_text(self) -> str | None:
+        """Say that a time limit kept replicates from being added; None where none did."""
+        return next((text for each in self.executed if (text := each.limit_text)), None)
 
     @property
     def virtual_s(self) -> float:

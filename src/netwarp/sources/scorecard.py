@@ -69,6 +69,8 @@ def print_scorecard(done: Reproduction, console: Console) -> None:
     if any(not row.result.random for row in done.rows if "conditions" in row.result.values):
         console.print(EXACT, width=width, highlight=False)
     console.print(clock_text(done), width=width, highlight=False)
+    if done.limit_text is not None:
+        console.print(Text(done.limit_text, style="yellow"), width=width)
 
 
 def score_text(done: Reproduction) -> str:

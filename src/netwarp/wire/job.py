@@ -34,6 +34,8 @@ class Job(Wire):
     """How bytes travel."""
     workload: Workload
     """What travels."""
+    start_ns: U64
+    """When the client begins, after the epoch; later if the server is not ready then."""
     timeline: Timeline
     """What happens to the paths while the run goes on."""
     capture: bool

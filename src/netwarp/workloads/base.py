@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeVar, get_args
 
+from pydantic import Field
+
 from netwarp import wire
-from netwarp.fields import Section
+from netwarp.fields import DurationNs, Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
 from netwarp.wire import Direction, Job, Record, Segment, Transfer
@@ -28,6 +30,10 @@ class WorkloadSection(Section):
     """What travels: the keys that all workloads have."""
 
     kind: str
+    start_jitter_ns: DurationNs = Field(default=0, alias="start_jitter")
+    """The client begins later than it could by a random time below this, drawn evenly for each
+    replicate and the same for all cells. Where nothing else is random, replicates differ by it: in
+    their phase against the kernel's timer ticks (10 ms) and against what happens at fixed times."""
     relative_paths: ClassVar[Mapping[str, str | None]] = {}
     """Keys that name files or folders, where a relative one starts at the study; with what stands
     for a key that is not given."""

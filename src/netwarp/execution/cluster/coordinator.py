@@ -8,7 +8,7 @@ import queue
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.virtual import VirtualBackend
@@ -109,7 +109,7 @@ class DaskExecutor:
         """
         virtual = self._virtual(backend)
         handed_in = _HandedIn(self._client, programs_of(virtual), virtual.bounds.stall_cpu_s)
-        left = iter(pending)
+        left = takewhile(lambda _: keeper.goes_on(), pending)
         try:
             for run in islice(left, SUBMITTED_FOR_EACH_GUEST * self.at_a_time(backend)):
                 handed_in.add(run, self._preferred())

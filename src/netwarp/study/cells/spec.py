@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -13,6 +14,7 @@ from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
+from netwarp.study.sections.timeline import Lateness
 from netwarp.transports import with_two_paths_in_words
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
@@ -62,8 +64,15 @@ class CellSpec:
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
         """What happens before the run is given up; nothing on a path that is not there."""
+        return self._within_the_run(self.path.events)
+
+    def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
+        """The same in a replicate, which draws the random times."""
+        return self._within_the_run(self.path.events_of_replicate(lateness))
+
+    def _within_the_run(self, events: Iterable[wire.Event]) -> tuple[wire.Event, ...]:
         end_ns = self.limits.virtual_s * NS_PER_S
-        before = [event for event in self.path.events if event.at_ns <= end_ns]
+        before = [event for event in events if event.at_ns <= end_ns]
         moves = any(isinstance(event.change, wire.Attach | wire.Detach) for event in before)
         if self.path.may_hand_over and not moves:
             before = [event for event in before if event.path == 0]
@@ -143,6 +152,13 @@ class CellSpec:
             )
 
     def _refuse_late_entries(self) -> None:
+        if self.workload.start_jitter_ns >= self.limits.virtual_s * NS_PER_S:
+            raise KeyValueError(
+                "workload.start_jitter",
+                None,
+                f"the run is given up after {self.limits.virtual_s}s, perhaps before it begins",
+                "choose a shorter one, or raise limits.virtual_s",
+            )
         for index, entry in enumerate(self.path.timeline):
             if entry.at_ns > self.limits.virtual_s * NS_PER_S:
                 raise KeyValueError(

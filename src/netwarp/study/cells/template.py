@@ -17,7 +17,8 @@ LEAST_MESSAGE_BYTES = 9
 def job_template(spec: CellSpec, *, capture: bool) -> Job:
     """Give the job of a cell without what differs from run to run.
 
-    All seeds are 0, the run has no name, and a file that is sent no size.
+    All seeds are 0, random times are the earliest, the run has no name, and a file that is sent no
+    size.
 
     Raises:
         KeyValueError: what no queue, buffer or association can do.
@@ -40,6 +41,7 @@ def job_template(spec: CellSpec, *, capture: bool) -> Job:
         paths=paths,
         transport=transport,
         workload=spec.workload.job(spec.parts),
+        start_ns=0,
         timeline=_timeline(spec),
         capture=capture,
         limits=wire.Limits(virtual_ns=spec.limits.virtual_s * NS_PER_S),

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
 from netwarp.study.sections.timeline import (
     HandoversSection,
+    Lateness,
     OutagesSection,
     TimelineEntry,
     halves_ns,
@@ -48,29 +50,37 @@ class _Handover:
         return self.at_ns + self.overlap_ns + self.gap_ns
 
 
+def at_its_period(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
+    """Give no lateness: the times of a cell before its replicates draw theirs."""
+    del what, number, jitter_ns
+    return 0
+
+
 def merged_events(
     entries: Sequence[TimelineEntry],
     outages: OutagesSection | None,
     handovers: HandoversSection | None,
     *,
     paths: int,
+    lateness: Lateness = at_its_period,
 ) -> tuple[wire.Event, ...]:
-    """Merge all that happens at times known beforehand.
+    """Merge all that happens to the paths, in order of time.
 
     Args:
         entries: in order of time.
         outages: at a fixed period.
         handovers: at a fixed period; they alternate with those among the entries.
         paths: how many there are.
+        lateness: of handovers and outages whose times are random.
 
     Raises:
         KeyValueError: an outage in an outage, a restoration of what is whole, a handover to where
             the client is or before the one before is over; keys are relative to ``[path]``.
     """
-    in_order = sorted(_handovers(entries, handovers), key=lambda each: each.at_ns)
+    in_order = sorted(_handovers(entries, handovers, lateness), key=lambda each: each.at_ns)
     keyed = [
         *_of_entries(entries),
-        *_of_outages(outages, paths),
+        *_of_outages(outages, paths, lateness),
         *_of_handovers(in_order),
     ]
     keyed.sort(key=lambda each: each.at_ns)
@@ -100,18 +110,20 @@ def _change(entry: TimelineEntry) -> wire.Change:
     raise AssertionError(f"{entry.change} is no change of one path")
 
 
-def _of_outages(outages: OutagesSection | None, paths: int) -> Iterator[_KeyedEvent]:
+def _of_outages(
+    outages: OutagesSection | None, paths: int, lateness: Lateness
+) -> Iterator[_KeyedEvent]:
     if outages is None:
         return
     hit = range(paths) if outages.path is None else (outages.path - 1,)
-    for start_ns in outages.starts_ns:
+    for start_ns in outages.starts_ns(lateness):
         for path in hit:
             yield _KeyedEvent(start_ns, path, _OUTAGE, "outages.every")
             yield _KeyedEvent(start_ns + outages.length_ns, path, _RESTORE, "outages.length")
 
 
 def _handovers(
-    entries: Sequence[TimelineEntry], handovers: HandoversSection | None
+    entries: Sequence[TimelineEntry], handovers: HandoversSection | None, lateness: Lateness
 ) -> Iterator[_Handover]:
     for index, entry in enumerate(entries):
         if entry.change == "handover":
@@ -121,7 +133,7 @@ def _handovers(
     if handovers is not None:
         key = "handovers.overlap" if handovers.overlap_ns else "handovers.gap"
         key = key if handovers.overlap_ns + handovers.gap_ns else "handovers.every"
-        for start_ns in handovers.starts_ns:
+        for start_ns in handovers.starts_ns(lateness):
             yield _Handover(start_ns, handovers.overlap_ns, handovers.gap_ns, None, key)
 
 

@@ -11,10 +11,11 @@ from pydantic import model_validator
 from netwarp import wire
 from netwarp.fields import KeyValueError
 from netwarp.path_properties import BY_KEY, OF_EACH_DIRECTION
-from netwarp.study.sections.events import merged_events
+from netwarp.study.sections.events import at_its_period, merged_events
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.timeline import (
     HandoversSection,
+    Lateness,
     OutagesSection,
     TimelineEntry,
     halves_ns,
@@ -61,8 +62,24 @@ class PathSection(SinglePath):
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
-        """All that happens at times known beforehand, in order."""
-        return merged_events(self.timeline, self.outages, self.handovers, paths=len(self.all_paths))
+        """All that happens, in order; of what has random times, as if it were punctual."""
+        return self.events_of_replicate(at_its_period)
+
+    def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
+        """All that happens in a replicate, in order."""
+        return merged_events(
+            self.timeline,
+            self.outages,
+            self.handovers,
+            paths=len(self.all_paths),
+            lateness=lateness,
+        )
+
+    @property
+    def has_random_times(self) -> bool:
+        """Whether something happens at times that each replicate draws."""
+        sections = (self.handovers, self.outages)
+        return any(section is not None and section.jitter_ns for section in sections)
 
     @model_validator(mode="before")
     @classmethod
@@ -91,8 +108,24 @@ class PathSection(SinglePath):
             raise KeyValueError(
                 "outages.path", 2, "there is one path", "add [path.second], or drop path"
             )
+        self._refuse_random_times_among_fixed_ones()
         _ = self.events
         return self
+
+    def _refuse_random_times_among_fixed_ones(self) -> None:
+        """See that what is drawn cannot meet an entry of the same kind, in some replicate alone."""
+        for key, section, changes in (
+            ("handovers.jitter", self.handovers, {"handover"}),
+            ("outages.jitter", self.outages, {"outage", "restore"}),
+        ):
+            met = changes & {entry.change for entry in self.timeline}
+            if section is not None and section.jitter_ns and met:
+                raise KeyValueError(
+                    key,
+                    None,
+                    f"a random time could meet an entry of the timeline ({min(met)})",
+                    "drop jitter, or those entries",
+                )
 
 
 def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Annotated, Literal, Self
 
@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, RateBitS, Section
 from netwarp.study.sections.mahimahi import RateTrace
-from netwarp.units import UnitError
+from netwarp.units import UnitError, format_duration
 from netwarp.wire import Direction
 
 PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
@@ -24,6 +24,9 @@ DEFAULT_STEP_NS = 100_000_000
 TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
 """What :func:`netwarp.study.traces.with_traces` puts in the place of a trace's file name."""
 Change = Literal["outage", "restore", "delay", "rate", "handover"]
+Lateness = Callable[[Literal["handover", "outage"], int, int], int]
+"""How much later than at its period something happens, in nanoseconds: of the handovers or the
+outages, which one, counted from 0, and the `jitter` that bounds it."""
 
 # Attributes of an entry that only these changes have.
 _OF_ONE_CHANGE: dict[str, Change] = {
@@ -100,16 +103,27 @@ class HandoversSection(Section):
     """How long the old address still works beside the new one."""
     gap_ns: DurationNs = Field(default=0, alias="gap")
     """How long the client has no address at all. Instead of `overlap`."""
+    jitter_ns: DurationNs = Field(default=0, alias="jitter")
+    """Each begins later than at its period by a random time below this, drawn evenly for each
+    replicate and the same for all cells. At most `every`, less `overlap` or `gap`."""
 
     @model_validator(mode="after")
     def _one_way_to_move(self) -> Self:
         _refuse_overlap_and_gap(self)
+        lasts_ns = self.overlap_ns + self.gap_ns
+        if self.jitter_ns and self.jitter_ns + lasts_ns > self.every_ns:
+            raise KeyValueError(
+                "jitter",
+                None,
+                "a handover could begin before the one before it is over",
+                f"choose at most {format_duration(max(0, self.every_ns - lasts_ns))}, or a longer"
+                " every",
+            )
         return self
 
-    @property
-    def starts_ns(self) -> tuple[int, ...]:
+    def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
         """When each begins."""
-        return _periodic_ns(self)
+        return _periodic_ns(self, "handover", lateness)
 
 
 class OutagesSection(Section):
@@ -125,11 +139,24 @@ class OutagesSection(Section):
     """When the first one begins. Default: after `every`."""
     path: PathNumber | None = None
     """Which path: 1, or 2 for `[path.second]`. Default: all at once."""
+    jitter_ns: DurationNs = Field(default=0, alias="jitter")
+    """Each begins later than at its period by a random time below this, drawn evenly for each
+    replicate and the same for all cells. Less than `every` without `length`."""
 
-    @property
-    def starts_ns(self) -> tuple[int, ...]:
+    @model_validator(mode="after")
+    def _one_at_a_time(self) -> Self:
+        if self.jitter_ns and self.jitter_ns + self.length_ns >= self.every_ns:
+            raise KeyValueError(
+                "jitter",
+                None,
+                "an outage could begin before the one before it is over",
+                "choose a shorter one, or a longer every",
+            )
+        return self
+
+    def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
         """When each begins."""
-        return _periodic_ns(self)
+        return _periodic_ns(self, "outage", lateness)
 
 
 class RedrawSection(Section):
@@ -199,10 +226,20 @@ def halves_ns(rtt_ns: int) -> tuple[int, int]:
     return rtt_ns - rtt_ns // 2, rtt_ns // 2
 
 
-def _periodic_ns(section: HandoversSection | OutagesSection) -> tuple[int, ...]:
+def _periodic_ns(
+    section: HandoversSection | OutagesSection,
+    what: Literal["handover", "outage"],
+    lateness: Lateness,
+) -> tuple[int, ...]:
     first_ns = section.every_ns if section.first_ns is None else section.first_ns
     starts_ns = (first_ns + number * section.every_ns for number in range(section.count))
-    return tuple(takewhile(lambda start_ns: start_ns <= LATEST_NS, starts_ns))
+    possible = takewhile(lambda start_ns: start_ns <= LATEST_NS, starts_ns)
+    if section.jitter_ns == 0:
+        return tuple(possible)
+    return tuple(
+        start_ns + lateness(what, number, section.jitter_ns)
+        for number, start_ns in enumerate(possible)
+    )
 
 
 def _refuse_overlap_and_gap(section: TimelineEntry | HandoversSection) -> None:
