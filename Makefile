@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench calibrate-statistics reference-hashes docs setup clean
+.PHONY: help demo test fuzz bench calibrate-statistics reference-hashes fidelity docs setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ calibrate-statistics: setup ## feed samples of known truth through the statistic
 
 reference-hashes: setup ## note the records' hashes of the studies to start from, after a change that alters records
 	.venv/bin/python scripts/reference_hashes.py
+
+fidelity: setup ## hold runs in virtual time against closed forms, and write docs/fidelity.md
+	.venv/bin/python scripts/fidelity.py
 
 docs: ## regenerate the key reference and the endpoint's wire types from the models
 	scripts/setup.sh python

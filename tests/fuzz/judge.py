@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, sqrt
 
-from guest.closed_form import CONNECT_RTTS
+from closed_form import CONNECT_RTTS
 from guest.lab import Measured
 from netwarp.estimate.stats import binomial_interval
 from netwarp.units import NS_PER_S

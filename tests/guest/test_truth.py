@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom
 
-from guest.closed_form import lossless_completion_s, pftk_goodput_bit_s
+from closed_form import lossless_completion_s, pftk_goodput_bit_s
+from fidelity import recomputed_drops
 from guest.lab import ALL, Measured, run_study_cells
 
 ETHERNET_BYTES = 14
@@ -80,6 +81,15 @@ def test_drops_are_what_was_asked_for_in_each_direction(lossy_both_ways: list[Me
                 f"{run.transport} {direction}: {counted.dropped_packets} of"
                 f" {counted.offered_packets} dropped, expected {low:.0f} to {high:.0f}"
             )
+
+
+def test_drops_are_the_draws_of_netems_generator(lossy_both_ways: list[Measured]) -> None:
+    """Packet by packet: recomputed without the kernel, from the run's seed."""
+    for run in lossy_both_ways:
+        recomputed = list(recomputed_drops(run.planned.job, run.records))
+        assert {counted.direction for counted, _, _ in recomputed} == {"down", "up"}
+        for counted, _, lost in recomputed:
+            assert counted.lost_packets == lost, f"{run.transport} {counted.direction}"
 
 
 def test_one_drop_is_one_packet(lossy_both_ways: list[Measured]) -> None:
