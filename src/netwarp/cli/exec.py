@@ -121,14 +121,14 @@ def exec(  # noqa: A001 - what the command is called
     sinks = None if as_json else (sys.stdout.buffer, sys.stderr.buffer)
     with following(place, planned[0].run, sinks):
         finished = run(study, backend, out=place, command_line=["netwarp", *sys.argv[1:]])
-    told = program_runs(finished)
+    told = program_runs(finished.data)
     if replicates is not None and told["failure"] is None:
         (again,) = verify(finished.data, backend, runs=1).runs
         told |= {"repeatable": again.is_identical, "difference": again.difference_text}
     if as_json:
         print_json(told)
     else:
-        console().print(in_one_line(finished, told), highlight=False, soft_wrap=True)
+        console().print(in_one_line(finished.data, told), highlight=False, soft_wrap=True)
     raise typer.Exit(told["exit_status"])
 
 

@@ -11,7 +11,7 @@ from netwarp.wording import mean_text, quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netwarp.library import Run
+    from netwarp.evaluation import RunData
     from netwarp.results import RunResult
     from netwarp.wire import Record
 
@@ -19,11 +19,11 @@ SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
 
 
-def program_runs(finished: Run) -> dict[str, Any]:
+def program_runs(data: RunData) -> dict[str, Any]:
     """Gather what came of the runs: the first that failed, or the first, stands for all."""
-    runs = finished.data.results.runs
+    runs = data.results.runs
     shown = next((run for run in runs if run.reason is not None), runs[0])
-    records = finished.data.records(shown.run)
+    records = data.records(shown.run)
     client, server = _program(records, "client"), _program(records, "server")
     return {
         "exit_status": _exit_status(shown, client),
@@ -31,9 +31,9 @@ def program_runs(finished: Run) -> dict[str, Any]:
         "metrics": dict(shown.metrics),
         "client": None if client is None else client.model_dump(mode="json"),
         "server": None if server is None else server.model_dump(mode="json"),
-        "virtual_s": finished.data.provenance["virtual_s"],
-        "wall_s": finished.data.provenance["wall_s"],
-        "out": str(finished.directory),
+        "virtual_s": data.provenance["virtual_s"],
+        "wall_s": data.provenance["wall_s"],
+        "out": str(data.directory),
         "runs": [
             {"run": run.run, "seed": run.seed, "failure": run.reason, "metrics": dict(run.metrics)}
             for run in runs
@@ -41,17 +41,17 @@ def program_runs(finished: Run) -> dict[str, Any]:
     }
 
 
-def in_one_line(finished: Run, told: dict[str, Any]) -> str:
+def in_one_line(data: RunData, told: dict[str, Any]) -> str:
     """Say what the runs took and what the path did, or why one failed."""
     took = f"{told['virtual_s']:.6g} s on the run's clock, {told['wall_s']:.2g} s of yours"
-    runs = finished.data.results.runs
+    runs = data.results.runs
     if told["failure"] is not None:
         failed = sum(run.reason is not None for run in runs)
         of = f"{failed} of {len(runs)} runs failed, the first: " if len(runs) > 1 else ""
         return f"exec: {of}{told['failure']} ({took}; {told['out']})"
     if len(runs) > 1:
         found = _repeated(told["difference"])
-        return f"exec: {len(runs)} runs, {_means(finished)}; {found}; {took}; {told['out']}"
+        return f"exec: {len(runs)} runs, {_means(data)}; {found}; {took}; {told['out']}"
     metrics = told["metrics"]
     carried = ", ".join(
         f"{metrics[f'wire_packets_{direction}']:.0f} packets {direction}"
@@ -61,8 +61,8 @@ def in_one_line(finished: Run, told: dict[str, Any]) -> str:
     return f"exec: {took}; {carried}; {told['out']}"
 
 
-def _means(finished: Run) -> str:
-    (cell,) = finished.cells
+def _means(data: RunData) -> str:
+    (cell,) = data.results.cells
     estimate = cell.estimate("run_time_s")
     if estimate is None:
         return "none measured"
