@@ -1,22 +1,32 @@
-"""What is added in one place reaches all that shows it: a metric and a transport, made up here."""
+"""What is added in one place reaches all that shows it: a metric, a transport, a path property and
+a backend, made up here.
+"""
 
 from __future__ import annotations
 
 import runpy
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from fuzz.program import call
-from netwarp.errors import StudyError
+from netwarp.backends.needs import ENDPOINT, Need, programs
+from netwarp.backends.registry import BACKENDS, open_backend
+from netwarp.backends.replay import ReplayBackend
+from netwarp.backends.watch import Bounds
+from netwarp.errors import InputError, StudyError
+from netwarp.machine.doctor import examine
 from netwarp.measure.metric import LOWER, Metric
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics import METRICS
 from netwarp.plan import plan_study
 from netwarp.run_directory import RunDirectory, write_json
 from netwarp.study import study_from_mapping
+from netwarp.study.study import StudyFile
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Calibration
 from support import STUDY, write_run_directory
@@ -98,3 +108,57 @@ def test_traits_of_a_transport_are_one_row(tmp_path: Path, monkeypatch: pytest.M
     call(["report", str(place)], tmp_path)
     page = (place / "report.html").read_text(encoding="utf-8")
     assert "ToyTP" in page
+
+
+def test_a_path_property_is_one_row() -> None:
+    """Its row is a key of studies, an option of `compare`, and a line of the documents."""
+    # The study's sections are made of the rows when they are imported: in a process of their own.
+    script = """
+import runpy
+import subprocess
+import sys
+from dataclasses import replace
+from netwarp import path_properties
+toy = replace(
+    next(row for row in path_properties.PATH_PROPERTIES if row.key == "duplicate"),
+    key="twice", help="Made up.", option_help="Made up for the option.",
+)
+path_properties.PATH_PROPERTIES = (*path_properties.PATH_PROPERTIES, toy)
+from netwarp.plan import plan_study
+from netwarp.study import study_from_mapping
+tables = {"title": "t", "path": {"rtt": "10ms", "twice": "3%"}, "workload": {"size": "1kB"}}
+job = plan_study(study_from_mapping({**tables, "transport": {"kind": "tcp"}}))[0].job
+print(job.paths[0].down.duplicate_ratio, [key for key, _ in path_properties.options()][-3:])
+print("`twice`" in runpy.run_path("scripts/generate_docs.py")["documents"]()["study-format.md"])
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert answer.stderr == ""
+    assert answer.stdout.splitlines() == ["0.03 ['twice', 'twice_down', 'twice_up']", "True"]
+
+
+class Toy(ReplayBackend):
+    """A backend of its own name, which needs something that no machine has."""
+
+    name = "toy"
+    needs: tuple[Need, ...] = (ENDPOINT, programs("no-such-program"))
+
+
+def test_a_backend_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its line lets the command line open it, and doctor look for what it needs."""
+    place = write_run_directory(tmp_path / "recorded")
+    entries: dict[str, Any] = BACKENDS  # type: ignore[assignment]
+    monkeypatch.setitem(entries, "toy", Toy)
+    assert isinstance(open_backend(f"toy:{place}", Bounds()), Toy)
+    with pytest.raises(InputError, match="`replay:DIR` and `toy:DIR`"):
+        open_backend("toy", Bounds())
+    monkeypatch.setenv("NETWARP_KERNEL", str(tmp_path))  # without one, doctor boots no guest
+    found = next(finding for finding in examine() if finding.name == "toy")
+    assert (found.ok, found.optional) == (False, True)
+    assert found.detail == "no-such-program is missing: `apt-get install util-linux`"
+
+
+def test_studies_name_the_backends_that_take_no_argument() -> None:
+    named = get_args(StudyFile.model_fields["backend"].annotation)
+    assert named == tuple(name for name, each in BACKENDS.items() if each.argument is None)

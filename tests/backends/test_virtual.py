@@ -9,13 +9,8 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.guest_files import find_endpoint, find_kernel
-from netwarp.backends.virtual import (
-    check_scratch,
-    full_scratch_text,
-    guest_command,
-    guest_environment,
-    ran_out_of_scratch,
-)
+from netwarp.backends.scratch import check_scratch, full_scratch_text, ran_out_of_scratch
+from netwarp.backends.virtual import guest_command, guest_environment
 from netwarp.errors import BackendError
 
 Usage = namedtuple("Usage", "total used free")

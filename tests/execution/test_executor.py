@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from netwarp.backends.needs import Need
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.execution import Interrupted, LocalExecutor, Unobserved, execute, kept_outcomes
@@ -29,6 +30,7 @@ class FakeBackend:
     """Writes records that suit the job, or those it is told to; fails, or interrupts, likewise."""
 
     name = "fake"
+    needs: tuple[Need, ...] = ()
     clock: Clock = "virtual"
     parallel = True
     suffix = ""

@@ -13,8 +13,9 @@ import pytest
 from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
+from netwarp.execution import run_job
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, Status
+from netwarp.run_directory import CONSOLE_FILE, Status
 from netwarp.study import study_from_mapping
 
 IMPATIENT = Bounds(stall_cpu_s=2.0, stall_wall_s=20.0)
@@ -48,10 +49,8 @@ def run(
         script.write_text(f"#!/bin/sh\n{confine}\n{init}\n")
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         environ["NETWARP_ENDPOINT"] = str(script)
-    path = place / "run"
-    path.mkdir()
-    (path / JOB_FILE).write_text(job.job_json)
-    return VirtualBackend(IMPATIENT, environ).run(job.job, path, slot=0, on_progress=on_progress)
+    backend = VirtualBackend(IMPATIENT, environ)
+    return run_job(backend, job.job, place / "run", on_progress=on_progress).status
 
 
 def test_a_guest_that_spins_is_given_up(tmp_path: Path) -> None:

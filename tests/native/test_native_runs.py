@@ -18,6 +18,7 @@ import pytest
 
 from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.native import HostCapabilities, NativeBackend, probe_host
+from netwarp.execution import run_job
 from netwarp.metrics import metrics_from_records
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE
@@ -72,9 +73,8 @@ def planned(transport: str, size_bytes: int = SIZE_BYTES, **path: Any) -> Planne
 
 
 def run_study(backend: NativeBackend, run: PlannedRun, directory: Path) -> list[Record]:
-    (directory / JOB_FILE).write_text(run.job_json)
-    status = backend.run(run.job, directory, slot=0, on_progress=lambda _: None)
-    assert status.outcome == "ok", status.reason
+    outcome = run_job(backend, run.job, directory)
+    assert not outcome.failed, outcome.status.reason
     return read_records(directory / RECORDS_FILE)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
+from netwarp.backends.needs import Need
+from netwarp.backends.watch import Bounds
 from netwarp.run_directory import Clock, Status
 from netwarp.wire import Job
 
@@ -14,6 +16,8 @@ class Backend(Protocol):
     """A place where runs happen."""
 
     name: str
+    needs: tuple[Need, ...]
+    """What the machine must have, in the order to look: `check` refuses without, doctor tells."""
     parallel: bool
     """Whether runs can go side by side without disturbing each other."""
     suffix: str
@@ -55,3 +59,23 @@ class Backend(Protocol):
 
     def provenance(self) -> dict[str, Any]:
         """What the numbers depend on: versions and hashes of kernel and endpoint."""
+
+
+class NamedBackend(Backend, Protocol):
+    """A backend that the command line and studies open by its name."""
+
+    argument: str | None
+    """What follows its name on the command line, such as the ``DIR`` of ``replay:DIR``, if
+    anything does."""
+
+    @classmethod
+    def opened(cls, argument: str, bounds: Bounds) -> Self:
+        """Open it.
+
+        Args:
+            argument: what follows its name; empty where nothing does.
+            bounds: when a run is given up.
+
+        Raises:
+            BackendError: the machine lacks something without which it cannot even be opened.
+        """

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
+from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.watch import Bounds
@@ -56,10 +56,43 @@ class HostCapabilities:
         )
 
 
+def _require_path(capabilities: HostCapabilities) -> None:
+    if capabilities.missing_path is not None:
+        raise BackendError(f"the native backend cannot run here: {capabilities.missing_path}")
+
+
+def _check_host(machine: Machine) -> HostCapabilities:
+    capabilities = probe_host(find_endpoint(machine.environ))
+    _require_path(capabilities)
+    return capabilities
+
+
+def _describe_host(machine: Machine) -> str:
+    capabilities = _check_host(machine)
+    lacks = {
+        "netem (nothing but an unimpaired path)": capabilities.missing_netem,
+        "SCTP": capabilities.missing_sctp,
+        "MPTCP": capabilities.missing_mptcp,
+    }
+    missing = [name for name, reason in lacks.items() if reason is not None]
+    how = "in a user namespace" if capabilities.rootless else "as root"
+    without = f", without {', '.join(missing)}" if missing else ""
+    return (
+        f"Linux {capabilities.kernel} {how}{without};"
+        f" congestion control {', '.join(capabilities.congestion)}"
+    )
+
+
+TOOLS = programs("setpriv")
+NAMESPACES = Need("namespaces", _check_host, _describe_host)
+
+
 class NativeBackend:
     """Runs jobs one at a time on the host's kernel."""
 
     name = "native"
+    argument: str | None = None
+    needs: tuple[Need, ...] = (ENDPOINT, TOOLS, NAMESPACES)
     clock: Clock = "real"
     parallel = False
     suffix = "-native"
@@ -75,15 +108,16 @@ class NativeBackend:
         self.capabilities = capabilities or probe_host(self.endpoint)
         self._processes = Processes(bounds or Bounds())
 
+    @classmethod
+    def opened(cls, argument: str, bounds: Bounds) -> Self:
+        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        del argument
+        return cls(bounds)
+
     def check(self, jobs: int) -> None:
         """See that a path can be built and that the tools exist."""
-        del jobs
-        if self.capabilities.missing_path is not None:
-            raise BackendError(
-                f"the native backend cannot run here: {self.capabilities.missing_path}"
-            )
-        if shutil.which("setpriv") is None:
-            raise BackendError("setpriv is missing: `apt-get install util-linux`")
+        _require_path(self.capabilities)
+        require((TOOLS,), Machine(jobs=jobs))
 
     def refuse(self, job: Job) -> str | None:
         """Say what a job asks for that the host's kernel lacks; see :func:`lack`."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from netwarp.backends.needs import Need
+from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import JOB_FILE, Clock, RunDirectory, Status, clock_of
 from netwarp.wire import Job, job_sha256
@@ -16,6 +18,8 @@ class ReplayBackend:
     """Looks runs up by the hash of their job, so that a study's files and names may differ."""
 
     name = "replay"
+    argument: str | None = "DIR"
+    needs: tuple[Need, ...] = ()
     parallel = True
     suffix = ""
     cpu_is_free = False  # what was recorded says what there is to be said
@@ -24,6 +28,12 @@ class ReplayBackend:
         self.directory = RunDirectory(recorded)
         self._runs = {line["job_sha256"]: line["run"] for line in self.directory.plan_lines()}
         self.check(jobs=1)
+
+    @classmethod
+    def opened(cls, argument: str, bounds: Bounds) -> Self:
+        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        del bounds
+        return cls(Path(argument))
 
     @property
     def clock(self) -> Clock:

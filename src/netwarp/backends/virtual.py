@@ -5,16 +5,25 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
+from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
+from netwarp.backends.scratch import (
+    MEMORY,
+    full_scratch_text,
+    ran_out_of_scratch,
+    scratch_directory,
+)
 from netwarp.backends.spinning import spinning_command
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
@@ -25,16 +34,59 @@ from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 # TLS certificates need a date; the run must not depend on today's. 2026-01-01T00:00:00Z.
 EPOCH_NS = 1_767_225_600_000_000_000
-# What a guest of a 10 MB transfer touches of its memory, rounded up.
-MEMORY_TOUCHED_BYTES = 400 << 20
 ENDPOINT_LINK = "endpoint"
-SCRATCH_GAVE_OUT = "Bus error - the host /dev/shm or /tmp mount likely just ran out of space"
+
+
+def _check_architecture(_: Machine) -> None:
+    machine = os.uname().machine
+    if machine != "x86_64":
+        raise BackendError(
+            f"User-Mode Linux runs on x86_64, and this is {machine}: use such a host"
+        )
+
+
+def _describe_architecture(machine: Machine) -> str:
+    _check_architecture(machine)
+    return os.uname().machine
+
+
+def _describe_kernel(machine: Machine) -> str:
+    kernel = find_kernel(machine.environ)
+    how = "seccomp" if kernel.has_seccomp else "ptrace (Linux 6.16 and later: seccomp, 30 % faster)"
+    return f"Linux {kernel.info['version']} under {how}, {kernel.directory}"
+
+
+def _describe_confinement(machine: Machine) -> str:
+    with tempfile.TemporaryDirectory(prefix="netwarp-doctor-") as directory:
+        confined = confined_to(find_endpoint(machine.environ), Path(directory), must=True)
+        tried = subprocess.run([*confined, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        raise BackendError(
+            "a guest is kept from the host's files by its own kernel alone:"
+            f" {tried.stderr.strip()}. Boot a kernel with CONFIG_SECURITY_LANDLOCK and"
+            " landlock in lsm="
+        )
+    return "the host refuses what a guest writes outside its run directory (Landlock)"
+
+
+ARCHITECTURE = Need("architecture", _check_architecture, _describe_architecture)
+KERNEL = Need("kernel", lambda machine: find_kernel(machine.environ), _describe_kernel)
+CONFINEMENT = Need("confinement", _describe_confinement, _describe_confinement, optional=True)
 
 
 class VirtualBackend:
     """Runs jobs in guests whose clock jumps when idle."""
 
     name = "virtual"
+    argument: str | None = None
+    needs: tuple[Need, ...] = (
+        ARCHITECTURE,
+        KERNEL,
+        ENDPOINT,
+        programs("setpriv", "setarch", "taskset"),
+        MEMORY,
+        CONFINEMENT,
+    )
     clock: Clock = "virtual"
     parallel = True
     suffix = ""
@@ -43,19 +95,23 @@ class VirtualBackend:
     def __init__(
         self, bounds: Bounds | None = None, environ: Mapping[str, str] = os.environ
     ) -> None:
+        self.environ = environ
         self.kernel = find_kernel(environ)
         self.endpoint = find_endpoint(environ)
-        self.scratch = Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
+        self.scratch = scratch_directory(environ)
         self.cpus = sorted(os.sched_getaffinity(0))
         self.bounds = bounds or Bounds()
         self._processes = Processes(self.bounds)
 
+    @classmethod
+    def opened(cls, argument: str, bounds: Bounds) -> Self:
+        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        del argument
+        return cls(bounds)
+
     def check(self, jobs: int) -> None:
-        """See that there is room for the memory of this many guests, and that the tools exist."""
-        check_scratch(self.scratch, guests=jobs)
-        for program in ("setpriv", "setarch", "taskset"):
-            if shutil.which(program) is None:
-                raise BackendError(f"{program} is missing: `apt-get install util-linux`")
+        """See that the machine has what guests need, memory for this many included."""
+        require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job) -> str | None:
         """Nothing that a valid job can ask for is beyond the guest."""
@@ -173,44 +229,3 @@ def guest_environment(shim: Path, scratch: Path, seed: int) -> dict[str, str]:
         "LD_PRELOAD": str(shim),
         "NETWARP_SEED": str(seed),
     }
-
-
-def ran_out_of_scratch(console: Path) -> bool:
-    """Whether a guest died because its memory, a file, had no room to grow (arch/um's SIGBUS)."""
-    return SCRATCH_GAVE_OUT in console.read_text(errors="replace")
-
-
-def full_scratch_text(scratch: Path) -> str:
-    """Say that guests' memory has filled a directory, with the remedy."""
-    return (
-        f"{scratch}, where guests have their memory, is full"
-        f" ({shutil.disk_usage(scratch).free >> 20} MiB free now): make room, run fewer at a time"
-        " with --jobs N, or name another directory with NETWARP_SCRATCH=DIR"
-    )
-
-
-def check_scratch(scratch: Path, guests: int) -> None:
-    """See that the guests' memory can live in a directory.
-
-    Raises:
-        BackendError: it is missing, read-only, mounted noexec or too full.
-    """
-    other = "or name another directory with NETWARP_SCRATCH=DIR (best on a tmpfs)"
-    if not (scratch.is_dir() and os.access(scratch, os.W_OK | os.X_OK)):
-        raise BackendError(
-            f"guest memory needs a writable {scratch}, and there is none:"
-            f" `mount -t tmpfs tmpfs {scratch}`, {other}"
-        )
-    if os.statvfs(scratch).f_flag & os.ST_NOEXEC:
-        raise BackendError(
-            f"guest memory is executable, and {scratch} is mounted noexec:"
-            f" `mount -o remount,exec {scratch}`, {other}"
-        )
-    free_bytes = shutil.disk_usage(scratch).free
-    if free_bytes < guests * MEMORY_TOUCHED_BYTES:
-        room = free_bytes // MEMORY_TOUCHED_BYTES
-        fewer = f"run with --jobs {room}, " if 0 < room < guests else ""
-        raise BackendError(
-            f"{scratch} has {free_bytes >> 20} MiB free and {guests} guests at a time may need"
-            f" {guests * MEMORY_TOUCHED_BYTES >> 20} MiB: make room, {fewer}{other}"
-        )

@@ -1,0 +1,76 @@
+"""The directory in which guests have their memory: which one, and whether it will do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from netwarp.backends.needs import Machine, Need
+from netwarp.errors import BackendError
+
+# What a guest of a 10 MB transfer touches of its memory, rounded up.
+MEMORY_TOUCHED_BYTES = 400 << 20
+SCRATCH_GAVE_OUT = "Bus error - the host /dev/shm or /tmp mount likely just ran out of space"
+
+
+def scratch_directory(environ: Mapping[str, str]) -> Path:
+    """Name the directory in which guests have their memory."""
+    return Path(environ.get("NETWARP_SCRATCH") or "/dev/shm")  # noqa: S108
+
+
+def ran_out_of_scratch(console: Path) -> bool:
+    """Whether a guest died because its memory, a file, had no room to grow (arch/um's SIGBUS)."""
+    return SCRATCH_GAVE_OUT in console.read_text(errors="replace")
+
+
+def full_scratch_text(scratch: Path) -> str:
+    """Say that guests' memory has filled a directory, with the remedy."""
+    return (
+        f"{scratch}, where guests have their memory, is full"
+        f" ({shutil.disk_usage(scratch).free >> 20} MiB free now): make room, run fewer at a time"
+        " with --jobs N, or name another directory with NETWARP_SCRATCH=DIR"
+    )
+
+
+def check_scratch(scratch: Path, guests: int) -> None:
+    """See that the guests' memory can live in a directory.
+
+    Raises:
+        BackendError: it is missing, read-only, mounted noexec or too full.
+    """
+    other = "or name another directory with NETWARP_SCRATCH=DIR (best on a tmpfs)"
+    if not (scratch.is_dir() and os.access(scratch, os.W_OK | os.X_OK)):
+        raise BackendError(
+            f"guest memory needs a writable {scratch}, and there is none:"
+            f" `mount -t tmpfs tmpfs {scratch}`, {other}"
+        )
+    if os.statvfs(scratch).f_flag & os.ST_NOEXEC:
+        raise BackendError(
+            f"guest memory is executable, and {scratch} is mounted noexec:"
+            f" `mount -o remount,exec {scratch}`, {other}"
+        )
+    free_bytes = shutil.disk_usage(scratch).free
+    if free_bytes < guests * MEMORY_TOUCHED_BYTES:
+        room = free_bytes // MEMORY_TOUCHED_BYTES
+        fewer = f"run with --jobs {room}, " if 0 < room < guests else ""
+        raise BackendError(
+            f"{scratch} has {free_bytes >> 20} MiB free and {guests} guests at a time may need"
+            f" {guests * MEMORY_TOUCHED_BYTES >> 20} MiB: make room, {fewer}{other}"
+        )
+
+
+def _check(machine: Machine) -> None:
+    check_scratch(scratch_directory(machine.environ), guests=machine.jobs)
+
+
+def _describe(machine: Machine) -> str:
+    _check(machine)
+    scratch = scratch_directory(machine.environ)
+    free_mib = shutil.disk_usage(scratch).free >> 20
+    return f"{scratch}: {free_mib} MiB free for {machine.jobs} guests at a time"
+
+
+MEMORY = Need("memory", _check, _describe)
+"""Room for the memory of as many guests as run at a time."""
