@@ -382,3 +382,23 @@ def test_a_claim_that_nothing_can_test_says_why() -> None:
 def test_a_claim_is_testable_or_not(claim: dict[str, Any], part: str) -> None:
     with pytest.raises(StudyError, match=part):
         study_from_mapping(support.STUDY | {"claim": [claim]})
+
+
+def test_means_are_those_of_the_pairs_that_were_compared() -> None:
+    """One cell has two replicates more, because another claim needed them; they are far off."""
+    runs = grid({("quic", "1"): 10.0, ("tcp", "1"): 20.0}).runs
+    more = [
+        replace(runs[0], run=f"c000-r{replicate:02}", replicate=replicate, seed=replicate,
+                metrics={"completion_time_s": 1000.0})
+        for replicate in (5, 6)
+    ]  # fmt: skip
+    result = judge(Results((*runs, *more)), **LESS)
+    (condition,) = result.values["conditions"]
+    assert condition["means"][0] / condition["means"][1] == pytest.approx(condition["ratio"])
+    assert condition["means"] == pytest.approx([10.0, 20.0], rel=0.01)
+
+
+def test_exact_leads_are_written_with_the_digits_that_tell_them_apart() -> None:
+    means = {("quic", "1"): 100.0, ("tcp", "1"): 101.4, ("quic", "2"): 100.0, ("tcp", "2"): 101.0}
+    found = judge(grid(means, noise=(1.0, 1.0)), **LESS, shrinks_with="streams").found
+    assert "1.014 at 1, 1.010 at 2" in found

@@ -199,7 +199,7 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
 
     Means are geometric where the ratio is: the one is then the quotient of the others.
     """
-    means = [_mean(each, metric, found.scale) for each in (cell, other)]
+    means = _means(cell, other, metric, found)
     shown = quantity(metric, max(map(abs, means)))
     digits = digits_to_tell(*means)
     texts = [number(mean * shown.scale, digits) for mean in means]
@@ -215,8 +215,20 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
     return f"{against}, {found.scale} {number(effect * scale, digits)}{spread}"
 
 
-def _mean(cell: CellResult, metric: str, scale: str) -> float:
-    values = cell.values(metric)
+def _means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> list[float]:
+    """Average what was compared: where replicates are pairs, those that both cells have.
+
+    A cell that another claim needed more replicates of has more of them.
+    """
+    both = cell.samples(metric), other.samples(metric)
+    replicates = [both[0].keys() & both[1].keys() if found.paired else each.keys() for each in both]
+    return [
+        _mean([value for r in those if (value := samples[r].value) is not None], found.scale)
+        for samples, those in zip(both, replicates, strict=True)
+    ]
+
+
+def _mean(values: Sequence[float], scale: str) -> float:
     if scale == "difference":
         return math.fsum(values) / len(values)
     return math.exp(math.fsum(map(math.log, values)) / len(values))
@@ -225,7 +237,7 @@ def _mean(cell: CellResult, metric: str, scale: str) -> float:
 def _values(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> dict[str, Any]:
     return {
         "compared": [_short_name(each, (cell, other)) for each in (cell, other)],
-        "means": [_mean(each, metric, found.scale) for each in (cell, other)],
+        "means": _means(cell, other, metric, found),
         found.scale: found.effect,
         "ci95": found.ci95,
         "p": found.p,

@@ -10,7 +10,7 @@ from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.location import Location, location_of
 from netwarp.estimate.stats import CONFIDENCE, mean_of
-from netwarp.wording import factor_name, level_text, number, quantity
+from netwarp.wording import digits_to_tell, factor_name, level_text, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +49,9 @@ def lead_grows(
     values = {
         "leads": {label: _shown_lead(at, scale) for label, at in zip(labels, by_level, strict=True)}
     }
+    digits = digits_to_tell(*(_shown_lead(at, scale) for at in by_level))
     parts = [
-        f"{_lead_text(at, metric, scale)} at {level_text(factor, label)}"
+        f"{_lead_text(at, metric, scale, digits)} at {level_text(factor, label)}"
         for label, at in zip(labels, by_level, strict=True)
     ]
     if shrinks:
@@ -242,10 +243,12 @@ def _shown_lead(lead: Location, scale: LeadScale) -> float:
     return math.exp(lead.value) if scale == "ratio" else lead.value
 
 
-def _lead_text(lead: Location, metric: str, scale: LeadScale) -> str:
+def _lead_text(lead: Location, metric: str, scale: LeadScale, digits: int = 3) -> str:
+    """Write a lead with its interval, of a ratio with as many digits as tell it from the others."""
     low, high = lead.interval(CONFIDENCE)
     if scale == "ratio":
-        text = number(math.exp(lead.value))
+        digits = digits if lead.error == 0 else 3
+        text = number(math.exp(lead.value), digits)
         bounds = f"{number(math.exp(low))}, {number(math.exp(high))}"
         return text if lead.error == 0 else f"{text} [{bounds}]"
     shown = quantity(metric, max(abs(lead.value), abs(low), abs(high)))
