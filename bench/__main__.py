@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from bench import commands, counting, guests
+from bench import commands, counting, guests, overhead
 from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
 from bench.peers import Ns3
@@ -44,9 +45,10 @@ def main() -> int:
             "transfers": [] if arguments.commands else measure_transfers(lines, arguments.repeats),
             "commands": measure_commands(arguments.repeats) if felt else [],
             "counts": [] if arguments.commands else count_system_calls(lines),
+            "overheads": [overhead.measure(arguments.repeats)] if felt else [],
         }
         costs = own_table([*answer["transfers"], *answer["commands"]], arguments.repeats)
-        table = chain(costs, counts_table(answer["counts"]))
+        table = chain(costs, counts_table(answer["counts"]), overhead_table(answer["overheads"]))
     print(json.dumps(answer, indent=2) if arguments.json else "\n".join(table))
     return 0
 
@@ -130,6 +132,14 @@ def counts_table(counts: Sequence[dict[str, Any]]) -> Iterator[str]:
     for line in counts:
         kept = "within" if line["count"] <= line["most"] else "OVER"
         yield f"{line['name']:44} {line['count']:>20}  counted: {kept} {line['most']}"
+
+
+def overhead_table(overheads: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Write what runs cost in milliseconds of CPU time, and whether that is within the goal."""
+    for line in overheads:
+        ms = statistics.median(line["ms"])
+        kept = "within" if ms <= line["most_ms"] else "OVER"
+        yield f"{line['name']:44} {ms:17.1f} ms  {kept} {line['most_ms']:g} CPU ms"
 
 
 def peers_table(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
