@@ -57,11 +57,16 @@ IMPAIRMENTS: dict[str, st.SearchStrategy[Any]] = {
 }
 HANDOVERS = st.fixed_dictionaries(
     {"every": PERIODS, "count": st.integers(0, 5)},
-    optional={"first": DURATIONS, "overlap": DURATIONS, "gap": DURATIONS},
+    optional={
+        "first": DURATIONS,
+        "overlap": DURATIONS,
+        "gap": DURATIONS,
+        "jitter": DURATIONS,
+    },
 )
 OUTAGES = st.fixed_dictionaries(
     {"every": PERIODS, "length": PERIODS, "count": st.integers(0, 5)},
-    optional={"first": DURATIONS, "path": st.sampled_from([1, 2])},
+    optional={"first": DURATIONS, "path": st.sampled_from([1, 2]), "jitter": DURATIONS},
 )
 ENTRY = st.one_of(
     st.fixed_dictionaries(
@@ -104,6 +109,7 @@ BULK: dict[str, st.SearchStrategy[Any]] = {
     "chunks": st.sampled_from([1, 2, 5, 100]),
     "dial": st.sampled_from(["sequential", "parallel"]),
     "transfers": st.sampled_from([1, 2, 10_000]),
+    "start_jitter": DURATIONS,
 }
 QUALITIES = st.lists(SIZES, min_size=1, max_size=4, unique=True).map(
     lambda sizes: {f"q{index}": size for index, size in enumerate(sizes)}
