@@ -17,8 +17,11 @@ use std::cell::RefCell;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use libc::{CLOCK_MONOTONIC, c_int, clockid_t, epoll_event, timespec};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_getres, clock_nanosleep};
 
 use crate::timers;
 
@@ -111,10 +114,9 @@ pub(crate) fn realtime_lead_ns() -> u64 {
 
 /// Length of the kernel's tick (1/HZ), in which some of its counters are given.
 pub(crate) fn tick_ns() -> u64 {
-    let mut resolution = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `resolution` outlives the call. The coarse clocks, always there, move once a tick (`TICK_NSEC`).
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) };
-    nanoseconds(&resolution)
+    // The coarse clocks move once a tick (`TICK_NSEC`).
+    let resolution = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("the clock is always there");
+    Duration::from(resolution).as_nanos() as u64
 }
 
 /// Waits for the kernel's next tick but one, so that what was done before leaves no trace in a run.
@@ -125,15 +127,12 @@ pub(crate) fn tick_ns() -> u64 {
 pub(crate) fn await_tick() {
     let tick_ns = tick_ns();
     let then_ns = (Moment::now().since(0) / tick_ns + 2) * tick_ns;
-    let then = timespec {
-        tv_sec: (then_ns / NANOSECONDS_PER_SECOND) as i64,
-        tv_nsec: (then_ns % NANOSECONDS_PER_SECOND) as i64,
-    };
-    // SAFETY: `then` outlives the call, which fails only when a signal comes; this process handles none.
-    unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &then, std::ptr::null_mut()) };
+    let then = TimeSpec::from(Duration::from_nanos(then_ns));
+    // It fails only when a signal comes, and this process handles none.
+    clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &then).expect("no signal comes");
 }
 
-/// Converts nanoseconds to the kernel's `struct timespec`.
+/// Converts a time of the kernel's to nanoseconds.
 pub(crate) fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }

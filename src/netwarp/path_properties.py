@@ -27,6 +27,10 @@ class PathProperty:
     """Text of the key reference; of a property of each direction, for the key without either."""
     option_help: str
     """Help of the option on the command line, in a few words."""
+    title: str = ""
+    """Title on axes and in tables, where it varies. Default: the key in words."""
+    unit: str = ""
+    """Unit of values that are plain numbers."""
     directions: Literal["path", "both", "down"] = "path"
     """What the key without direction means: the path as a whole, both directions, or server to
     client alone, where the property harms packets."""
@@ -53,10 +57,17 @@ class PathProperty:
             return (self.key,)
         return (self.key, f"{self.key}_down", f"{self.key}_up")
 
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """Titles of all its keys: `loss_up` is "Packet loss up"."""
+        title = self.title or self.key.replace("_", " ").capitalize()
+        return {key: title + key.removeprefix(self.key).replace("_", " ") for key in self.keys}
+
 
 PATH_PROPERTIES: tuple[PathProperty, ...] = (
     PathProperty(
         key="profile",
+        title="Path profile",
         type="ProfileName",
         help="A named access network: its round-trip time and rates, unless they are given. See"
         " [path profiles](#path-profiles).",
@@ -65,6 +76,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     ),
     PathProperty(
         key="rtt",
+        title="Round-trip time",
         type="DurationNs",
         help="Round-trip time of the idle path, split evenly over the directions. Instead of"
         " `delay`.",
@@ -72,6 +84,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     ),
     PathProperty(
         key="delay",
+        title="One-way delay",
         type="DurationNs",
         directions="both",
         help="One-way delay of each direction. Default: no delay.",
@@ -109,6 +122,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     ),
     PathProperty(
         key="loss",
+        title="Packet loss",
         type="LossField",
         directions="down",
         help="Packets lost, server to client. Default: none.",
@@ -128,6 +142,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     ),
     PathProperty(
         key="rate",
+        title="Bottleneck rate",
         type="RateBitS",
         directions="both",
         help="Bottleneck rate of each direction, Ethernet headers counted. Default: unlimited.",
@@ -145,6 +160,8 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     ),
     PathProperty(
         key="mtu",
+        title="MTU",
+        unit="B",
         type="Mtu",
         help="Largest IP packet in bytes, headers included.",
         option_help="Largest IP packet in bytes.",

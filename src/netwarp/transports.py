@@ -56,6 +56,8 @@ class TransportTraits:
     dash: tuple[int, ...]
     congestion_controls: tuple[str, ...]
     """Congestion controls by their names in its stack, the default first."""
+    cpu_s_per_mb: float
+    """About how much CPU time both ends and the guest's kernel take for a megabyte."""
     header_bytes: int
     """Bytes between the MTU and the MSS."""
     mss_bytes: tuple[int, int]
@@ -111,6 +113,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="circle",
         dash=(),
         congestion_controls=KERNEL_TCP_CONGESTION,
+        cpu_s_per_mb=0.006,
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
@@ -126,6 +129,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="square",
         dash=(6, 3),
         congestion_controls=KERNEL_TCP_CONGESTION,
+        cpu_s_per_mb=0.011,
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
@@ -142,6 +146,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         dash=(2, 2),
         # The algorithm of RFC 9260, section 7.2, is built in.
         congestion_controls=("rfc9260",),
+        cpu_s_per_mb=0.02,
         header_bytes=IP_HEADER_BYTES + SCTP_HEADERS_BYTES,
         mss_bytes=(88, 65_495),
         mss_reason="",
@@ -168,6 +173,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="diamond",
         dash=(),
         congestion_controls=("cubic", "reno", "bbr"),
+        cpu_s_per_mb=0.04,
         header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
         mss_bytes=(1200, 65_495),
         mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
@@ -189,6 +195,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         shape="cross",
         dash=(4, 2),
         congestion_controls=KERNEL_TCP_CONGESTION,
+        cpu_s_per_mb=0.01,
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,

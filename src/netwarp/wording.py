@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.levels import scale_of
 from netwarp.metrics import metric_named
+from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.transports import TRANSPORTS
 
 if TYPE_CHECKING:
@@ -29,16 +30,7 @@ WIDE = 0.2  # share of the mean beyond which ± would hide that an interval is n
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
 FACTOR_TITLES = {
-    "path.profile": "Path profile",
-    "path.rtt": "Round-trip time",
-    "path.delay": "One-way delay",
-    "path.loss": "Packet loss",
-    "path.rate": "Bottleneck rate",
-    "path.rate_down": "Bottleneck rate down",
-    "path.rate_up": "Bottleneck rate up",
-    "path.queue": "Queue",
-    "path.jitter": "Jitter",
-    "path.mtu": "MTU",
+    **{f"path.{key}": title for row in PATH_PROPERTIES for key, title in row.titles.items()},
     "path.handovers.count": "Handovers",
     "path.outages.count": "Outages",
     "path.outages.length": "Outage",
@@ -54,7 +46,11 @@ FACTOR_TITLES = {
     "transport.kind": "Transport",
 }
 
-FACTOR_UNITS = {"path.mtu": "B", "transport.mss": "B", "transport.initial_window": "packets"}
+FACTOR_UNITS = {
+    **{f"path.{row.key}": row.unit for row in PATH_PROPERTIES if row.unit},
+    "transport.mss": "B",
+    "transport.initial_window": "packets",
+}
 """Units of the factors whose levels are plain numbers."""
 
 FACTOR_NAMES = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sessions
-from netwarp.machine.cost import CPU_S_PER_MB, START_CPU_S, expected_cpu_s
+from netwarp.machine.cost import START_CPU_S, expected_cpu_s
+from netwarp.transports import TRANSPORTS
 from support import job_of
 
 
@@ -13,8 +14,12 @@ def test_a_run_costs_its_start_and_its_content() -> None:
     small = job_of("tcp", workload={"size": "10MB"})
     twice = job_of("tcp", workload={"size": "10MB", "transfers": 2})
     assert expected_cpu_s([]) == 0
-    assert expected_cpu_s([small]) == pytest.approx(START_CPU_S + 10 * CPU_S_PER_MB["tcp"])
-    assert expected_cpu_s([twice]) - START_CPU_S == pytest.approx(20 * CPU_S_PER_MB["tcp"])
+    assert expected_cpu_s([small]) == pytest.approx(
+        START_CPU_S + 10 * TRANSPORTS["tcp"].cpu_s_per_mb
+    )
+    assert expected_cpu_s([twice]) - START_CPU_S == pytest.approx(
+        20 * TRANSPORTS["tcp"].cpu_s_per_mb
+    )
     assert expected_cpu_s([small, twice]) == expected_cpu_s([small]) + expected_cpu_s([twice])
     quic = job_of("quic", workload={"size": "10MB"})
     assert expected_cpu_s([quic]) > expected_cpu_s([small])
@@ -26,5 +31,5 @@ def test_a_player_costs_the_medium_at_its_best() -> None:
     megabytes = stream.qualities[-1].segment_bytes * stream.watch_ns / stream.segment_ns / 1e6
     kind = sessions.STREAM_JOB.transport.kind
     assert expected_cpu_s([sessions.STREAM_JOB]) == pytest.approx(
-        START_CPU_S + megabytes * CPU_S_PER_MB[kind], rel=1e-3
+        START_CPU_S + megabytes * TRANSPORTS[kind].cpu_s_per_mb, rel=1e-3
     )

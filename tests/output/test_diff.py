@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 import support
+from netwarp.cli.printing import print_difference
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.evaluation import RunData, load
-from netwarp.output.diff import difference, difference_json, print_difference
+from netwarp.output.diff import difference, difference_json
 from netwarp.results import Results
 
 

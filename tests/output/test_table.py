@@ -10,13 +10,13 @@ from rich.console import Console
 
 import recorded
 import support
+from netwarp.cli.printing import print_results
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Sample, compare
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import RunData, load
 from netwarp.output.export import export_results
-from netwarp.output.table import print_results
 from netwarp.results import Results
 from netwarp.wire import Goodput
 from netwarp.wording import (

@@ -11,6 +11,7 @@ from rich.console import Console
 
 import support
 from netwarp.claims import ClaimVerdict
+from netwarp.cli.printing import print_scorecard
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.evaluation import RunData, load
 from netwarp.pipeline import write_outputs
@@ -18,7 +19,7 @@ from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.preparation import expected, prepare
 from netwarp.sources.reproduce import reproduce_document, to_json, write_all
 from netwarp.sources.reproduction import Reproduction
-from netwarp.sources.scorecard import expected_text, print_scorecard, score_text, total_text
+from netwarp.sources.scorecard import expected_text, score_text, total_text
 from netwarp.study import Study, load_study
 from netwarp.study.overrides import apply_quick
 

@@ -22,9 +22,10 @@ def diff(
     """Say which cells changed between two run directories, by tests, and what else differs."""
     from rich.console import Console
 
+    from netwarp.cli.printing import print_difference
     from netwarp.cli.terminal import print_json
     from netwarp.evaluation import load
-    from netwarp.output.diff import difference, difference_json, print_difference
+    from netwarp.output.diff import difference, difference_json
 
     found = difference(load(before), load(after), metric)
     if as_json:

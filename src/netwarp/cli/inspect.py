@@ -20,9 +20,9 @@ def show(
     """Print the table of a run directory again."""
     from rich.console import Console
 
+    from netwarp.cli.printing import print_results
     from netwarp.cli.terminal import print_damage, print_json
     from netwarp.library import open_run
-    from netwarp.output.table import print_results
 
     shown = open_run(_run_directory(directory))
     print_damage(shown)

@@ -125,6 +125,7 @@ def reproduce(
     """
     from rich.console import Console
 
+    from netwarp.cli.printing import print_scorecard
     from netwarp.cli.terminal import console, print_json
     from netwarp.estimate.staging import Staging
     from netwarp.execution.opening import LOCAL, open_executor
@@ -132,7 +133,7 @@ def reproduce(
     from netwarp.sources import load_sources
     from netwarp.sources.preparation import expected, prepare
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
-    from netwarp.sources.scorecard import expected_text, print_scorecard, total_text
+    from netwarp.sources.scorecard import expected_text, total_text
 
     sources = load_sources(source)
     if quick and max_time is not None:

@@ -40,7 +40,7 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
         sys.stdout.flush()
         write_outputs(finished.data, anew=anew)
     else:
-        from netwarp.output.table import print_results
+        from netwarp.cli.printing import print_results
 
         # The table answers at once; what takes longer to write comes after it.
         print_results(finished.data, Console())

@@ -22,8 +22,6 @@ from netwarp.wording import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from netwarp.estimate.stats import Estimate
     from netwarp.evaluation import RunData
     from netwarp.results import CellResult, Factors
@@ -138,30 +136,33 @@ def _conditions(data: RunData) -> dict[str, str]:
     }
 
 
-def print_difference(found: Difference, console: Console) -> None:
-    """Print what else differs, each cell that changed, and counts of the others."""
-    for name, before, after in found.conditions:
-        console.print(Text(f"{name}: {before} → {after}", style="dim"), soft_wrap=True)
+def difference_lines(found: Difference) -> list[Text]:
+    """Say what else differs, each cell that changed, and how many others there are."""
+    lines = [
+        Text(f"{name}: {before} → {after}", style="dim") for name, before, after in found.conditions
+    ]
     for cell in found.changed:
         better = favourable(cell.comparison, found.metric)
-        line = Text.assemble(
-            (sentence_case(cell_text(cell.factors, ", ")), "bold"),
-            f": {_value(cell.before, found.metric)} → {_value(cell.after, found.metric)}, ",
-            (verdict_text(cell.comparison, found.metric), "green" if better else "yellow"),
+        lines.append(
+            Text.assemble(
+                (sentence_case(cell_text(cell.factors, ", ")), "bold"),
+                f": {_value(cell.before, found.metric)} → {_value(cell.after, found.metric)}, ",
+                (verdict_text(cell.comparison, found.metric), "green" if better else "yellow"),
+            )
         )
-        console.print(line, soft_wrap=True)
     title = quantity(found.metric, 1).title.lower()
     changed, unchanged = len(found.changed), len(found.unchanged)
-    console.print(
+    counts = (
         f"{title} of {len(found.cells)} cells: {changed} changed, {unchanged} did not,"
-        f" {len(found.cells) - changed - unchanged} undecided",
-        soft_wrap=True,
+        f" {len(found.cells) - changed - unchanged} undecided"
     )
+    lines.append(Text(counts))
     for which, cells in (("before", found.only_before), ("after", found.only_after)):
         if cells:
             names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
             more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
-            console.print(Text(f"only {which}: {names}{more}"), soft_wrap=True)
+            lines.append(Text(f"only {which}: {names}{more}"))
+    return lines
 
 
 def _value(estimate: Estimate | None, metric: str) -> str:

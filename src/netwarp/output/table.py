@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich import box
-from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -29,8 +28,6 @@ from netwarp.wording import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rich.console import Console, JustifyMethod
-
     from netwarp.evaluation import RunData
     from netwarp.results import Results
     from netwarp.run_directory import Clock
@@ -40,36 +37,20 @@ GAP = 2
 """Spaces between columns."""
 
 
-def print_results(data: RunData, console: Console) -> None:
-    """Print completion time, goodput, retransmissions, connection time, verdict.
+def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text]:
+    """Lay out completion time, goodput, retransmissions, connection time, verdict, and notes.
 
     Of streams: loading delay, start-up delay, time stalled, bit rate played, verdict. The metric
     compared is given as mean ± half the 95 % interval; in real time as median and range.
     """
     results, compared, clock = data.results, data.comparisons, data.clock
     if not results.runs:
-        console.print("no run has finished yet")
-        return
-    width = min(console.width, WIDTH)
-    for block in blocks(results, compared, clock, width):
-        _print_trimmed(block, console, width)
-    for note in notes(results, compared, clock):
-        _print_trimmed(Text(note, style="dim"), console, width)
+        return [Text("no run has finished yet")]
+    laid_out = blocks(results, compared, clock, width)
+    laid_out += [Text(note, style="dim") for note in notes(results, compared, clock)]
     if data.limit_text is not None:
-        _print_trimmed(Text(data.limit_text, style="yellow"), console, width)
-
-
-def _print_trimmed(block: Table | Text, console: Console, width: int) -> None:
-    """Print without the spaces that a table puts at the ends of its lines."""
-    options = console.options.update(width=width)
-    for line in console.render_lines(block, options, pad=False):
-        segments = list(line)
-        while segments and not segments[-1].text.strip():
-            segments.pop()
-        if segments:
-            last = segments[-1]
-            segments[-1] = Segment(last.text.rstrip(), last.style, last.control)
-        console.print(Segments([*segments, Segment.line()]), end="", soft_wrap=True)
+        laid_out.append(Text(data.limit_text, style="yellow"))
+    return laid_out
 
 
 def blocks(
@@ -112,7 +93,7 @@ def _grid(
         box=box.SIMPLE_HEAD, show_edge=False, show_header=show_header, padding=(0, GAP - 1, 0, 0)
     )
     for i, head in enumerate(heads[:-1]):
-        justify: JustifyMethod = "left" if i == 0 else "right"
+        justify: Literal["left", "right"] = "left" if i == 0 else "right"
         # A narrow terminal wraps verdicts: names and numbers keep their width.
         table.add_column(head, justify=justify, width=widths[i], min_width=widths[i], no_wrap=True)
     table.add_column(heads[-1])

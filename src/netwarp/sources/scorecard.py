@@ -15,12 +15,9 @@ from netwarp.wording import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from netwarp.sources.preparation import Expected
     from netwarp.sources.reproduction import Reproduction, ScoreRow
 
-WIDTH = 100
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
     ClaimVerdict.SMALLER: "green dim",
@@ -46,31 +43,30 @@ MEANINGS = {
 HYPOTHESES = "Hypotheses of these studies, which no author claims"
 
 
-def print_scorecard(done: Reproduction, console: Console) -> None:
-    """Print each conclusion as a sentence, its verdict, the numbers, and what its control shows."""
-    width = min(console.width, WIDTH)
+def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
+    """Give each conclusion as a sentence, its verdict, the numbers, and what its control shows."""
     index = done.source.index
-    console.print(Text(f"{index.authors}: {index.title}", style="bold"), width=width)
+    lines: list[Text | Padding] = [Text(f"{index.authors}: {index.title}", style="bold")]
     for authors in (True, False):
         if not authors and any(not row.result.claim.authors for row in done.rows):
-            console.print(Text(f"\n{HYPOTHESES}", style="bold underline"), width=width)
+            lines.append(Text(f"\n{HYPOTHESES}", style="bold underline"))
         for study in done.studies:
             rows = [row for row in study.rows if row.result.claim.authors == authors]
             if rows or (authors and study.refused is not None):
-                console.print(Text(f"\n{study.study.title}", style="bold"), width=width)
+                lines.append(Text(f"\n{study.study.title}", style="bold"))
             if authors and study.refused is not None:
-                console.print(Text(f"not run: {study.refused}", style="red"), width=width)
+                lines.append(Text(f"not run: {study.refused}", style="red"))
             if rows and study.executed.warning is not None:
-                console.print(Text(study.executed.warning, style="red"), width=width)
+                lines.append(Text(study.executed.warning, style="red"))
             for row in rows:
-                _print_row(row, done, console, width)
-    console.print(Text(f"\n{score_text(done)}", style="bold"), width=width)
-    console.print(error_text(done), width=width, highlight=False)
+                lines += _row_lines(row, done)
+    lines += [Text(f"\n{score_text(done)}", style="bold"), Text(error_text(done))]
     if any(not row.result.random for row in done.rows if "conditions" in row.result.values):
-        console.print(EXACT, width=width, highlight=False)
-    console.print(clock_text(done), width=width, highlight=False)
+        lines.append(Text(EXACT))
+    lines.append(Text(clock_text(done)))
     if done.limit_text is not None:
-        console.print(Text(done.limit_text, style="yellow"), width=width)
+        lines.append(Text(done.limit_text, style="yellow"))
+    return lines
 
 
 def score_text(done: Reproduction) -> str:
@@ -142,17 +138,15 @@ def total_text(done: Sequence[Reproduction]) -> str:
     )
 
 
-def _print_row(row: ScoreRow, done: Reproduction, console: Console, width: int) -> None:
+def _row_lines(row: ScoreRow, done: Reproduction) -> list[Text | Padding]:
     result = row.result
     provisional = " (provisional)" if done.quick else ""
-    console.print(
-        Text.assemble((f"{result.word}{provisional}: ", STYLES[result.verdict]), result.claim.text),
-        width=width,
-        highlight=False,
-    )
+    verdict = (f"{result.word}{provisional}: ", STYLES[result.verdict])
+    lines: list[Text | Padding] = [Text.assemble(verdict, result.claim.text)]
     for name, text in _details(row):
         line = Text.assemble((f"{name}: ", "dim bold"), (text, "dim"))
-        console.print(Padding(line, (0, 0, 0, 4)), width=width)
+        lines.append(Padding(line, (0, 0, 0, 4)))
+    return lines
 
 
 def _details(row: ScoreRow) -> list[tuple[str, str]]:

@@ -1,0 +1,55 @@
+"""Answers on a terminal: the table of results, a difference, a scorecard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from netwarp.evaluation import RunData
+    from netwarp.output.diff import Difference
+    from netwarp.sources.reproduction import Reproduction
+
+WIDTH = 100
+"""The widest that text is printed, in characters."""
+
+
+def print_results(data: RunData, console: Console) -> None:
+    """Print the table of a run directory, and notes on it."""
+    from netwarp.output.table import result_blocks
+
+    width = min(console.width, WIDTH)
+    for block in result_blocks(data, width):
+        _print_trimmed(block, console, width)
+
+
+def print_difference(found: Difference, console: Console) -> None:
+    """Print how a run directory differs from an earlier one."""
+    from netwarp.output.diff import difference_lines
+
+    for line in difference_lines(found):
+        console.print(line, soft_wrap=True)
+
+
+def print_scorecard(done: Reproduction, console: Console) -> None:
+    """Print the conclusions of a source document with their verdicts."""
+    from netwarp.sources.scorecard import scorecard_lines
+
+    for line in scorecard_lines(done):
+        console.print(line, width=min(console.width, WIDTH))
+
+
+def _print_trimmed(block: RenderableType, console: Console, width: int) -> None:
+    """Print without the spaces that a table puts at the ends of its lines."""
+    from rich.segment import Segment, Segments
+
+    options = console.options.update(width=width)
+    for line in console.render_lines(block, options, pad=False):
+        segments = list(line)
+        while segments and not segments[-1].text.strip():
+            segments.pop()
+        if segments:
+            last = segments[-1]
+            segments[-1] = Segment(last.text.rstrip(), last.style, last.control)
+        console.print(Segments([*segments, Segment.line()]), end="", soft_wrap=True)
