@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench calibrate-statistics reference-hashes fidelity docs setup clean
+.PHONY: help demo test fuzz bench calibrate-statistics reference-hashes fidelity docs site setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,11 @@ docs: ## regenerate the key reference and the endpoint's wire types from the mod
 	scripts/setup.sh python
 	.venv/bin/python scripts/generate_docs.py
 	.venv/bin/python scripts/generate_wire.py
+
+site: ## build docs/ as a web site in site/, readable without a server
+	scripts/setup.sh python
+	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[site]'
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
 
 setup: ## install packages, make .venv, build the endpoint and the guest kernel
 	scripts/setup.sh all

@@ -5,7 +5,8 @@ The command line does nothing that is not here; a notebook does it like this::
     import netwarp
 
     run = netwarp.compare(transport=["tcp", "quic"], size="10MB", rtt="100ms", loss=["0%", "1%"])
-    run.frame().group_by("transport", "path.loss").mean()
+    times = run.frame().select("transport", "path.loss", "completion_time_s")
+    times.group_by("transport", "path.loss").mean()
     run.figure(0)
 """
 

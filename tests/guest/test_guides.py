@@ -1,0 +1,40 @@
+"""The guides, done as a reader does them: files saved, commands typed, Python run, in order."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from guides import DOCS, blocks
+
+TYPED = ("tutorial", "recipes")
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_guide_can_be_followed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(DOCS / f"{name}.md"):
+        if block.file is not None:
+            Path(block.file).write_text(block.text)
+        for arguments in block.typed:
+            answer = subprocess.run(
+                [Path(sys.prefix) / "bin" / arguments[0], *arguments[1:]],
+                env={**os.environ, "NO_COLOR": "1"},
+                capture_output=True, text=True, timeout=300, check=False,
+            )  # fmt: skip
+            assert answer.returncode == 0, f"{arguments}: {answer.stderr}"
+            assert answer.stdout, arguments
+        if block.language == "python":
+            exec(block.text, {})  # noqa: S102 - our own documentation
+
+
+def test_every_guide_with_a_prompt_is_typed() -> None:
+    assert {guide.stem for guide in DOCS.glob("*.md") if any(b.typed for b in blocks(guide))} == {
+        *TYPED
+    }

@@ -1,0 +1,73 @@
+"""What the documents tell to type exists, their studies are studies, and their links lead on."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from guides import DOCS, GUIDES, REPOSITORY, blocks, commands
+from netwarp.cli.commands import COMMANDS, load_command
+from netwarp.plan import plan_study
+from netwarp.sources import find_sources
+from netwarp.sources.shipped import shipped_studies
+from netwarp.study import study_from_mapping
+
+BY_NAME = {guide.name: guide for guide in GUIDES}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_command_and_option_exists(name: str) -> None:
+    for _, command, *arguments in commands(BY_NAME[name]):
+        known = {opt for each in load_command(command).params for opt in each.opts}
+        own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        options = {each.partition("=")[0] for each in own if re.match(r"--?[a-z]", each)}
+        assert options <= known, command
+
+
+def test_every_command_is_in_some_document() -> None:
+    told = {command for guide in GUIDES for _, command, *_ in commands(guide)}
+    assert set(COMMANDS) - told <= {"demo", "kernel"}  # `make` calls them
+
+
+def test_every_study_named_is_shipped() -> None:
+    known = {*shipped_studies(), *find_sources(), "all"}
+    for guide in GUIDES:
+        for _, command, *arguments in commands(guide):
+            if command in ("run", "reproduce") and re.fullmatch("[a-z0-9-]+", arguments[0]):
+                assert arguments[0] in known, guide.name
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_study_can_be_planned(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(BY_NAME[name]):
+        if block.file is not None:
+            (tmp_path / block.file).write_text(block.text)
+        if block.language == "toml" and block.text.startswith(("#", "title")):
+            study = study_from_mapping(tomllib.loads(block.text), folder=tmp_path)
+            assert plan_study(study)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_link_leads_somewhere(name: str) -> None:
+    guide = BY_NAME[name]
+    for target, anchor in re.findall(
+        r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", guide.read_text(encoding="utf-8")
+    ):
+        file = (guide.parent / target).resolve() if target else guide
+        assert file.exists(), target
+        assert file.is_relative_to(REPOSITORY)
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in heads}
+
+
+def test_the_site_has_every_document() -> None:
+    index = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+    for guide in DOCS.glob("*.md"):
+        assert f" {guide.name}" in index, guide.name
