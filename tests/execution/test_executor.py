@@ -16,6 +16,7 @@ from netwarp.backends.needs import Need
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
 from netwarp.execution import Interrupted, LocalExecutor, Unobserved, execute, kept_outcomes
+from netwarp.execution.executor import check
 from netwarp.pipeline import measured_before, refuse_another_study
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, Clock, RunDirectory, Status
@@ -51,7 +52,7 @@ class FakeBackend:
     def check(self, jobs: int) -> None:
         pass
 
-    def refuse(self, job: Job) -> str | None:
+    def refuse(self, job: Job, sha256: str) -> str | None:
         return "it is sctp" if job.transport.kind == "sctp" else None
 
     def run(
@@ -116,6 +117,22 @@ def test_all_runs_are_carried_out_in_the_order_of_the_plan(tmp_path: Path) -> No
     assert backend.ran == ["c000-r00", "c001-r00", "c000-r01", "c001-r01"]
     assert set(statuses) == set(backend.ran)
     assert (tmp_path / "runs/c001-r01" / RECORDS_FILE).is_file()
+
+
+def test_a_plan_is_checked_without_making_its_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred thousand runs are refused, or begun, in a second or two."""
+    plan = planned(replicates=50)
+
+    def made(*arguments: object) -> Job:
+        raise AssertionError(f"a job was made: {arguments}")
+
+    monkeypatch.setattr("netwarp.plan.plan.job_from_json", made)
+    directory = RunDirectory(tmp_path)
+    check(plan, FakeBackend(), directory)
+    monkeypatch.setattr("netwarp.execution.executor.read_outcome", made)
+    assert kept_outcomes(plan, directory) == {}
 
 
 def test_parallel_runs_are_each_carried_out_once(tmp_path: Path) -> None:

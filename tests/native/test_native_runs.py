@@ -102,7 +102,7 @@ def test_content_arrives_whole_and_cpu_time_is_counted(
     backend: NativeBackend, transport: str, tmp_path: Path
 ) -> None:
     run = planned(transport)
-    assert backend.refuse(run.job) is None
+    assert backend.refuse(run.job, run.job_sha256) is None
     expect_a_whole_transfer(run, run_study(backend, run, tmp_path))
 
 
@@ -131,7 +131,7 @@ def test_what_the_host_cannot_do_is_refused_and_what_it_can_is_done(
     backend: NativeBackend, tmp_path: Path
 ) -> None:
     run = planned("tcp", rtt="10ms")
-    reason = backend.refuse(run.job)
+    reason = backend.refuse(run.job, run.job_sha256)
     if backend.capabilities.missing_netem is None:
         assert reason is None
         metrics = metrics_from_records(run.job, run_study(backend, run, tmp_path))

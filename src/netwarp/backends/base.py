@@ -36,8 +36,13 @@ class Backend(Protocol):
             BackendError: something is missing; the message names it and the remedy.
         """
 
-    def refuse(self, job: Job) -> str | None:
-        """Say why this backend cannot carry out the job, or None when it can."""
+    def refuse(self, job: Job, sha256: str) -> str | None:
+        """Say why this backend cannot carry out a run, or None when it can.
+
+        Args:
+            job: its cell's, which differs from its own in name and seeds alone.
+            sha256: hash of its own job, see :func:`netwarp.wire.job_sha256`.
+        """
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]

@@ -119,8 +119,9 @@ class NativeBackend:
         _require_path(self.capabilities)
         require((TOOLS,), Machine(jobs=jobs))
 
-    def refuse(self, job: Job) -> str | None:
+    def refuse(self, job: Job, sha256: str) -> str | None:
         """Say what a job asks for that the host's kernel lacks; see :func:`lack`."""
+        del sha256
         return lack(self.capabilities, job)
 
     def run(

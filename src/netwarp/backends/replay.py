@@ -49,9 +49,10 @@ class ReplayBackend:
                 " name one with --backend replay:DIR"
             )
 
-    def refuse(self, job: Job) -> str | None:
+    def refuse(self, job: Job, sha256: str) -> str | None:
         """Only what was recorded can be replayed."""
-        run = self._runs.get(job_sha256(job))
+        del job
+        run = self._runs.get(sha256)
         if run is None:
             return f"{self.directory.path} has no run of the same job"
         if self.directory.status(run) is None:

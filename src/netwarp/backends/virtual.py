@@ -113,9 +113,9 @@ class VirtualBackend:
         """See that the machine has what guests need, memory for this many included."""
         require(self.needs, Machine(self.environ, jobs))
 
-    def refuse(self, job: Job) -> str | None:
+    def refuse(self, job: Job, sha256: str) -> str | None:
         """Nothing that a valid job can ask for is beyond the guest."""
-        del job
+        del job, sha256
         return None
 
     def run(

@@ -84,8 +84,9 @@ class Executor(Protocol):
 def kept_outcomes(plan: Sequence[PlannedRun], directory: RunDirectory) -> dict[str, Outcome]:
     """Give the runs of a plan that have succeeded before, by name: they need not be done again."""
     outcomes = {}
+    ended = directory.kept_runs()
     for planned in plan:
-        outcome = read_outcome(directory, planned.run)
+        outcome = read_outcome(directory, planned.run) if planned.run in ended else None
         if outcome is not None and not outcome.failed:
             outcomes[planned.run] = outcome
     return outcomes
@@ -137,7 +138,7 @@ def execute(
 def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirectory) -> None:
     """Refuse what cannot work before any of it runs."""
     for planned in pending:
-        reason = backend.refuse(planned.job)
+        reason = backend.refuse(planned.cell.template, planned.job_sha256)
         if reason is not None:
             raise BackendError(f"the {backend.name} backend cannot do {planned.run}: {reason}")
     free_bytes = shutil.disk_usage(directory.path).free

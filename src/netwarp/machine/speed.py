@@ -64,7 +64,8 @@ def measure_speed(
     not_measured: dict[str, str] = {}
     for transport in ON_ONE_PATH:
         on_transport(transport)
-        reason = backend.refuse(_planned(backend, transport, TRIAL_BYTES).job)
+        trial = _planned(backend, transport, TRIAL_BYTES)
+        reason = backend.refuse(trial.job, trial.job_sha256)
         if reason is None:
             try:
                 goodput_bit_s[transport] = _goodput_bit_s(backend, transport)

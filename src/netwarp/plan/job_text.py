@@ -34,8 +34,7 @@ class JobText:
             table["seed"] = f"\ud800{slot}"
         content["run"] = f"\ud800{NAME}"
         self._job = _split(content)
-        del content["run"]
-        self._measured = _split(content)
+        self._measured = _without_name(self._job)
 
     def job_json(self, run: str, values: Mapping[str, int | str]) -> str:
         """Write the job of a run; equal to `wire.job_to_json` of it."""
@@ -76,6 +75,14 @@ def _split(content: dict[str, Any]) -> tuple[str, ...]:
         slot, _, rest = rest.partition(closing)
         parts += [before, slot]
     return (*parts, rest)
+
+
+def _without_name(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the key `run` with its slot; it is never the last key, so a comma follows."""
+    at = parts.index(NAME)
+    before, after = parts[at - 1], parts[at + 1]
+    joined = before.removesuffix('"run":') + after.removeprefix(",")
+    return (*parts[: at - 1], joined, *parts[at + 2 :])
 
 
 def _filled(parts: tuple[str, ...], values: Mapping[str, int | str]) -> str:

@@ -28,6 +28,8 @@ _MODELS: Mapping[str, type[Section]] = {
     "transport": CellTransport,
     "limits": LimitsSection,
 }
+_SECTIONS = (*_MODELS, "workload")
+"""The sections of a cell; a workload's model depends on its kind."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,11 @@ class _Builder:
     def __init__(self, raw: Mapping[str, Any], factors: Sequence[Factor]) -> None:
         self._raw = raw
         self._factors = factors
+        self._keys = {
+            name: [each.key for each in factors if _section_of(each.key) == name]
+            for name in _SECTIONS
+        }
+        """The factors that vary a section, by its name."""
         self._sections: dict[tuple[str, tuple[str, ...]], tuple[Section, _Table]] = {}
 
     def cells(self) -> Iterator[Cell]:
@@ -111,7 +118,7 @@ class _Builder:
             yield Cell(index, labels, spec, template)
 
     def _build(self, chosen: Mapping[str, Level], capture: bool) -> tuple[CellSpec, Job]:
-        found = {name: self._section(name, chosen) for name in (*_MODELS, "workload")}
+        found = {name: self._section(name, chosen) for name in _SECTIONS}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
             spec = CellSpec(**sections)
@@ -123,15 +130,16 @@ class _Builder:
 
     def _section(self, name: str, chosen: Mapping[str, Level]) -> tuple[Section, _Table]:
         """Validate a section, once for each combination of its own levels."""
-        own = {key: level for key, level in chosen.items() if _section_of(key) == name}
+        own = {key: chosen[key] for key in self._keys[name]}
         known = (name, tuple(level.label for level in own.values()))
-        if known not in self._sections:
+        section = self._sections.get(known)
+        if section is None:
             table = _table(self._raw, name, own)
             try:
-                self._sections[known] = _validated(name, table.content), table
+                section = self._sections[known] = _validated(name, table.content), table
             except KeyValueError as error:
                 raise _where_written(error, [table]) from None
-        return self._sections[known]
+        return section
 
 
 def _section_of(key: str) -> str:

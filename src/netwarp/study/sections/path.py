@@ -30,6 +30,16 @@ else:
     _Keys = create_model("_Keys", __base__=Section, **fields())
 
 _ABSENT = absent_values()
+_KEYS_OF = {
+    (row.key, direction): (
+        f"{row.key}_{direction}" if row.directions != "path" else None,
+        row.key if direction in row.plain_key_covers else None,
+    )
+    for row in PATH_PROPERTIES
+    for direction in DIRECTIONS
+}
+"""Keys that a property's value in a direction may stand at: its own, and the one without either."""
+_NETEM = {row.netem: row for row in PATH_PROPERTIES if row.netem is not None}
 
 
 @dataclass(frozen=True)
@@ -130,11 +140,7 @@ class SinglePath(_Keys):
 
     def _impairments(self, direction: Direction) -> ImpairmentSpec:
         trace = None if self.trace is None else self.trace.impairments(direction)
-        netem = {
-            row.netem: self._value(row, direction)
-            for row in PATH_PROPERTIES
-            if row.netem is not None
-        }
+        netem = {name: self._value(row, direction) for name, row in _NETEM.items()}
         loss = netem["loss"]
         if isinstance(loss, wire.RandomLoss):
             correlation = self._value(BY_KEY["loss_correlation"], direction)
@@ -157,11 +163,11 @@ class SinglePath(_Keys):
 
     def _value(self, row: PathProperty, direction: Direction) -> Any:
         """Give the value of a property in one direction."""
-        own = f"{row.key}_{direction}"
-        if row.directions != "path" and own in self.model_fields_set:
+        own, plain = _KEYS_OF[row.key, direction]
+        if own is not None and own in self.model_fields_set:
             value = getattr(self, own)
         else:
-            value = getattr(self, row.key) if direction in row.plain_key_covers else None
+            value = None if plain is None else getattr(self, plain)
         return _ABSENT.get(row.key) if value is None else value
 
     @model_validator(mode="after")
@@ -172,8 +178,9 @@ class SinglePath(_Keys):
                 "rtt", None, "rtt and delay are both given", "keep one of them: rtt is up plus down"
             )
         for row in OF_EACH_DIRECTION:
-            rivals = {f"{row.key}_{direction}" for direction in row.plain_key_covers}
-            if row.key in given and rivals <= given:
+            if row.key not in given:
+                continue
+            if {f"{row.key}_{direction}" for direction in row.plain_key_covers} <= given:
                 effect = f"{row.key} has no effect beside {row.key}_down and {row.key}_up"
                 raise KeyValueError(row.key, None, effect, "drop it")
         for row in PATH_PROPERTIES:
