@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench calibrate-statistics reference-hashes fidelity docs site setup clean
+.PHONY: help demo test fuzz bench stacks calibrate-statistics reference-hashes fidelity docs site setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 
 bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
 	.venv/bin/python -m bench $(ARGS)
+
+stacks: setup ## build the other QUIC implementations (needs Go), each in its pinned version
+	for name in $$(ls stacks); do .venv/bin/netwarp stack build $$name || exit 1; done
 
 calibrate-statistics: setup ## feed samples of known truth through the statistics: error rates, coverage, power
 	.venv/bin/python scripts/calibrate_statistics.py

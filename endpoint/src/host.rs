@@ -44,7 +44,7 @@ pub(crate) trait Host {
     ///
     /// # Errors
     /// It cannot be started.
-    fn spawn(&mut self, side: Side, job_file: &Path) -> Result<Box<dyn Role>>;
+    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path) -> Result<Box<dyn Role>>;
 }
 
 /// A role at work. Its descriptor is readable when it has something to say. Dropped, it ends.
@@ -115,14 +115,15 @@ impl Host for Namespaces {
         (self.finish)(job)
     }
 
-    fn spawn(&mut self, side: Side, job_file: &Path) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path) -> Result<Box<dyn Role>> {
+        let program = job.transport.stack.as_ref().map(|stack| stack.program.as_str());
         let namespace = match side {
             Side::Client => Namespace::Client,
             Side::Server => Namespace::Server,
         };
         let (address, is_virtual) = (topology::server_address(0), self.clock == ClockKind::Virtual);
         let network = self.network.as_ref().context("the path is not built yet")?;
-        let role = network.within(namespace, || RoleProcess::spawn(side, job_file, address, is_virtual))?;
+        let role = network.within(namespace, || RoleProcess::spawn(side, program, job_file, address, is_virtual))?;
         Ok(Box::new(role))
     }
 }

@@ -51,8 +51,8 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     records.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
     host.build(job).stage("setup")?;
     require_network(job, host).stage("setup")?;
-    let server = host.spawn(Side::Server, job_file).stage("setup")?;
-    let client = host.spawn(Side::Client, job_file).stage("setup")?;
+    let server = host.spawn(Side::Server, job, job_file).stage("setup")?;
+    let client = host.spawn(Side::Client, job, job_file).stage("setup")?;
     let capture = start_capture(host, job, job_file).stage("setup")?;
     if clock == ClockKind::Virtual {
         clock::await_tick();

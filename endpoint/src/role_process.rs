@@ -1,6 +1,6 @@
 //! A role as a process in its namespace, seen from the orchestrator.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
@@ -21,6 +21,12 @@ use crate::record::Side;
 /// The most bytes read from a role's pipe in one call.
 const READ_BYTES: usize = 16 * 1024;
 
+/// This program, whatever it is called.
+const OURSELVES: &str = "/proc/self/exe";
+
+/// Where a role that is a script finds what runs it.
+const PATH: &CStr = c"PATH=/usr/local/bin:/usr/bin:/bin";
+
 /// A running role. Dropped, it is killed.
 #[derive(Debug)]
 pub(crate) struct RoleProcess {
@@ -33,25 +39,41 @@ pub(crate) struct RoleProcess {
 }
 
 impl RoleProcess {
-    /// Starts this program as a role, in the caller's network namespace.
-    pub(crate) fn spawn(side: Side, job: &Path, address: Ipv4Addr, virtual_clock: bool) -> Result<Self> {
+    /// Starts a role in the caller's network namespace.
+    ///
+    /// # Arguments
+    /// * `program` - somebody else's; none for this one.
+    ///
+    /// # Errors
+    /// A program that is not there, or cannot be executed.
+    pub(crate) fn spawn(
+        side: Side,
+        program: Option<&str>,
+        job: &Path,
+        address: Ipv4Addr,
+        virtual_clock: bool,
+    ) -> Result<Self> {
         let name = name(side);
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let job = CString::new(job.as_os_str().as_bytes()).context("the job's path contains a NUL byte")?;
         let address = CString::new(address.to_string()).context("an address contains a NUL byte")?;
         let name_argument = CString::new(name).context("a role's name contains a NUL byte")?;
-        let arguments = [c"netwarp-endpoint", &name_argument, c"--job", &job, c"--address", &address];
-        let environment: &[_] = if virtual_clock { &[c"NETWARP_CLOCK=virtual"] } else { &[] };
+        let is_ours = program.is_none();
+        let program = CString::new(program.unwrap_or(OURSELVES)).context("a program's path contains a NUL byte")?;
+        let called = if is_ours { c"netwarp-endpoint" } else { &program };
+        let arguments = [called, &name_argument, c"--job", &job, c"--address", &address];
+        let clock = virtual_clock.then_some(c"NETWARP_CLOCK=virtual");
+        let path = (!is_ours).then_some(PATH);
+        let environment: Vec<_> = clock.into_iter().chain(path).collect();
 
         // posix_spawn shares the memory until exec: a plain fork would copy page tables for nothing.
         let mut actions = nix::spawn::PosixSpawnFileActions::init().context("prepare a process")?;
         actions.add_dup2(their_orders.as_raw_fd(), libc::STDIN_FILENO).context("prepare a process")?;
         actions.add_dup2(their_messages.as_raw_fd(), MESSAGE_FD).context("prepare a process")?;
         let attributes = nix::spawn::PosixSpawnAttr::init().context("prepare a process")?;
-        let program = c"/proc/self/exe";
-        let process = nix::spawn::posix_spawn(program, &actions, &attributes, &arguments, environment)
-            .with_context(|| format!("start the {name}"))?;
+        let process = nix::spawn::posix_spawn(&*program, &actions, &attributes, &arguments, &environment)
+            .with_context(|| format!("start the {name}, {}", program.to_string_lossy()))?;
         Ok(Self {
             side,
             process: Some(process),
@@ -154,7 +176,7 @@ mod tests {
     /// `/proc/self/exe` is the test runner here, which does not know a role's arguments.
     #[test]
     fn a_process_that_exits_without_a_message_is_gone() {
-        let mut role = RoleProcess::spawn(Side::Server, Path::new("/none"), Ipv4Addr::LOCALHOST, false).unwrap();
+        let mut role = RoleProcess::spawn(Side::Server, None, Path::new("/none"), Ipv4Addr::LOCALHOST, false).unwrap();
         let events = role.receive().unwrap();
         assert!(matches!(&events[..], [Event::Gone(Some(how))] if how.starts_with("exited with status")), "{events:?}");
         assert!(!role.is_running());

@@ -82,7 +82,7 @@ class TransportTraits:
     """What a second path is to a client that stays: needed, used with the option `multihomed`, or
     nothing."""
     fixed_initial_window: str | None = None
-    """Why the first flight cannot be chosen, where it is RFC 9260's."""
+    """Why the first flight cannot be chosen, where it is fixed in the stack."""
     least_initial_window_packets: int = 1
     initial_window_reason: str = ""
     """Why the initial window can be no smaller."""
@@ -178,6 +178,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_bytes=(1200, 65_495),
         mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
         least_packet_bytes=1200,
+        own_options=frozenset({"stack"}),
         is_encrypted=True,
         is_always_paced=True,
         multiplexes="always",

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Transport {
     /// The protocol that carries the bytes.
     pub kind: TransportKind,
+    /// Whose implementation, where it is not netwarp's own.
+    pub stack: Option<Stack>,
     /// Congestion control by its name in the stack.
     pub congestion: String,
     /// Socket buffers and flow-control windows, each side, send and receive.
@@ -45,6 +47,18 @@ pub enum TransportKind {
     Quic,
     /// The kernel's Multipath TCP (RFC 8684): one subflow a path.
     Mptcp,
+}
+
+/// Somebody else's implementation: a program that takes the roles' place (`docs/role-protocol.md`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// Such as `quic-go`.
+    pub name: String,
+    /// The implementation's own.
+    pub version: String,
+    /// Absolute path of the program.
+    pub program: String,
 }
 
 /// What connections of a later transfer use of those of earlier ones, never of their own. Early data can be replayed:

@@ -54,7 +54,7 @@ impl Host for Scripted {
         Ok(())
     }
 
-    fn spawn(&mut self, side: Side, _job_file: &Path) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path) -> Result<Box<dyn Role>> {
         let script = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,

@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from netwarp.cache import cache_directory
 from netwarp.errors import BackendError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -107,9 +108,3 @@ def endpoint_version(path: Path) -> dict[str, Any]:
         )
     version: dict[str, Any] = json.loads(answer.stdout)
     return version | {"sha256": sha256(path.read_bytes()).hexdigest()}
-
-
-def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where netwarp keeps what is built once for all checkouts (XDG base directories)."""
-    base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
-    return Path(base) / "netwarp"

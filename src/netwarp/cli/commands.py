@@ -57,6 +57,10 @@ COMMANDS = {
     ),
     "export": ("inspect", "Write a run directory's results to standard output in another format."),
     "doctor": ("machine", "Say what is missing to run here, and the exact command that mends it."),
+    "stack": (
+        "stack",
+        "Other people's QUIC: build a stack, list them, hold a program to the role protocol.",
+    ),
     "kernel": ("machine", "The guest kernel: build it, or say what is built."),
 }  # fmt: skip
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -99,8 +103,8 @@ def load_command(name: str) -> Command:
     from netwarp.cli.early_refusal import CheckedCommand
 
     module = import_module(f"netwarp.cli.{COMMANDS[name][0]}")
-    if name == "kernel":
-        group: Command = typer.main.get_command(module.kernel_app)
+    if hasattr(module, f"{name}_app"):
+        group: Command = typer.main.get_command(getattr(module, f"{name}_app"))
         return group
     alone = typer.Typer(context_settings=_SETTINGS, add_completion=False)
     alone.command(name, cls=CheckedCommand)(getattr(module, name))

@@ -16,7 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from netwarp.backends.guest_files import cache_directory, endpoint_version
+from netwarp.backends.guest_files import endpoint_version
+from netwarp.cache import cache_directory
 from netwarp.execution import run_job
 from netwarp.execution.provenance import cpu_model
 from netwarp.plan import PlannedRun, plan_study

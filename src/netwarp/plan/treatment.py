@@ -13,9 +13,8 @@ from typing import TypedDict
 
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell
-from netwarp.transports import TRANSPORTS
+from netwarp.transports import TransportTraits
 from netwarp.units import format_size
-from netwarp.wire import TransportKind
 
 NOT_ITS_OWN = "–"
 """Value of a setting that a transport does not have."""
@@ -53,8 +52,8 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
         usual = Counter(of_its_own).most_common(1)[0][0]
         for label, value in values.items():
             deviates = value not in (usual, NOT_ITS_OWN)
-            kind = by_transport[label][0].spec.transport.kind
-            reason = _reason(setting, kind) if deviates else None
+            traits = by_transport[label][0].spec.transport.traits
+            reason = _reason(setting, traits) if deviates else None
             rows.append(
                 TreatmentRow(
                     setting=setting, transport=label, value=value, deviates=deviates, reason=reason
@@ -74,7 +73,7 @@ def _distinct(values: Iterable[str]) -> str:
 def _initial_window(cell: Cell) -> str:
     spec = cell.spec
     mtu_bytes = spec.path.mtu_bytes
-    if spec.transport.traits.fixed_initial_window is not None:
+    if spec.transport.stack is None and spec.transport.traits.fixed_initial_window is not None:
         return f"{min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))} bytes"
     return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
 
@@ -152,6 +151,6 @@ _BY_DESIGN: Mapping[str, str] = {
 }
 
 
-def _reason(setting: str, kind: TransportKind) -> str:
-    inherent = TRANSPORTS[kind].inherent.get(setting) or _BY_DESIGN.get(setting)
+def _reason(setting: str, traits: TransportTraits) -> str:
+    inherent = traits.inherent.get(setting) or _BY_DESIGN.get(setting)
     return inherent or "the study says so"

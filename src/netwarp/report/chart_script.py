@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netwarp import vega
-from netwarp.backends.guest_files import cache_directory
+from netwarp.cache import cache_directory
 from netwarp.version import __version__
 
 if TYPE_CHECKING:

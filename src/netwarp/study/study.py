@@ -26,6 +26,7 @@ from netwarp.study.claims import Claim, Control, checked_claims, checked_control
 from netwarp.study.questions import Figure, checked_figure
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.diagnose import key_value_error
+from netwarp.study.stacks import with_stacks
 from netwarp.study.traces import with_traces
 from netwarp.workloads import relative_paths, workload_of
 
@@ -146,7 +147,7 @@ def study_from_mapping(
     refusals = Refusals(file, lines or {}, display)
     with refusals.told():
         refuse_unbounded(raw)
-        tables = with_traces(_normalised(raw, folder), folder)
+        tables = with_stacks(with_traces(_normalised(raw, folder), folder))
         try:
             header = StudyFile.model_validate(tables)
         except ValidationError as error:

@@ -65,6 +65,8 @@ class Transport(Wire):
 
     kind: TransportKind
     """The protocol that carries the bytes."""
+    stack: Stack | None
+    """Whose implementation, where it is not netwarp's own."""
     congestion: str
     """Congestion control by its name in the stack."""
     buffer_bytes: U64
@@ -86,6 +88,19 @@ class Transport(Wire):
     """For `tcp`, `tls` and `mptcp`."""
     sctp: SctpOptions
     """For `sctp`."""
+
+
+class Stack(Wire):
+    """Somebody else's implementation: a program that takes the roles' place
+    (`docs/role-protocol.md`).
+    """
+
+    name: str
+    """Such as `quic-go`."""
+    version: str
+    """The implementation's own."""
+    program: str
+    """Absolute path of the program."""
 
 
 class TcpOptions(Wire):

@@ -29,15 +29,17 @@ pub(super) struct Expected {
 
 impl Expected {
     /// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
-    /// not notice that the parts are not the whole.
+    /// not notice that the parts are not the whole, or where it is somebody else's program that read.
     ///
     /// # Errors
     /// As [`hash_parts`].
     pub(super) fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
         let parts = Layout::of(bulk, &job.transport).parts();
         let resumes = job.resumes();
-        let sha256 =
-            (bulk.verify && (bulk.chunks > 1 || resumes)).then(|| hash_parts(&bulk.content, &parts)).transpose()?;
+        let is_foreign = job.transport.stack.is_some();
+        let sha256 = (bulk.verify && (bulk.chunks > 1 || resumes || is_foreign))
+            .then(|| hash_parts(&bulk.content, &parts))
+            .transpose()?;
         let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
         Ok(Self { transfers: bulk.transfers, chunks_bytes, sha256, resumes })
     }

@@ -34,7 +34,7 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "path.second.trace": TraceSection,
 }
 """Tables whose keys can be factors."""
-_FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step", "metrics"})
+_FIXED = frozenset({*TRANSPORTS, "kind", "timeline", "step", "metrics", "stack"})
 """Keys that cannot be factors."""
 
 

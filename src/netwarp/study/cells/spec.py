@@ -48,6 +48,7 @@ class CellSpec:
     limits: LimitsSection
 
     def __post_init__(self) -> None:
+        self._refuse_what_the_stack_lacks()
         self._refuse_packets_beyond_the_path()
         self._refuse_paths_of_another_transport()
         self._refuse_impossible_reconnections()
@@ -97,6 +98,21 @@ class CellSpec:
     def connections(self) -> int:
         """Connections that the parts need."""
         return 1 if self.transport.multiplexes else self.parts
+
+    def _refuse_what_the_stack_lacks(self) -> None:
+        stack = self.transport.stack
+        if stack is None:
+            return
+        if self.workload.kind not in stack.workloads:
+            carried = " and ".join(stack.workloads)
+            reason = f"{stack.name} carries {carried}"
+            raise KeyValueError("workload.kind", self.workload.kind, reason, "choose another stack")
+        if self.parts > 1 and not stack.chunks:
+            reason = f"{stack.name} carries a content in one piece"
+            raise KeyValueError("workload.chunks", None, reason, "drop it")
+        if self.path.may_hand_over:
+            reason = f"{stack.name}'s role does not take notice of a client that moves"
+            raise KeyValueError("path.handovers", None, reason, "drop it, or choose another stack")
 
     def _refuse_packets_beyond_the_path(self) -> None:
         for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):

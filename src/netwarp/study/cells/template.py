@@ -63,6 +63,7 @@ def _transport(spec: CellSpec) -> wire.Transport:
     transport = spec.transport
     resolved = wire.Transport(
         kind=transport.kind,
+        stack=None if transport.stack is None else transport.stack.in_job(),
         congestion=transport.resolved_congestion,
         buffer_bytes=buffer_bytes(spec),
         initial_window_packets=transport.resolved_initial_window_packets(spec.path.mtu_bytes),

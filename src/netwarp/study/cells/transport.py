@@ -42,7 +42,8 @@ class CellTransport(TransportOptions):
     @property
     def traits(self) -> TransportTraits:
         """The traits of its kind."""
-        return TRANSPORTS[self.kind]
+        usual = TRANSPORTS[self.kind]
+        return usual if self.stack is None else self.stack.traits(usual)
 
     @model_validator(mode="after")
     def _refuse_what_the_stack_lacks(self) -> Self:
@@ -162,6 +163,8 @@ class CellTransport(TransportOptions):
         net/sctp/transport.c), rounded up: its window is open until it is exceeded. Linux 2.6's TCP
         had the same with the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its tcp_input.c).
         """
+        if self.stack is not None and self.stack.initial_window is not None:
+            return self.stack.initial_window
         if self.traits.fixed_initial_window is not None:
             window_bytes = min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
             return -(-window_bytes // mtu_bytes)

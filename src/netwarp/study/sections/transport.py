@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
+from netwarp.stacks import StackField
 from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
 from netwarp.wire import Reconnect, Recovery, Resume, TcpOptions, TransportKind
 
@@ -29,6 +30,8 @@ Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number f
 class TransportOptions(Section):
     """Options every transport takes. All get the same values unless the study says otherwise."""
 
+    stack: StackField | None = None
+    """QUIC: whose implementation, beside quinn, which is the default."""
     congestion: str | None = Field(
         default=None,
         description="Congestion control, by its name in the transport's stack."

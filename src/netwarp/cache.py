@@ -1,0 +1,13 @@
+"""Where netwarp keeps what is built once for all checkouts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Give the directory of what is built once (XDG base directories)."""
+    base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
+    return Path(base) / "netwarp"

@@ -1,0 +1,165 @@
+"""Holds a stack's program to the role protocol, in real runs (`docs/role-protocol.md`)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netwarp.backends.base import Backend
+from netwarp.backends.guest_files import find_endpoint
+from netwarp.execution import run_job
+from netwarp.measure.select import of_kind
+from netwarp.plan import plan_study
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.stacks import ROLE_PROTOCOL, Stack
+from netwarp.study import study_from_mapping
+from netwarp.transports import TRANSPORTS
+from netwarp.version import __version__
+from netwarp.wire import Connection, End, Job, Record, Transfer, read_records
+
+SIZE_BYTES = 300_001
+"""Neither a multiple of a word nor of the number of chunks."""
+CHUNKS = 3
+LIMIT_S = 600
+STALL_CPU_S = 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One demand of the protocol, and how the program met it."""
+
+    demand: str
+    failure: str | None
+    """What it did instead; None when it met it."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    demand: str
+    workload: Mapping[str, Any]
+    path: Mapping[str, Any]
+    transport: Mapping[str, Any]
+
+
+def check_stack(stack: Stack, backend: Backend) -> Iterator[Check]:
+    """Hold a stack to the protocol, demand by demand; a demand is met or not, whatever others are.
+
+    Args:
+        stack: what it says of itself is what it is asked for.
+        backend: of virtual time.
+    """
+    with tempfile.TemporaryDirectory(prefix="netwarp-stack-") as place:
+        folder = Path(place)
+        cases = list(_cases(stack))
+        for number, case in enumerate(cases):
+            job = _job(stack, case)
+            yield Check(case.demand, _failure(job, folder / f"{number}", backend))
+        yield _repeats(_job(stack, cases[0]), folder, backend)
+        yield _refuses(_job(stack, cases[0]), folder / "refused", backend)
+
+
+def _cases(stack: Stack) -> Iterator[_Case]:
+    yield _Case("a content goes down, byte for byte", {}, {}, {})
+    yield _Case("a content goes up, byte for byte", {"direction": "up"}, {}, {})
+    yield _Case("packets may be lost", {}, {"loss": "5%"}, {})
+    yield _Case("transfers follow each other", {"transfers": 2}, {}, {})
+    if stack.chunks:
+        yield _Case("chunks travel over streams", {"chunks": CHUNKS}, {}, {})
+    for way in stack.resume:
+        if way != "none":
+            yield _Case(
+                f"a later connection resumes ({way})", {"transfers": 2}, {}, {"resume": way}
+            )
+    for name in stack.congestion[1:]:
+        yield _Case(f"congestion control {name}", {}, {}, {"congestion": name})
+
+
+def _job(stack: Stack, case: _Case) -> Job:
+    tables = {
+        "title": case.demand,
+        "replicates": 1,
+        "path": {"rtt": "20ms", "rate": "10mbit", **case.path},
+        "transport": {"kind": stack.kind, "stack": stack.model_dump(mode="json"), **case.transport},
+        "workload": {"kind": "bulk", "size": f"{SIZE_BYTES}B", "verify": True, **case.workload},
+        "limits": {"virtual_s": LIMIT_S, "stall_cpu_s": STALL_CPU_S},
+    }
+    (planned,) = plan_study(study_from_mapping(tables, file="stack check"))
+    return planned.job
+
+
+def _failure(job: Job, directory: Path, backend: Backend) -> str | None:
+    outcome = run_job(backend, job, directory)
+    if outcome.failed:
+        return outcome.status.reason
+    return difference(job, read_records(directory / RECORDS_FILE))
+
+
+def difference(job: Job, records: list[Record]) -> str | None:
+    """Say what of a successful run's records is not as the protocol has it; None where all is."""
+    connections = of_kind(records, Connection)
+    (end,) = of_kind(records, End)
+    expected = 2 * _transfers(job)
+    if len(connections) != expected:
+        return f"{len(connections)} records of connections instead of {expected}"
+    for each in connections:
+        if not each.start_ns <= each.connected_ns <= end.virtual_ns:
+            return f"the {each.side}'s connection was ready before it began, or after the end"
+        if each.settings.congestion != job.transport.congestion:
+            asked, got = job.transport.congestion, each.settings.congestion
+            return f"asked for congestion control {asked}, the {each.side} has {got}"
+        if each.transfer > 0 and each.side == "client" and each.resumed != job.transport.resume:
+            return f"asked to resume by {job.transport.resume}, the client did by {each.resumed}"
+    for moved in of_kind(records, Transfer):
+        if not moved.first_byte_ns <= moved.last_byte_ns <= end.virtual_ns:
+            return f"the {moved.side}'s last byte came before its first, or after the end"
+        if moved.stream != moved.chunk:
+            return f"chunk {moved.chunk} went over stream {moved.stream}"
+    return None
+
+
+def _transfers(job: Job) -> int:
+    return int(getattr(job.workload, "transfers", 1))
+
+
+def _repeats(job: Job, folder: Path, backend: Backend) -> Check:
+    demand = "the same seed gives the same records twice"
+    texts = []
+    for name in ("first", "second"):
+        outcome = run_job(backend, job, folder / name)
+        if outcome.failed:
+            return Check(demand, outcome.status.reason)
+        texts.append((folder / name / RECORDS_FILE).read_bytes())
+    return Check(demand, None if texts[0] == texts[1] else "the records differ")
+
+
+def _refuses(job: Job, directory: Path, backend: Backend) -> Check:
+    """Ask for what no stack has: a role that goes on as if nothing was is wrong."""
+    unknown = job.transport.model_copy(update={"congestion": "no-such-congestion-control"})
+    outcome = run_job(backend, job.model_copy(update={"transport": unknown}), directory)
+    demand = "what it does not have it refuses, with the reason"
+    if not outcome.failed:
+        return Check(demand, "it took a congestion control that there is not for another")
+    records = read_records(directory / RECORDS_FILE)
+    (end,) = of_kind(records, End)
+    said = end.failure is not None and end.failure.stage in ("server", "client")
+    return Check(demand, None if said else f"it failed otherwise: {outcome.status.reason}")
+
+
+def own_stack() -> Stack:
+    """Describe netwarp's own roles as a stack, to hold them to the same protocol."""
+    traits = TRANSPORTS["quic"]
+    return Stack(
+        name="netwarp",
+        version=__version__,
+        role_protocol=ROLE_PROTOCOL,
+        kind="quic",
+        program=str(find_endpoint()),
+        congestion=traits.congestion_controls,
+        workloads=("bulk",),
+        chunks=True,
+        resume=("1rtt", "0rtt"),
+        paced=traits.is_always_paced,
+    )

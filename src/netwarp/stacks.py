@@ -1,0 +1,194 @@
+"""Other people's implementations of a transport: what each can do, and where it is found.
+
+A stack is a directory with a manifest and a program that speaks the role protocol
+(`docs/role-protocol.md`). A study names it; from then on what the manifest says is in the study's
+tables, so that the same tables make the same study where the directory is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from netwarp import wire
+from netwarp.cache import cache_directory
+from netwarp.errors import InputError
+from netwarp.fields import Kind, Section
+from netwarp.regular_files import UnreadableFileError, read_regular_file
+from netwarp.transports import Missing, TransportTraits
+from netwarp.wire import Resume
+
+SOURCES = Path(__file__).resolve().parents[2] / "stacks"
+"""Where the sources are of the stacks that netwarp ships; not in an installed package."""
+ROLE_PROTOCOL = 1
+"""Version of what a role and its orchestrator say to each other."""
+MANIFEST = "stack.toml"
+MOST_MANIFEST_BYTES = 1 << 16
+EMPTY_IN_GUESTS = Path("/tmp")  # noqa: S108 - where nothing of the machine is seen
+PATH_VARIABLE = "NETWARP_STACKS"
+Names = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Manifest(Section):
+    """What a stack says of itself, in `stack.toml`."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
+    """As studies name it."""
+    version: str
+    """The implementation's own, pinned."""
+    role_protocol: int
+    """The version of the role protocol that its program speaks."""
+    kind: Literal["quic"]
+    """The transport that it is an implementation of."""
+    program: str
+    """The program, in the manifest's directory."""
+    build: tuple[str, ...] = ()
+    """The command that builds it, run in the directory of its sources; `{out}` is where the program
+    goes."""
+    congestion: Names
+    """Its congestion controls, the default first."""
+    workloads: Names
+    """What it can carry."""
+    chunks: bool = False
+    """Whether it carries a content in chunks, over streams of one connection."""
+    resume: tuple[Resume, ...] = ()
+    """What later connections can use of earlier ones."""
+    initial_window: Annotated[int, Field(ge=1)] | None = None
+    """Its first flight in packets, where that is fixed."""
+    paced: bool = False
+    """Whether it paces with every congestion control."""
+    treatment: dict[str, str] = Field(default={})
+    """Why it differs in a setting of the equal-treatment table."""
+
+
+class Stack(Manifest):
+    """A stack that is there: its manifest, with the program where it is."""
+
+    def in_job(self) -> wire.Stack:
+        """Give what a job says of it."""
+        return wire.Stack(name=self.name, version=self.version, program=self.program)
+
+    def traits(self, usual: TransportTraits) -> TransportTraits:
+        """Say what the transport can do in this implementation of it."""
+        fixed = f"{self.name}'s initial window is fixed" if self.initial_window else None
+        lacks = Missing(f"{self.name} does not resume connections so")
+        return replace(
+            usual,
+            stack=f"{usual.name} ({self.name} {self.version})",
+            congestion_controls=self.congestion,
+            is_always_paced=self.paced,
+            fixed_initial_window=fixed,
+            missing_resume={way: lacks for way in ("1rtt", "0rtt") if way not in self.resume},
+            missing_reconnect={"migrate": Missing(f"{self.name}'s role does not migrate")},
+            inherent=self.treatment,
+        )
+
+
+StackField = Annotated[Stack, Kind("the name of a stack, as `netwarp stack list` has it")]
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read what a stack says of itself.
+
+    Raises:
+        InputError: there is no manifest, or it is none of this version.
+    """
+    file = directory / MANIFEST
+    try:
+        tables = tomllib.loads(read_regular_file(file, MOST_MANIFEST_BYTES).decode())
+        manifest = Manifest.model_validate(tables)
+    except UnreadableFileError as error:
+        raise InputError(f"{file}: {error.reason}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{file}: {key}: {first['msg']}") from None
+    except ValueError as error:
+        raise InputError(f"{file}: not a manifest: {error}") from None
+    if manifest.role_protocol != ROLE_PROTOCOL:
+        raise InputError(
+            f"{file}: it speaks version {manifest.role_protocol} of the role protocol, and this"
+            f" netwarp version {ROLE_PROTOCOL}: build it anew"
+        )
+    return manifest
+
+
+def stack_in(directory: Path) -> Stack:
+    """Give the stack of a directory, ready to be started.
+
+    Raises:
+        InputError: there is none, or its program is not there or where no guest sees it.
+    """
+    manifest = read_manifest(directory)
+    program = (directory / manifest.program).resolve()
+    missing = missing_program(manifest.name, str(program))
+    if missing is not None:
+        raise InputError(missing)
+    if program.is_relative_to(EMPTY_IN_GUESTS):
+        raise InputError(
+            f"{program} is below {EMPTY_IN_GUESTS}, which guests find empty: put it elsewhere"
+        )
+    return Stack(**manifest.model_dump() | {"program": str(program)})
+
+
+def missing_program(name: str, program: str) -> str | None:
+    """Say that a stack's program is not there, with the remedy; None when it is."""
+    if os.access(program, os.X_OK):
+        return None
+    return f"the stack {name} has no program at {program}: `netwarp stack build {name}`"
+
+
+def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
+    """Find a stack by its name: built, or one that netwarp ships and that is still to be built.
+
+    Raises:
+        InputError: there is none of this name, or it cannot be started.
+    """
+    for directory in places(environ):
+        if (directory / name / MANIFEST).is_file():
+            return stack_in(directory / name)
+    if (SOURCES / name / MANIFEST).is_file():
+        # What it can is known before it is built; that it has to be is said before anything runs.
+        manifest = read_manifest(SOURCES / name)
+        program = built_stacks(environ) / name / manifest.program
+        return Stack(**manifest.model_dump() | {"program": str(program)})
+    known = ", ".join(installed(environ)) or "none"
+    raise InputError(
+        f"no stack {name} is built here (built: {known}): `netwarp stack build {name}` if netwarp"
+        f" ships it, else put its directory below one that {PATH_VARIABLE} names"
+    )
+
+
+def installed(environ: Mapping[str, str] = os.environ) -> Sequence[str]:
+    """Name the stacks that are found here."""
+    return sorted({found.parent.name for place in places(environ) for found in _manifests(place)})
+
+
+def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """List the directories that stacks are looked for in: the user's, then netwarp's own."""
+    named = (Path(each) for each in environ.get(PATH_VARIABLE, "").split(os.pathsep) if each)
+    return (*named, built_stacks(environ))
+
+
+def built_stacks(environ: Mapping[str, str] = os.environ) -> Path:
+    """Say where stacks are that `netwarp stack build` has built."""
+    return cache_directory(environ) / "stacks"
+
+
+def _manifests(place: Path) -> Iterator[Path]:
+    yield from place.glob(f"*/{MANIFEST}")
+
+
+def stack_table(name: str) -> dict[str, Any]:
+    """Give what a study's tables say of a stack that it names.
+
+    Raises:
+        InputError: as :func:`find_stack`.
+    """
+    return find_stack(name).model_dump(mode="json")

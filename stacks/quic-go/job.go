@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// job is what this role reads of job.json (docs/run-format.md).
+type job struct {
+	Run       string `json:"run"`
+	Seed      uint64 `json:"seed"`
+	Transport struct {
+		Congestion  string `json:"congestion"`
+		BufferBytes uint64 `json:"buffer_bytes"`
+		Resume      string `json:"resume"`
+	} `json:"transport"`
+	Paths []struct {
+		MTUBytes int `json:"mtu_bytes"`
+	} `json:"paths"`
+	Workload bulk `json:"workload"`
+	Limits   struct {
+		VirtualNS int64 `json:"virtual_ns"`
+	} `json:"limits"`
+}
+
+// bulk is one content, moved whole or in chunks, once or several times.
+type bulk struct {
+	Kind      string  `json:"kind"`
+	Direction string  `json:"direction"`
+	Content   content `json:"content"`
+	Verify    bool    `json:"verify"`
+	Chunks    uint64  `json:"chunks"`
+	Transfers uint64  `json:"transfers"`
+}
+
+// IP and UDP headers of IPv4.
+const headersBytes = 28
+
+// The largest and the smallest UDP payload that quic-go sends (internal/protocol).
+const (
+	mostPayloadBytes  = 1452
+	leastPayloadBytes = 1200
+)
+
+func readJob(file string) (*job, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the job: %w", err)
+	}
+	var read job
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, fmt.Errorf("understand the job %s: %w", file, err)
+	}
+	if read.Workload.Kind != "bulk" {
+		return nil, fmt.Errorf("this role has the workload bulk, not %q", read.Workload.Kind)
+	}
+	if read.Transport.Congestion != "reno" {
+		return nil, fmt.Errorf("quic-go has Reno and no option, not %q", read.Transport.Congestion)
+	}
+	if len(read.Paths) == 0 {
+		return nil, fmt.Errorf("the job has no path")
+	}
+	return &read, nil
+}
+
+// payloadBytes is the UDP payload of a full packet.
+func (j *job) payloadBytes() uint16 {
+	return uint16(max(leastPayloadBytes, min(mostPayloadBytes, j.Paths[0].MTUBytes-headersBytes)))
+}
+
+// part is where a chunk lies in the content: equal parts, and the last takes the rest.
+func (b *bulk) part(chunk uint64) (offset, length uint64) {
+	each := b.Content.SizeBytes / b.Chunks
+	offset = chunk * each
+	if chunk+1 == b.Chunks {
+		return offset, b.Content.SizeBytes - offset
+	}
+	return offset, each
+}

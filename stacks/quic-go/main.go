@@ -1,0 +1,61 @@
+// Command role is quic-go as server or client of a netwarp run (docs/role-protocol.md).
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/quic-go/quic-go"
+)
+
+// port is where the server listens.
+const port = 4433
+
+func main() {
+	if len(os.Args) < 2 || (os.Args[1] != "server" && os.Args[1] != "client") {
+		fmt.Fprintln(os.Stderr, "usage: role server|client --job FILE --address ADDRESS")
+		os.Exit(2)
+	}
+	side := os.Args[1]
+	options := flag.NewFlagSet(side, flag.ExitOnError)
+	file := options.String("job", "", "the job")
+	address := options.String("address", "", "the server's address")
+	_ = options.Parse(os.Args[2:])
+	started := openOrchestrator()
+	if err := work(started, side, *file, net.ParseIP(*address)); err != nil {
+		started.fail(side, err)
+		os.Exit(1)
+	}
+	started.say(map[string]any{"message": "done"})
+}
+
+func work(started *orchestrator, side, file string, address net.IP) error {
+	read, err := readJob(file)
+	if err != nil {
+		return err
+	}
+	ours := &role{orchestrator: started, side: side, job: read}
+	server := &net.UDPAddr{IP: address, Port: port}
+	if side == "server" {
+		return ours.serve(server)
+	}
+	return ours.drive(server)
+}
+
+// config gives quic-go the job's windows from the start, so that it need not grow them, and the path's packet size.
+func (r *role) config() *quic.Config {
+	buffer := r.job.Transport.BufferBytes
+	return &quic.Config{
+		InitialStreamReceiveWindow: buffer, MaxStreamReceiveWindow: buffer,
+		InitialConnectionReceiveWindow: buffer, MaxConnectionReceiveWindow: buffer,
+		InitialPacketSize: r.job.payloadBytes(), DisablePathMTUDiscovery: true,
+		MaxIncomingStreams: int64(r.job.Workload.Chunks) + 1,
+		MaxIdleTimeout:     time.Duration(r.job.Limits.VirtualNS),
+		// A run gives up at its own limit.
+		HandshakeIdleTimeout: time.Duration(r.job.Limits.VirtualNS),
+		Allow0RTT:            r.job.Transport.Resume == "0rtt",
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Messages go to descriptor 3 (docs/role-protocol.md).
+const messageFD = 3
+
+// order is a line from the orchestrator.
+type order struct {
+	Order       string `json:"order"`
+	EpochNS     int64  `json:"epoch_ns"`
+	Certificate string `json:"certificate"`
+}
+
+// orchestrator is who started this role: orders come from it, and messages go to it.
+type orchestrator struct {
+	orders   *bufio.Scanner
+	messages *os.File
+	writing  sync.Mutex
+	epochNS  int64
+}
+
+func openOrchestrator() *orchestrator {
+	return &orchestrator{orders: bufio.NewScanner(os.Stdin), messages: os.NewFile(messageFD, "messages")}
+}
+
+// next is the next order; nil when there will be none.
+func (o *orchestrator) next() (*order, error) {
+	if !o.orders.Scan() {
+		return nil, o.orders.Err()
+	}
+	var read order
+	if err := json.Unmarshal(o.orders.Bytes(), &read); err != nil {
+		return nil, fmt.Errorf("understand the order %q: %w", o.orders.Text(), err)
+	}
+	return &read, nil
+}
+
+// begin waits for the order to begin.
+func (o *orchestrator) begin() (*order, error) {
+	first, err := o.next()
+	if err != nil {
+		return nil, err
+	}
+	if first == nil || first.Order != "begin" {
+		return nil, fmt.Errorf("the first order is to begin, not %v", first)
+	}
+	o.epochNS = first.EpochNS
+	return first, nil
+}
+
+// say sends a message. Nobody is left to hear that it failed.
+func (o *orchestrator) say(message map[string]any) {
+	line, err := json.Marshal(message)
+	if err != nil {
+		panic(err)
+	}
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	_, _ = o.messages.Write(append(line, '\n'))
+}
+
+// write has a record written.
+func (o *orchestrator) write(record any) {
+	o.say(map[string]any{"message": "write", "line": record})
+}
+
+// fail says why this role could not do its work.
+func (o *orchestrator) fail(side string, err error) {
+	failure := map[string]string{"stage": side, "message": err.Error()}
+	o.say(map[string]any{"message": "failed", "failure": failure})
+}
+
+// nowNS is the run's clock: CLOCK_MONOTONIC since the epoch.
+func (o *orchestrator) nowNS() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		panic(err)
+	}
+	return now.Nano() - o.epochNS
+}

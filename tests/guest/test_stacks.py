@@ -1,0 +1,80 @@
+"""Stacks: programs of others in the roles' place, held to the role protocol in real runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp.errors import InputError
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.stacks import find_stack
+
+NETWARP = Path(sys.executable).with_name("netwarp")
+WRONG = Path(__file__).with_name("wrong_stack")
+
+
+def checked(program: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        [NETWARP, "stack", "check", program, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.stdout, done.stderr
+    failures = {each["demand"]: each["failure"] for each in json.loads(done.stdout)["checks"]}
+    return done.returncode, failures
+
+
+def require(name: str) -> None:
+    try:
+        find_stack(name)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def test_netwarps_own_roles_speak_the_protocol() -> None:
+    status, failures = checked("netwarp")
+    assert (status, set(failures.values())) == (0, {None}), failures
+    assert "a later connection resumes (0rtt)" in failures
+
+
+def test_a_role_that_is_wrong_is_found_out() -> None:
+    status, failures = checked(str(WRONG))
+    assert status == 1
+    assert "SHA-256" in failures["a content goes down, byte for byte"]
+    refused = failures["what it does not have it refuses, with the reason"]
+    assert refused is not None
+
+
+@pytest.mark.parametrize("name", ["quic-go"])
+def test_a_shipped_stack_speaks_the_protocol(name: str) -> None:
+    require(name)
+    status, failures = checked(name)
+    assert (status, set(failures.values())) == (0, {None}), failures
+
+
+@pytest.mark.parametrize("name", ["quic-go"])
+def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
+    require(name)
+    study = tmp_path / "stacks.toml"
+    study.write_text(
+        f"""
+        title = "Two implementations"
+        replicates = 1
+        path = {{ rtt = "20ms", rate = "20mbit", loss = "1%" }}
+        transport = {{ congestion = "reno" }}
+        workload = {{ kind = "bulk", size = "500kB", chunks = 2 }}
+        [factors]
+        transport = ["quic", {{ kind = "quic", stack = "{name}", label = "{name}" }}]
+        """
+    )
+    records = []
+    for place in ("a", "b"):
+        command = [str(NETWARP), "run", str(study), "--out", str(tmp_path / place), "--jobs", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        records.append((tmp_path / place / "runs" / "c001-r00" / RECORDS_FILE).read_bytes())
+    assert records[0] == records[1]
+    assert b'"congestion":"reno"' in records[0]

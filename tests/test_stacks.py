@@ -1,0 +1,118 @@
+"""Stacks: manifests, what studies say of them, and what is refused when a study is planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp.backends.stack_building import build_stack, shipped
+from netwarp.errors import BackendError, InputError, StudyError
+from netwarp.plan import plan_study
+from netwarp.plan.treatment import equal_treatment
+from netwarp.stacks import MANIFEST, PATH_VARIABLE, find_stack, installed, read_manifest, stack_in
+from netwarp.study import Study
+from netwarp.study.study import study_from_mapping
+
+WRONG = Path(__file__).parent / "guest" / "wrong_stack"
+TABLE = {
+    "name": "other", "version": "1.2", "role_protocol": 1, "kind": "quic", "program": "/opt/role",
+    "congestion": ["reno", "bbr"], "workloads": ["bulk"], "initial_window": 32,
+    "treatment": {"initial window": "it is 32"},
+}  # fmt: skip
+
+
+def study_of(stack: dict[str, Any] | str = TABLE, /, **tables: Any) -> Study:
+    level = {"kind": "quic", "stack": stack, "label": "other"}
+    workload = {"kind": "bulk", "size": "1MB"} | tables.pop("workload", {})
+    if workload["kind"] != "bulk":
+        del workload["size"]
+    base = {"title": "t", "factors": {"transport": ["quic", level]}, "replicates": 1}
+    return study_from_mapping({**base, "workload": workload, **tables})
+
+
+def test_a_job_names_the_program_and_the_stacks_own_defaults() -> None:
+    usual, other = (planned.job.transport for planned in plan_study(study_of()))
+    assert usual.stack is None
+    assert other.stack is not None
+    assert (other.stack.program, other.stack.version) == ("/opt/role", "1.2")
+    assert (other.congestion, other.initial_window_packets) == ("reno", 32)
+
+
+def test_a_study_needs_no_manifest_once_it_is_read() -> None:
+    study = study_of()
+    again = study_from_mapping(study.raw)
+    assert [cell.template for cell in again.cells] == [cell.template for cell in study.cells]
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ({"workload": {"kind": "stream"}}, "other carries bulk"),
+        ({"workload": {"kind": "bulk", "chunks": 3}}, "other carries a content in one piece"),
+        ({"transport": {"congestion": "cubic"}}, "no congestion control of this name"),
+        ({"transport": {"initial_window": 10}}, "other's initial window is fixed"),
+        ({"transport": {"resume": "0rtt"}, "workload": {"transfers": 2}}, "does not resume"),
+        ({"path": {"handovers": {"every": "1s", "count": 1}}}, "does not take notice of a client that moves"),
+    ],
+)
+def test_what_a_stack_lacks_is_refused(tables: dict[str, Any], words: str) -> None:
+    with pytest.raises(StudyError, match=words):
+        study_of(**tables)
+
+
+def test_tcp_has_no_other_stack() -> None:
+    with pytest.raises(StudyError, match="tcp has no such option"):
+        study_from_mapping({"title": "t", "transport": {"kind": "tcp", "stack": TABLE}})
+
+
+def test_a_stack_that_is_not_built_is_refused_with_the_remedy() -> None:
+    with pytest.raises(StudyError, match=r"factors\.transport\.stack.*netwarp stack build none"):
+        study_of("none-such")
+
+
+def test_equal_treatment_lists_what_a_stack_has_of_its_own() -> None:
+    rows = equal_treatment(study_of())
+    (row,) = (r for r in rows if r["transport"] == "other" and r["setting"] == "initial window")
+    assert (row["value"], row["deviates"], row["reason"]) == ("32 packets", True, "it is 32")
+
+
+def test_stacks_are_found_where_they_are_named() -> None:
+    environ = {PATH_VARIABLE: str(WRONG.parent), "HOME": "/nonexistent"}
+    assert installed(environ) == ["wrong_stack"]
+    assert find_stack("wrong_stack", environ).program == str(WRONG / "role")
+    with pytest.raises(InputError, match="no stack other is built here"):
+        find_stack("other", environ)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "name"),
+        ("name = ", "not a manifest"),
+        (WRONG.joinpath(MANIFEST).read_text() + 'colour = "red"', "colour"),
+        (WRONG.joinpath(MANIFEST).read_text().replace("protocol = 1", "protocol = 9"), "version 9"),
+    ],
+)
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_manifest(tmp_path)
+
+
+def test_a_program_that_is_not_there_or_not_seen_is_refused(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text(WRONG.joinpath(MANIFEST).read_text())
+    with pytest.raises(InputError, match="has no program"):
+        stack_in(tmp_path)
+    (tmp_path / "role").touch(mode=0o755)
+    with pytest.raises(InputError, match="which guests find empty"):
+        stack_in(tmp_path)
+
+
+def test_what_builds_a_stack_is_named_when_it_is_missing() -> None:
+    assert "quic-go" in shipped()
+    with pytest.raises(BackendError, match="built by go, which is missing: install Go"):
+        build_stack("quic-go", {"PATH": "/nonexistent", "HOME": "/nonexistent"})
+    with pytest.raises(BackendError, match="ships no stack other"):
+        build_stack("other", {})
