@@ -11,7 +11,15 @@ from netwarp.backends.stack_building import build_stack, shipped
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
-from netwarp.stacks import MANIFEST, PATH_VARIABLE, find_stack, installed, read_manifest, stack_in
+from netwarp.stacks import (
+    MANIFEST,
+    PATH_VARIABLE,
+    find_stack,
+    installed,
+    missing_program,
+    read_manifest,
+    stack_in,
+)
 from netwarp.study import Study
 from netwarp.study.study import study_from_mapping
 
@@ -54,7 +62,10 @@ def test_a_study_needs_no_manifest_once_it_is_read() -> None:
         ({"transport": {"congestion": "cubic"}}, "no congestion control of this name"),
         ({"transport": {"initial_window": 10}}, "other's initial window is fixed"),
         ({"transport": {"resume": "0rtt"}, "workload": {"transfers": 2}}, "does not resume"),
-        ({"path": {"handovers": {"every": "1s", "count": 1}}}, "does not take notice of a client that moves"),
+        (
+            {"path": {"handovers": {"every": "1s", "count": 1}}},
+            "does not take notice of a client that moves",
+        ),
     ],
 )
 def test_what_a_stack_lacks_is_refused(tables: dict[str, Any], words: str) -> None:
@@ -116,3 +127,12 @@ def test_what_builds_a_stack_is_named_when_it_is_missing() -> None:
         build_stack("quic-go", {"PATH": "/nonexistent", "HOME": "/nonexistent"})
     with pytest.raises(BackendError, match="ships no stack other"):
         build_stack("other", {})
+
+
+def test_a_shipped_stack_is_planned_before_it_is_built_and_refused_before_it_runs() -> None:
+    stack = find_stack("quic-go", {"HOME": "/nonexistent"})
+    assert stack.program == "/nonexistent/.cache/netwarp/stacks/quic-go/role"
+    missing = missing_program(stack.name, stack.program)
+    assert missing is not None
+    assert "netwarp stack build quic-go" in missing
+    assert missing_program("wrong", str(WRONG / "role")) is None

@@ -17,6 +17,7 @@ from netwarp.backends.processes import Processes
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import Clock, Status
+from netwarp.stacks import missing_program
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Impairments, Job
 from netwarp.workloads import workload_of
@@ -158,6 +159,10 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     if workload_of(job).writes_files:
         return "its programs would write to this machine's own files: use the virtual backend"
     transport = job.transport
+    stack = transport.stack
+    lacking = None if stack is None else missing_program(stack.name, stack.program)
+    if lacking is not None:
+        return lacking
     asked = _impairment(job)
     if asked is not None and capabilities.missing_netem is not None:
         return f"it asks for {asked}, and {capabilities.missing_netem}"

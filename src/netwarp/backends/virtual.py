@@ -28,6 +28,7 @@ from netwarp.backends.spinning import spinning_command
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, Clock, Status, last_line
+from netwarp.stacks import missing_program
 from netwarp.wire import Job
 from netwarp.workloads import workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
@@ -114,9 +115,10 @@ class VirtualBackend:
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Nothing that a valid job can ask for is beyond the guest."""
-        del job, sha256
-        return None
+        """Say that the program of somebody else's stack is not there: nothing else is beyond it."""
+        del sha256
+        stack = job.transport.stack
+        return None if stack is None else missing_program(stack.name, stack.program)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
