@@ -47,6 +47,22 @@ COMPARE = (
     *("--replicates", "200"),
 )
 
+# Python runs it before the program. A module that is there already counts at the next import.
+INTERRUPTED_AT = """
+import os, signal, sys
+
+class Finder:
+    is_waiting = True
+
+    def find_spec(self, name, path=None, target=None):
+        wanted = os.environ["INTERRUPTED_AT"]
+        if self.is_waiting and sys.argv[1:] and (name == wanted or wanted in sys.modules):
+            Finder.is_waiting = False
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+
 
 @pytest.fixture
 def busy_machine() -> Iterator[None]:
@@ -118,6 +134,26 @@ def test_ctrl_c_stops_drawing(tmp_path: Path, arguments: tuple[str, ...], made: 
     assert not (tmp_path / "out" / made).exists()
     for process in drawing:
         assert has_ended(process), "the process that draws outlived netwarp"
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["netwarp", "netwarp.cli.interruption", "threading", "gc", "netwarp.cli.program", "typer",
+     "netwarp.cli.compare", "netwarp.errors", "netwarp.study", "pydantic", "rich.console"],
+)  # fmt: skip
+def test_ctrl_c_while_the_program_starts_leaves_no_traceback(tmp_path: Path, module: str) -> None:
+    """It comes when a module is imported, from the first one of netwarp on."""
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED_AT)
+    done = subprocess.run(
+        [NETWARP, "compare", "--backend", "replay:/nonexistent"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPTED_AT": module},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # A shell says 130 of both: ended by the signal before netwarp listens to it, and by netwarp.
+    assert done.returncode in (-signal.SIGINT, 130), done.stderr
+    assert done.stderr in ("", "interrupted\n", "interrupted: nothing was run yet\n")
 
 
 @pytest.mark.guest

@@ -15,10 +15,10 @@ from netwarp.cli.interruption import interruption
 
 def main() -> NoReturn:
     """Run the program, and end the process with its exit status."""
-    interruption.listen()
-    # What is imported stays: looking for garbage in it again and again costs a sixth of a table.
-    gc.set_threshold(50_000)
     try:
+        interruption.listen()
+        # What is imported stays: to look for garbage in it again and again costs a sixth of a table
+        gc.set_threshold(50_000)
         from netwarp.cli.program import run_program
 
         status = run_program()
