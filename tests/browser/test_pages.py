@@ -17,7 +17,7 @@ from netwarp.report import write_report
 from netwarp.results import Results
 from netwarp.sources import load_source
 from netwarp.sources.preparation import prepare
-from netwarp.sources.reproduce import reproduce_document
+from netwarp.sources.reproduce import reproduce_document, write_all
 from netwarp.study import Study
 
 if TYPE_CHECKING:
@@ -159,7 +159,9 @@ def test_one_run_of_several_is_chosen(visit: Visit, timeline_report: Path) -> No
     assert chart.get_attribute("aria-label") != first
 
 
-def test_a_scorecard_is_whole_and_quiet(visit: Visit, tmp_path: Path) -> None:
+@pytest.fixture
+def scorecard(tmp_path: Path) -> Path:
+    """Write the scorecard of a source with hostile words, of the shared example's results."""
     folder = tmp_path / "source"
     folder.mkdir()
     (folder / "source.toml").write_text(
@@ -175,13 +177,29 @@ def test_a_scorecard_is_whole_and_quiet(visit: Visit, tmp_path: Path) -> None:
         write_report(data)
         return data
 
-    reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
+    done = reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
+    return write_all([done], tmp_path)
+
+
+def test_a_scorecard_is_whole_and_quiet(visit: Visit, scorecard: Path) -> None:
+    # Of one source beside its studies, and of several, in the folder above.
     for width in (1200, 400):
-        page = visit(tmp_path / "out" / "scorecard.html", width=width)
-        assert page.locator("h1").inner_text() == HOSTILE
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        drawn = "[...document.images].every((image) => image.naturalWidth > 0)"
-        assert page.evaluate(drawn)
+        for file in (scorecard.parent / "out" / "scorecard.html", scorecard):
+            page = visit(file, width=width)
+            assert page.locator("h1").inner_text() == HOSTILE
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.locator("figure svg").count() == page.locator("figure").count() > 0
+
+
+def test_a_scorecard_gives_its_data_and_its_study(scorecard: Path, visit: Visit) -> None:
+    page = visit(scorecard)
+    study = page.locator("details", has_text="The study file")
+    assert not study.locator("pre").is_visible()
+    study.locator("summary").click()
+    assert 'kind = "bulk"' in study.locator("pre").inner_text().replace('"kind"', "kind")
+    with page.expect_download() as download:
+        page.get_by_text("Its cells as CSV").click()
+    assert Path(download.value.path()).read_text().startswith("transport,path.loss")
 
 
 def _toml(study: dict[str, Any]) -> str:
