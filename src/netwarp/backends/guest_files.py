@@ -93,8 +93,8 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
     path = Path(named) if named else Path(sys.prefix) / "libexec" / "netwarp-endpoint"
     if not os.access(path, os.X_OK):
         raise BackendError(
-            f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in a clone of netwarp; for another"
-            " installation, name what it built with NETWARP_ENDPOINT=PATH"
+            f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in a clone of netwarp; for"
+            " another installation, name what it built with NETWARP_ENDPOINT=PATH"
         )
     return path.resolve()
 
