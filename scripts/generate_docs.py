@@ -140,10 +140,16 @@ def _run_format() -> Iterator[str]:
 
 
 def _study_rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
-    for name, field in model.model_fields.items():
+    keys = {field.alias or name: field for name, field in model.model_fields.items()}
+    # A property of each direction is one row; the section says what its three keys stand for.
+    of_directions = {key: (f"{key}_down", f"{key}_up") for key in keys if f"{key}_down" in keys}
+    left_out = {key for both in of_directions.values() for key in both}
+    for key, field in keys.items():
+        if key in left_out:
+            continue
         words = describe_type(field.annotation, field.metadata)
         yield (
-            f"`{field.alias or name}`",
+            ", ".join(f"`{each}`" for each in (key, *of_directions.get(key, ()))),
             words,
             _default(field.get_default(), words) if not field.is_required() else "required",
             _line(field.description),
