@@ -1,0 +1,152 @@
+"""Ordinary programs over a path: each row of the table in docs/exec.md, where it is installed.
+
+What is here is what a user would write: a command line, and no word of netwarp's beyond `server`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+NETWARP = Path(sys.executable).with_name("netwarp")
+REPOSITORY = Path(__file__).parents[2]
+CERTIFICATE = (
+    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj"
+    " /CN=server -keyout /tmp/key.pem -out /tmp/cert.pem 2>/dev/null"
+)
+NGINX = (
+    "daemon off; pid /tmp/nginx.pid; events {} http { access_log off; server { listen 443 ssl"
+    " http2; ssl_certificate /tmp/cert.pem; ssl_certificate_key /tmp/key.pem; root /tmp/www; } }"
+)
+SSHD = (
+    "mkdir -p /run/sshd ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f /tmp/host;"
+    " ssh-keygen -q -t ed25519 -N '' -f /tmp/me; cp /tmp/me.pub /tmp/authorized; chmod 600 /tmp/me;"
+    " exec /usr/sbin/sshd -D -h /tmp/host -o UsePAM=no -o StrictModes=no"
+    " -o AuthorizedKeysFile=/tmp/authorized -o PermitRootLogin=yes"
+)
+QUIET = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: programs of the machine, and what the client prints."""
+
+    needs: tuple[str, ...]
+    server: str
+    client: str
+    printed: str
+    ready: str = "listening"
+
+
+ROWS = {
+    "python3 and curl": Row(
+        ("python3", "curl"),
+        "exec python3 -m http.server 80",
+        "curl -sSo /dev/null -w '%{size_download}' http://server/content",
+        "300000",
+    ),
+    "Caddy": Row(
+        ("caddy", "curl"),
+        "exec caddy file-server --listen :80",
+        "curl -sSo /dev/null -w '%{size_download}' http://server/content",
+        "300000",
+    ),
+    "nginx, HTTP/2": Row(
+        ("nginx", "openssl", "curl"),
+        f"{CERTIFICATE}; mkdir /tmp/www; cp content /tmp/www; chmod -R a+rX /tmp/www;"
+        f" echo '{NGINX}' > /tmp/nginx.conf; exec nginx -e stderr -c /tmp/nginx.conf",
+        "curl -sSko /dev/null -w '%{http_version} %{size_download}' https://server/content",
+        "2 300000",
+    ),
+    "openssl": Row(
+        ("openssl",),
+        f"{CERTIFICATE}; exec openssl s_server -quiet -accept 443 -key /tmp/key.pem -cert"
+        " /tmp/cert.pem -WWW",
+        "printf 'GET /content HTTP/1.0\\r\\n\\r\\n' | openssl s_client -quiet -connect server:443"
+        " 2>/dev/null | wc -c",
+        r"3000\d\d",
+    ),
+    "ngtcp2": Row(
+        ("gtlsserver", "gtlsclient", "openssl"),
+        f"{CERTIFICATE}; exec gtlsserver -q -d . '*' 4433 /tmp/key.pem /tmp/cert.pem",
+        "gtlsclient -q --exit-on-all-streams-close --download /tmp server 4433"
+        " https://server/content && wc -c < /tmp/content",
+        "300000",
+    ),
+    "redis": Row(
+        ("redis-server", "redis-cli"),
+        "exec redis-server --bind 0.0.0.0 --protected-mode no --save '' --dir /tmp",
+        "redis-cli -h server set colour blue && redis-cli -h server get colour",
+        "OK\nblue",
+        "port:6379",
+    ),
+    "PostgreSQL": Row(
+        ("psql", "/usr/lib/postgresql/15/bin/postgres", "setpriv"),
+        "mkdir -m 777 /tmp/db; as() { setpriv --reuid postgres --regid postgres --clear-groups"
+        " /usr/lib/postgresql/15/bin/$*; }; as initdb -A trust -D /tmp/db/data >/tmp/log;"
+        " echo 'host all all all trust' >> /tmp/db/data/pg_hba.conf;"
+        " as postgres -D /tmp/db/data -h 0.0.0.0 -k /tmp/db",
+        "PAGER=cat psql -h server -U postgres -Atc 'select 6 * 7'",
+        "42",
+        "port:5432",
+    ),
+    "ssh and scp": Row(
+        ("/usr/sbin/sshd", "ssh", "scp", "ssh-keygen"),
+        SSHD,
+        f"scp -q -i /tmp/me {QUIET} content root@server:/tmp/copy &&"
+        f" ssh -i /tmp/me {QUIET} root@server 'wc -c < /tmp/copy'",
+        "300000",
+        "port:22",
+    ),
+    "git": Row(
+        ("git",),
+        "git init -q --bare /tmp/r/x.git && exec git daemon --export-all --base-path=/tmp/r",
+        "git clone -q git://server/x.git /tmp/y 2>/dev/null && ls -A /tmp/y",
+        r"\.git",
+        "port:9418",
+    ),
+    "iperf3": Row(
+        ("iperf3",),
+        "exec iperf3 -s",
+        "iperf3 -c server -R -t 2 -f m | tail -n 3 | head -n 1 | grep -c Mbits",
+        "1",
+        "port:5201",
+    ),
+    "Node.js": Row(
+        ("node",),
+        "exec node -e \"require('http').createServer((q, a) => a.end('hello')).listen(80)\"",
+        "node -e \"fetch('http://server/').then(a => a.text()).then(t => console.log(t))\"",
+        "hello",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_program_works_over_a_path(tmp_path: Path, name: str) -> None:
+    row = ROWS[name]
+    missing = [each for each in row.needs if shutil.which(each) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    (tmp_path / "content").write_bytes(bytes(300_000))
+    path = ("--rtt", "100ms", "--rate", "20mbit", "--memory", "2GiB", "--ready", row.ready)
+    command = ("--server", row.server, "--", "sh", "-c", row.client)
+    done = subprocess.run(
+        [str(NETWARP), "exec", "--json", *path, *command],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(row.printed, json.loads(done.stdout)["client"]["stdout"].strip())
+
+
+def test_the_table_of_programs_is_that_of_the_tests() -> None:
+    text = (REPOSITORY / "docs" / "exec.md").read_text(encoding="utf-8")
+    table = text.partition("## Programs that are tried")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
+    assert rows[2:] == list(ROWS)
