@@ -16,6 +16,7 @@ from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.evaluation import RunData, load
 from netwarp.pipeline import write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
+from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare
 from netwarp.sources.reproduce import reproduce_document, to_json, write_all
 from netwarp.sources.reproduction import Reproduction
@@ -122,6 +123,24 @@ def test_the_scorecard_counts_verdicts_and_clocks(tmp_path: Path) -> None:
     assert sum(kept["verdicts"].values()) == 2
     assert [study["failed"] for study in kept["studies"]] == [1, 1]
     assert "2 conclusions: " in score_text(done)
+
+
+def test_a_time_limit_that_was_reached_is_said_everywhere(tmp_path: Path) -> None:
+    done = outcome(tmp_path)
+    assert "--max-time" not in printed(done)
+    finished = done.studies[1].executed.finished
+    assert finished is not None
+    finished.provenance["time_limit_s"] = 600
+    assert "10 min 00 s was reached" in " ".join(printed(done).split())
+    assert "10 min 00 s was reached" in render([done], tmp_path)
+    assert [study["time_limit"] is None for study in done.to_json()["studies"]] == [True, False]
+
+
+def printed(done: Reproduction) -> str:
+    """Print a scorecard to a string."""
+    out = io.StringIO()
+    print_scorecard(done, Console(file=out, width=100))
+    return out.getvalue()
 
 
 def test_the_page_shows_every_figure_and_escapes(tmp_path: Path) -> None:
