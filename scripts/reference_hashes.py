@@ -22,6 +22,7 @@ from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.sources.shipped import shipped_studies
 from netwarp.study import load_study
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,14 +51,22 @@ def references() -> dict[str, dict[str, Hashes]]:
 
 def sample(study: Path) -> list[PlannedRun]:
     """Plan one cell for each of the first levels of a study's first factor, each under another
-    condition.
+    condition. Cells of other people's programs are left out: their versions are the machine's.
     """
     loaded = load_study(study)
     cells: dict[str, list[PlannedRun]] = {}
     for run in plan_study(replace(loaded, replicates=1)):
+        job = run.job
+        if job.transport.stack is not None or not workload_of(job).dials:
+            continue
         cells.setdefault(next(iter(run.cell.levels.values())), []).append(run)
     first = list(cells.values())[:MOST_RUNS]
     return [runs[place % len(runs)] for place, runs in enumerate(first)]
+
+
+def studies() -> dict[str, Path]:
+    """Find the studies to start from that have cells of netwarp's own."""
+    return {name: path for name, path in sorted(shipped_studies().items()) if sample(path)}
 
 
 def hashes_of(study: Path, place: Path) -> Hashes:
@@ -81,9 +90,7 @@ def main() -> int:
     """Replace what is kept of this machine's kernel."""
     found: Mapping[str, Hashes]
     with tempfile.TemporaryDirectory(prefix="netwarp-reference-") as place:
-        found = {
-            name: hashes_of(path, Path(place)) for name, path in sorted(shipped_studies().items())
-        }
+        found = {name: hashes_of(path, Path(place)) for name, path in studies().items()}
     kept = (references() if FILE.exists() else {}) | {kernel_name(): dict(found)}
     FILE.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     runs = sum(map(len, found.values()))
