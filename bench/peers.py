@@ -17,6 +17,10 @@ from netwarp.units import parse_ratio, parse_size_bytes
 NS3_PACKAGE = "ns3==3.44.post0"
 NS3_ENVIRONMENT = Path(".venv-ns3")
 TRANSFERS = Path(__file__).with_name("ns3_transfers.py")
+NO_SHADOW = (
+    "Shadow is not measured: no package registry has it, so a lane for it would be untested;"
+    " build it from github.com/shadow/shadow and give the same jobs to its own programs"
+)
 
 
 class Ns3:
