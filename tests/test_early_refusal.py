@@ -104,6 +104,15 @@ def test_an_option_that_is_given_empty_is_refused() -> None:
         assert f"error: compare: {option[:-1]} = " in _run("compare", option).stderr
 
 
+def test_a_file_that_is_given_empty_is_refused_as_a_file() -> None:
+    assert _run("compare", "--file=").stderr.startswith("error: compare: --file = ")
+
+
+def test_an_option_without_its_argument_is_refused_by_its_command() -> None:
+    told = _run("compare", "--loss").stderr.splitlines()[0]
+    assert told.startswith("error: netwarp compare: option '--loss' requires an argument; see")
+
+
 def test_nothing_is_imported_to_draw_what_is_drawn(tmp_path: Path) -> None:
     """The same command again, with nothing to run, prints its table and ends."""
     directory = write_run_directory(tmp_path / "out")

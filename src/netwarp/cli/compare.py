@@ -96,7 +96,7 @@ def compare(
         study = study_from_compare(
             transports=levels(transport),
             path=path,
-            sizes=levels(size) or ([] if file else ["10MB"]),
+            sizes=levels(size) or ([] if file is not None else ["10MB"]),
             file=file,
             congestion=levels(congestion),
             chunks=levels(chunks),

@@ -60,7 +60,11 @@ class CheckedCommand(PlainCommand):
             StudyError: a level of a property of the path is none.
             typer.BadParameter: an option or argument is not what it takes.
         """
-        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        try:
+            given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        except typer.TyperException as error:
+            error.ctx = ctx  # type: ignore[attr-defined]  # so that it names the command
+            raise
         if not given.get("help") and not ctx.resilient_parsing:
             for parameter in self.get_params(ctx):
                 text = given.get(str(parameter.name))
