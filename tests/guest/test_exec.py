@@ -146,6 +146,21 @@ def test_the_router_has_a_name(tmp_path: Path) -> None:
     assert done.stdout.split() == ["10.0.1.254", "router"], done.stderr
 
 
+def test_a_path_that_goes_away_and_is_captured(tmp_path: Path) -> None:
+    (tmp_path / "content").write_bytes(bytes(2_000_000))
+    outage = 'path.timeline=[{at="300ms", change="outage"}, {at="2s", change="restore"}]'
+    place = tmp_path / "run"
+    path = ("--rtt", "50ms", "--rate", "20mbit", "--set", outage, "--set", "capture=pcap")
+    command = ("--json", "--out", str(place), "--server", SERVE, *fetch("content"))
+    done = run_exec(tmp_path, *path, *command)
+    assert done.returncode == 0, done.stderr
+    # The outage ends 2 s after the epoch, before which the server got ready.
+    assert json.loads(done.stdout)["metrics"]["run_time_s"] > 1.5
+    records = (place / "runs" / "c000-r00" / RECORDS_FILE).read_text()
+    assert records.count('"record":"event"') == 2
+    assert any((place / "runs" / "c000-r00").glob("*.pcap*"))
+
+
 def test_replicates_have_other_seeds_and_say_whether_programs_repeat(tmp_path: Path) -> None:
     (tmp_path / "content").write_bytes(bytes(300_000))
     path = ("--rtt", "20ms", "--loss", "3%", "--server", SERVE, "--replicates", "3")
