@@ -1,4 +1,4 @@
-//! What this host's own kernel can do for a native run, found by doing it in namespaces that go with this process.
+//! What this host's own kernel can do for a native run or a guest, found by doing it in namespaces that go with this process.
 
 use std::fs;
 use std::os::fd::FromRawFd as _;
@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use nix::errno::Errno;
 use serde::Serialize;
 
+use crate::guest_memory;
 use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use crate::netlink::NetlinkError;
 use crate::network::Network;
@@ -21,7 +22,7 @@ const SEEDED_NETEM: (u32, u32) = (6, 6);
 /// Largest buffer that Linux can be asked for: it keeps twice the size in an `int`.
 const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
 
-/// What a native run can ask for here.
+/// What a native run can ask for here, and a guest.
 #[derive(Debug, Serialize)]
 struct Capabilities {
     /// `uname -r`.
@@ -45,6 +46,8 @@ struct Missing {
     netem: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
+    /// Huge pages for a guest's memory.
+    huge_pages: Option<String>,
 }
 
 /// Tries everything and prints what came of it, as one JSON object or one line each.
@@ -61,9 +64,13 @@ pub(crate) fn report(json: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let missing = &capabilities.missing;
-    for (name, lack) in
-        [("path", &missing.path), ("netem", &missing.netem), ("sctp", &missing.sctp), ("mptcp", &missing.mptcp)]
-    {
+    for (name, lack) in [
+        ("path", &missing.path),
+        ("netem", &missing.netem),
+        ("sctp", &missing.sctp),
+        ("mptcp", &missing.mptcp),
+        ("huge pages", &missing.huge_pages),
+    ] {
         println!("{name}: {}", lack.as_deref().unwrap_or("yes"));
     }
     println!("congestion: {}", capabilities.congestion.join(" "));
@@ -72,6 +79,15 @@ pub(crate) fn report(json: bool) -> ExitCode {
 }
 
 fn examine() -> Result<Capabilities> {
+    // Before this process enters namespaces itself.
+    let refused = |(attempt, errno): (&str, Errno)| format!("cannot {attempt}: {}", errno.desc());
+    let huge_pages = guest_memory::file_system().err().map(refused);
+    let mut capabilities = examine_native()?;
+    capabilities.missing.huge_pages = huge_pages;
+    Ok(capabilities)
+}
+
+fn examine_native() -> Result<Capabilities> {
     let kernel = nix::sys::utsname::uname().context("ask for the kernel's version (uname)")?;
     let kernel = kernel.release().to_string_lossy().into_owned();
     let nothing = |path| Capabilities {

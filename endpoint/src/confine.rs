@@ -5,8 +5,9 @@
 //! anew, and then only the host says no.
 
 use std::ffi::OsString;
+use std::os::fd::IntoRawFd as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
@@ -14,6 +15,8 @@ use landlock::{
     ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
     path_beneath_rules,
 };
+
+use crate::guest_memory;
 
 /// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the kernel can.
 const ACCESS: ABI = ABI::V3;
@@ -23,8 +26,13 @@ const ACCESS: ABI = ABI::V3;
 /// # Arguments
 /// * `writable` - directories that it can write to, and all below them.
 /// * `must` - fail if the kernel has no Landlock, rather than go on without.
-pub(crate) fn run(writable: &[PathBuf], must: bool, program: &[OsString]) -> ExitCode {
-    let error = confine(writable, must).map_or_else(|error| error, |()| start(program));
+/// * `huge_pages` - give it a directory for temporary files (`TMPDIR`) of its own, which it can write to as well, in memory with
+///   huge pages; where the host refuses, it is left the one that it has.
+pub(crate) fn run(mut writable: Vec<PathBuf>, must: bool, huge_pages: bool, program: &[OsString]) -> ExitCode {
+    let memory = huge_pages.then(guest_memory::file_system).and_then(Result::ok);
+    let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
+    writable.extend(directory.clone());
+    let error = confine(&writable, must).map_or_else(|error| error, |()| start(program, directory.as_deref()));
     eprintln!("netwarp-endpoint: {error:#}");
     ExitCode::FAILURE
 }
@@ -51,8 +59,8 @@ fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
 }
 
 /// Starts the program in this process's place; returns only the reason why that failed.
-fn start(program: &[OsString]) -> Error {
+fn start(program: &[OsString], temporary: Option<&Path>) -> Error {
     let Some((program, arguments)) = program.split_first() else { return anyhow!("no program is named") };
-    let error = Command::new(program).args(arguments).exec();
+    let error = Command::new(program).args(arguments).envs(temporary.map(|directory| ("TMPDIR", directory))).exec();
     Error::from(error).context(format!("start {}", program.to_string_lossy()))
 }

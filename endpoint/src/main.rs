@@ -16,6 +16,8 @@ mod distribution;
 #[cfg(test)]
 mod golden;
 mod guest;
+mod guest_memory;
+mod heap;
 mod host;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod job;
@@ -73,7 +75,7 @@ enum Command {
         /// The run directory.
         run_dir: PathBuf,
     },
-    /// Say what this host's kernel can do for a native run.
+    /// Say what this host's kernel can do, for native runs and for guests.
     Capabilities {
         /// As one JSON object.
         #[arg(long)]
@@ -100,6 +102,9 @@ enum Command {
         /// Fail if the kernel cannot enforce it, rather than go on without.
         #[arg(long)]
         must: bool,
+        /// Give it a TMPDIR of its own, in memory with huge pages, where the host allows that.
+        #[arg(long)]
+        huge_pages: bool,
         /// The program and its arguments.
         #[arg(required = true, last = true)]
         program: Vec<OsString>,
@@ -131,7 +136,7 @@ fn main() -> ExitCode {
         Command::Client(Role { job, address }) => role::client(&job, address),
         Command::Reap => programs::reaper::run(),
         Command::Check { jobs } => check_jobs(&jobs),
-        Command::Confine { writable, must, program } => confine::run(&writable, must, &program),
+        Command::Confine { writable, must, huge_pages, program } => confine::run(writable, must, huge_pages, &program),
         Command::Version { json } => print_version(json),
     }
 }

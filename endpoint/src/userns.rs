@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Result, anyhow};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
-use nix::unistd::{getegid, geteuid};
+use nix::unistd::{Gid, Uid, getegid, geteuid};
 
 use crate::netns::NetNs;
 
@@ -33,21 +33,44 @@ pub(crate) fn enter_private_netns() -> Result<Privilege> {
     Ok(Privilege::UserNamespace)
 }
 
-/// user_namespaces(7): `setgroups` must be denied before an unprivileged process may write its group map.
 fn become_root_of_a_new_namespace() -> Result<(), (&'static str, Errno)> {
-    let (user, group) = (geteuid(), getegid());
+    let caller = Caller::now();
     let attempt = "create a user namespace (unshare CLONE_NEWUSER)";
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| (attempt, errno))?;
-    for (file, text) in [
-        ("/proc/self/setgroups", "deny".to_owned()),
-        ("/proc/self/uid_map", format!("0 {user} 1")),
-        ("/proc/self/gid_map", format!("0 {group} 1")),
-    ] {
-        let errno = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
-        fs::write(file, text).map_err(|error| ("map the user into a user namespace", errno(error)))?;
-    }
+    caller.become_root()?;
     let attempt = "create a network namespace in a user namespace (unshare CLONE_NEWNET)";
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| (attempt, errno))
+}
+
+/// Who calls, seen from outside the user namespace that is entered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    user: Uid,
+    group: Gid,
+}
+
+impl Caller {
+    /// As seen from here.
+    pub(crate) fn now() -> Self {
+        Self { user: geteuid(), group: getegid() }
+    }
+
+    /// In a new user namespace, makes the caller its root. user_namespaces(7): `setgroups` must be denied before an
+    /// unprivileged process may write its group map.
+    ///
+    /// # Errors
+    /// The attempt that the host refused, and its error.
+    pub(crate) fn become_root(self) -> Result<(), (&'static str, Errno)> {
+        for (file, text) in [
+            ("/proc/self/setgroups", "deny".to_owned()),
+            ("/proc/self/uid_map", format!("0 {} 1", self.user)),
+            ("/proc/self/gid_map", format!("0 {} 1", self.group)),
+        ] {
+            let errno = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
+            fs::write(file, text).map_err(|error| ("map the user into a user namespace", errno(error)))?;
+        }
+        Ok(())
+    }
 }
 
 /// Settings of the host that forbid namespaces; none where a kernel does not have one.

@@ -44,6 +44,8 @@ class HostCapabilities:
     """TCP congestion controls that are loaded."""
     socket_buffer_bytes: int
     """Largest buffer a UDP or SCTP socket is granted each way; TCP has sysctls of its own."""
+    missing_huge_pages: str | None = None
+    """Huge pages for the memory of guests: of virtual runs."""
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> HostCapabilities:

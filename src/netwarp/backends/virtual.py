@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
+from netwarp.backends.native import probe_host
 from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
@@ -70,9 +71,30 @@ def _describe_confinement(machine: Machine) -> str:
     return "the host refuses what a guest writes outside its run directory (Landlock)"
 
 
+def has_own_file_system(environ: Mapping[str, str]) -> bool:
+    """Whether guests are to have their memory in huge pages: unless the user says where to put it."""
+    return not environ.get("NETWARP_SCRATCH")
+
+
+def _describe_huge_pages(machine: Machine) -> str:
+    if not has_own_file_system(machine.environ):
+        raise BackendError("guests have their memory in NETWARP_SCRATCH: unset it for huge pages")
+    reason = probe_host(find_endpoint(machine.environ)).missing_huge_pages
+    if reason is not None:
+        raise BackendError(
+            f"guests have ordinary pages, and short runs cost a third more CPU time: {reason}."
+            " Run as root, or allow user namespaces"
+            " (`sysctl -w kernel.unprivileged_userns_clone=1`,"
+            " `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`); the host's kernel needs"
+            " CONFIG_TRANSPARENT_HUGEPAGE"
+        )
+    return "guests have their memory in huge pages, in a file system of their own"
+
+
 ARCHITECTURE = Need("architecture", _check_architecture, _describe_architecture)
 KERNEL = Need("kernel", lambda machine: find_kernel(machine.environ), _describe_kernel)
 CONFINEMENT = Need("confinement", _describe_confinement, _describe_confinement, optional=True)
+HUGE_PAGES = Need("huge pages", _describe_huge_pages, _describe_huge_pages, optional=True)
 
 
 class VirtualBackend:
@@ -87,6 +109,7 @@ class VirtualBackend:
         programs("setpriv", "setarch", "taskset"),
         MEMORY,
         CONFINEMENT,
+        HUGE_PAGES,
     )
     clock: Clock = "virtual"
     parallel = True
@@ -100,6 +123,7 @@ class VirtualBackend:
         self.kernel = find_kernel(environ)
         self.endpoint = find_endpoint(environ)
         self.scratch = scratch_directory(environ)
+        self.huge_pages = has_own_file_system(environ)
         self.cpus = sorted(os.sched_getaffinity(0))
         self.bounds = bounds or Bounds()
         self._processes = Processes(self.bounds)
@@ -160,7 +184,7 @@ class VirtualBackend:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
         pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
-        confined = confined_to(self.endpoint, Path(), self.scratch)
+        confined = confined_to(self.endpoint, Path(), self.scratch, huge_pages=self.huge_pages)
         guest = guest_command(self.kernel.linux, self.kernel.has_seccomp, memory_bytes)
         return [*confined, *pinned, *guest]
 
@@ -178,14 +202,20 @@ def _spinner_text(directory: Path, group: int) -> str:
     )
 
 
-def confined_to(endpoint: Path, *writable: Path, must: bool = False) -> list[str]:
+def confined_to(
+    endpoint: Path, *writable: Path, must: bool = False, huge_pages: bool = False
+) -> list[str]:
     """Build the front of a command that can write to these directories and nowhere else.
 
     The guest's root is the host's, mounted read-only; but a guest that mounts it anew is root in
     its kernel. So the host refuses too, where its kernel has Landlock; ``must`` fails elsewhere.
+    ``huge_pages`` puts its memory into a file system of its own that has them, where the host
+    allows that (``netwarp doctor`` says whether it does); elsewhere TMPDIR stays as it is.
     """
     directories = (f"--writable={directory}" for directory in writable)
-    return [str(endpoint), "confine", *directories, *(["--must"] if must else []), "--"]
+    options = {"--must": must, "--huge-pages": huge_pages}
+    asked = (option for option, is_asked in options.items() if is_asked)
+    return [str(endpoint), "confine", *directories, *asked, "--"]
 
 
 def guest_command(linux: Path, seccomp: bool, memory_bytes: int = GUEST_MEMORY_BYTES) -> list[str]:

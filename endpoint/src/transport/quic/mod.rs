@@ -33,6 +33,7 @@ use super::identity::{self, Identity, SERVER_NAME};
 use super::{Pending, Report, Sent, socket};
 use crate::clock::{self, Moment};
 use crate::content::Reader;
+use crate::heap;
 use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
 use crate::record::{Settings, Stats};
 use crate::sink::SharedSink;
@@ -171,6 +172,7 @@ fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<
     let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(EventLoop));
     if clock::is_virtual() {
         clock::hold();
+        heap::grow_by_large_steps()?;
     }
     Ok((endpoint.with_context(|| format!("starting quic at {address}"))?, options))
 }

@@ -1,0 +1,84 @@
+//! A guest's memory in huge pages, where the host lets anybody have them.
+//!
+//! The memory is a file. A file system whose files have huge pages (`huge=` in tmpfs(5)) can be made by whoever has privilege
+//! over a mount namespace, and over a namespace of his own anybody has: a child goes there, makes the file system,
+//! and leaves its descriptor behind (fsmount(2)). It is attached to no directory, and ends with its last user.
+
+use std::os::fd::OwnedFd;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, clone};
+use nix::sys::wait::waitpid;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen};
+
+use crate::userns::Caller;
+
+/// More than making a file system takes.
+const CHILD_STACK_BYTES: usize = 256 << 10;
+
+/// Makes an empty file system for this process and what it becomes, to be named by its descriptor's number. The caller must
+/// have one thread.
+///
+/// # Errors
+/// The attempt that the host refused, and its error.
+pub(crate) fn file_system() -> Result<OwnedFd, (&'static str, Errno)> {
+    match make() {
+        Err((_, Errno::EPERM)) => make_in_a_namespace(),
+        made => made,
+    }
+}
+
+fn make() -> Result<OwnedFd, (&'static str, Errno)> {
+    let make = || {
+        let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(&context, "huge", "within_size")?;
+        fsconfig_set_string(&context, "mode", "0700")?;
+        fsconfig_create(&context)?;
+        let restricted = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        // It stays open when this process becomes another.
+        fsmount(&context, FsMountFlags::empty(), restricted)
+    };
+    let attempt = "make a file system in memory with huge pages (fsopen, fsmount)";
+    make().map_err(|errno: rustix::io::Errno| (attempt, Errno::from_raw(errno.raw_os_error())))
+}
+
+fn make_in_a_namespace() -> Result<OwnedFd, (&'static str, Errno)> {
+    let attempt = "create a user and a mount namespace (clone)";
+    let caller = Caller::now();
+    let mut made = Err((attempt, Errno::ECHILD));
+    let mut stack = vec![0; CHILD_STACK_BYTES];
+    let child = || {
+        made = caller.become_root().and_then(|()| make());
+        0
+    };
+    let shared = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK | CloneFlags::CLONE_FILES;
+    let namespaces = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS;
+    // SAFETY: this process has one thread, which stands still until the child has ended (CLONE_VFORK): they never use what they
+    // share at the same time, and neither the stack nor the closure goes before.
+    let child = unsafe { clone(Box::new(child), &mut stack, shared | namespaces, Some(libc::SIGCHLD)) };
+    child.and_then(|child| waitpid(child, None)).map_err(|errno| (attempt, errno))?;
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_that_is_attached_nowhere_holds_files() {
+        // A host may forbid it, or have no such pages or calls.
+        let refusals = [Errno::EPERM, Errno::EINVAL, Errno::ENOSPC, Errno::ENOSYS, Errno::EACCES];
+        match make() {
+            Ok(root) => {
+                let file = format!("/proc/self/fd/{}/memory", root.as_raw_fd());
+                fs::write(&file, b"kept").unwrap();
+                assert_eq!(fs::read(&file).unwrap(), b"kept");
+                assert!(!fs::read_to_string("/proc/self/mounts").unwrap().contains("huge=within_size"));
+            }
+            Err((attempt, errno)) => assert!(refusals.contains(&errno), "cannot {attempt}: {errno}"),
+        }
+    }
+}
