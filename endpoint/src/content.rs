@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use ring::digest::{Context as Hasher, SHA256};
 
 use crate::job::Content;
+use crate::seeded;
 
 /// A part of a content: its place and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl Reader {
         let length = self.remaining_bytes().min(buffer.len() as u64) as usize;
         let block = &mut buffer[..length];
         match &self.source {
-            Source::Seeded { seed } => fill_seeded(*seed, self.position, block),
+            Source::Seeded { seed } => seeded::fill(*seed, self.position, block),
             Source::File { file, name } => file
                 .read_exact_at(block, self.position)
                 .with_context(|| format!("reading {length} bytes at {} of {name}", self.position))?,
@@ -165,38 +166,6 @@ pub(crate) fn hex_digest(hasher: Hasher) -> String {
     hex::encode(hasher.finish())
 }
 
-const WORD_BYTES: u64 = size_of::<u64>() as u64;
-
-/// Fills `block` with the seeded content's bytes from `offset` on: word i is splitmix64's i-th output, little endian.
-fn fill_seeded(seed: u64, offset: u64, block: &mut [u8]) {
-    let misaligned = (offset % WORD_BYTES) as usize;
-    let mut index = offset / WORD_BYTES;
-    let mut rest = block;
-    if misaligned != 0 {
-        let word = splitmix64(seed, index).to_le_bytes();
-        let length = rest.len().min(word.len() - misaligned);
-        let (head, tail) = rest.split_at_mut(length);
-        head.copy_from_slice(&word[misaligned..misaligned + length]);
-        (rest, index) = (tail, index + 1);
-    }
-    let mut words = rest.chunks_exact_mut(WORD_BYTES as usize);
-    for word in &mut words {
-        word.copy_from_slice(&splitmix64(seed, index).to_le_bytes());
-        index += 1;
-    }
-    let tail = words.into_remainder();
-    tail.copy_from_slice(&splitmix64(seed, index).to_le_bytes()[..tail.len()]);
-}
-
-/// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), which gives any of
-/// its outputs without those before.
-pub(crate) fn splitmix64(seed: u64, index: u64) -> u64 {
-    let mut word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,14 +182,6 @@ mod tests {
             all.extend_from_slice(reader.read(&mut buffer).unwrap());
         }
         (all, reader.into_sha256())
-    }
-
-    #[test]
-    fn seeded_words_are_splitmix64() {
-        // First outputs of the reference implementation for seed 1234567 (prng.di.unimi.it/splitmix64.c).
-        let expected = [6_457_827_717_110_365_317_u64, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-        let words: Vec<u64> = (0..3).map(|index| splitmix64(1_234_567, index)).collect();
-        assert_eq!(words, expected);
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod record;
 mod record_writer;
 mod role;
 mod role_process;
+mod seeded;
 mod sink;
 mod timeline;
 mod timers;

@@ -3,7 +3,7 @@
 //! A mathematical library may round its logarithm differently on another processor. Addition, multiplication, division and
 //! the square root are exact to the last bit everywhere (IEEE 754), so that these are all there is here.
 
-use crate::content::splitmix64;
+use crate::seeded::splitmix64;
 
 /// Below it, a share of the range of a 64-bit number is kept exactly by a double.
 const MANTISSA_BITS: u32 = 53;

@@ -3,6 +3,7 @@
 //! Everything runs on one thread and waits in `epoll_wait` alone, so in virtual time this transport holds the clock
 //! (see [`crate::clock`]) and waits in a ring in its place ([`ring`]).
 
+mod blocks;
 mod config;
 mod last_flight;
 mod receive;
@@ -21,6 +22,7 @@ use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
 use socket2::{Domain, Type};
 
+use self::blocks::Blocks;
 use self::config::{GIVEN_UP, NO_ERROR};
 use self::last_flight::LastFlight;
 use self::receive::Receiver;
@@ -344,10 +346,11 @@ impl super::Stream for Stream {
     fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
         Box::pin(async move {
             let first_byte = Moment::now();
-            let mut block = vec![0; content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize];
+            let blocks = Blocks::new(content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize);
             while content.remaining_bytes() > 0 {
-                let block = content.read(&mut block)?;
-                self.send.write_all(block).await.context("sending the content over quic")?;
+                let mut block = blocks.take();
+                let length = content.read(&mut block)?.len();
+                self.send.write_chunk(blocks.lend(block, length)).await.context("sending the content over quic")?;
             }
             Ok(Sent { first_byte, sha256: content.into_sha256() })
         })

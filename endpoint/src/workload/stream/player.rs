@@ -9,9 +9,9 @@
 
 use std::mem::take;
 
-use crate::content::splitmix64;
 use crate::job::Stream;
 use crate::record::Action;
+use crate::seeded::splitmix64;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
