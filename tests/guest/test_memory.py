@@ -74,7 +74,7 @@ def test_an_unprivileged_user_has_them_too() -> None:
 def test_the_kind_of_pages_makes_no_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    found: list[dict[str, bytes]] = []
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     for named in ("", str(scratch)):

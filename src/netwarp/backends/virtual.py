@@ -72,7 +72,7 @@ def _describe_confinement(machine: Machine) -> str:
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
-    """Whether guests are to have their memory in huge pages: unless the user says where to put it."""
+    """Whether guests get huge pages where they can: unless the user says where memory goes."""
     return not environ.get("NETWARP_SCRATCH")
 
 
