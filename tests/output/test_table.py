@@ -212,6 +212,15 @@ def test_iperf3_names_mean_what_iperf3_means(kept: RunData) -> None:
     assert [run["error"] for run in rest if "error" in run] == [support.FAILURE]
 
 
+def test_iperf3_has_the_whole_run_as_an_interval_where_no_seconds_were_recorded(
+    kept: RunData,
+) -> None:
+    for run in json.loads(export_results(kept, "iperf3")):
+        if "error" not in run:
+            (interval,) = run["intervals"]
+            assert interval["sum"] == run["end"]["sum_received"] | {"omitted": False}
+
+
 def test_iperf3_has_an_interval_for_each_second_of_a_run_recorded_over_time(
     tmp_path: Path,
 ) -> None:

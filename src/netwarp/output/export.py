@@ -71,7 +71,8 @@ def to_json(data: RunData) -> str:
 def to_iperf3(data: RunData) -> str:
     """Write one object per run with the names of iperf3's JSON.
 
-    `intervals` has the content received in each second of a run that recorded it over time.
+    `intervals` has the content received in each second of a run that recorded it over time, and
+    one interval, the whole of it, of a run that did not.
     """
     documents = [_iperf3(run, data) for run in data.results.runs]
     return json.dumps(documents, indent=2, ensure_ascii=False) + "\n"
@@ -108,11 +109,15 @@ def _iperf3(run: RunResult, data: RunData) -> dict[str, Any]:
         retransmits = run.value("retransmitted_packets")
         sent = total if retransmits is None else total | {"retransmits": int(retransmits)}
         document["end"] = {"sum_sent": sent, "sum_received": total}
+        document["intervals"] = document["intervals"] or [_interval(total)]
     return document
 
 
 def _intervals(run: str, data: RunData) -> list[dict[str, Any]]:
-    """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter."""
+    """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter.
+
+    Nothing where it was not recorded over time.
+    """
     recorded = next((each for each in data.records(run) if isinstance(each, Goodput)), None)
     if recorded is None:
         return []
@@ -122,9 +127,13 @@ def _intervals(run: str, data: RunData) -> list[dict[str, Any]]:
         by_second[second] = by_second.get(second, 0) + received
     end_s = len(recorded.bytes) * recorded.step_ns / NS_PER_S
     return [
-        {"streams": [], "sum": _sum(second, min(second + 1, end_s), received) | {"omitted": False}}
+        _interval(_sum(second, min(second + 1, end_s), received))
         for second, received in by_second.items()
     ]
+
+
+def _interval(total: dict[str, Any]) -> dict[str, Any]:
+    return {"streams": [], "sum": total | {"omitted": False}}
 
 
 def _sum(start_s: float, end_s: float, received: int) -> dict[str, Any]:
