@@ -125,7 +125,9 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         title="Packet loss",
         type="LossField",
         directions="down",
-        help="Packets lost, server to client. Default: none.",
+        help="Packets lost, server to client. Default: none. A burst of `gemodel` ends with a"
+        " packet, not with time: whoever waits meets it again, and Linux's TCP ends a connection"
+        " after fifteen lost retransmissions.",
         each_help="Packets lost",
         option_help="Packet loss, server to client: 1%, or 'gemodel p r 1-h 1-k'.",
         netem="loss",

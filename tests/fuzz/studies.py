@@ -129,7 +129,9 @@ def _rate(rng: Random, path: Table) -> None:
 def _harm(rng: Random, path: Table) -> None:
     if rng.random() < 0.5:
         loss = f"{round(10 ** rng.uniform(-1, 1), 2)}%"
-        bursty = f"gemodel {rng.choice(['0.2%', '1%', '3%'])} {rng.choice(['20%', '50%'])}"
+        # A burst ends with a packet, not with time: one of 5 packets in the mean outlasts TCP's
+        # fifteen retransmissions now and then (0.8 ** 15), and the connection ends.
+        bursty = f"gemodel {rng.choice(['0.2%', '1%', '3%'])} {rng.choice(['50%', '70%'])}"
         path["loss"] = bursty if rng.random() < 0.2 else loss
         if not path["loss"].startswith("gemodel") and rng.random() < 0.1:
             path["loss_correlation"] = f"{rng.randint(1, 50)}%"
