@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from netwarp.errors import InputError
 from netwarp.run_directory import RECORDS_FILE
-from netwarp.stacks import find_stack
+from netwarp.stacks import find_stack, missing_program
 
 NETWARP = Path(sys.executable).with_name("netwarp")
 WRONG = Path(__file__).with_name("wrong_stack")
@@ -28,10 +27,9 @@ def checked(program: str) -> tuple[int, dict[str, Any]]:
 
 
 def require(name: str) -> None:
-    try:
-        find_stack(name)
-    except InputError as error:
-        pytest.skip(str(error))
+    missing = missing_program(name, find_stack(name).program)
+    if missing is not None:
+        pytest.skip(missing)
 
 
 def test_netwarps_own_roles_speak_the_protocol() -> None:

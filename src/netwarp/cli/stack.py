@@ -71,13 +71,17 @@ def stack_check(
     from netwarp.backends.registry import open_backend
     from netwarp.backends.watch import Bounds
     from netwarp.cli.terminal import escaped, print_json
+    from netwarp.errors import InputError
     from netwarp.machine.conformance import STALL_CPU_S, check_stack, own_stack
-    from netwarp.stacks import find_stack, stack_in
+    from netwarp.stacks import find_stack, missing_program, stack_in
 
     if program == OWN:
         stack = own_stack()
     else:
         stack = stack_in(Path(program)) if Path(program).is_dir() else find_stack(program)
+    missing = missing_program(stack.name, stack.program)
+    if missing is not None:
+        raise InputError(missing)
     backend = open_backend("virtual", Bounds(stall_cpu_s=STALL_CPU_S))
     backend.check(1)
     found = []
