@@ -98,7 +98,8 @@ def _file(place: Place) -> Iterator[str]:
     if place.is_root:
         yield from (f"pub use self::{each}::*;" for each in inside)
         yield ""
-    if imports := sorted(_imports(place, kinds)):
+    # In rustfmt's order: what is near comes first.
+    if imports := sorted(_imports(place, kinds), key=lambda line: ("use crate" in line, line)):
         yield from (*imports, "")
     if place.module == "base":
         yield "/// Version of the wire format. A reader refuses any other."

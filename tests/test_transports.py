@@ -15,7 +15,7 @@ from netwarp.errors import StudyError
 from netwarp.study import study_from_mapping
 from netwarp.study.cells.transport import OWN_OPTIONS
 from netwarp.study.sections.transport import TransportOptions, TransportSection
-from netwarp.transports import ON_ONE_PATH, TRANSPORTS, owners
+from netwarp.transports import TRANSPORTS, owners
 from support import job_of, tables
 
 PACKAGE = Path(netwarp.__file__).parent
@@ -42,11 +42,14 @@ def test_names_colours_and_shapes_tell_transports_apart() -> None:
 @pytest.mark.parametrize("kind", TRANSPORTS)
 def test_what_the_table_says_is_what_a_study_gets(kind: str) -> None:
     traits = TRANSPORTS[kind]  # type: ignore[index]
-    path = SECOND if kind not in ON_ONE_PATH else {"rtt": "10ms"}
-    least, most = traits.mss_bytes
+    path = SECOND if traits.second_path == "needed" else {"rtt": "10ms"}
+    least, most = traits.mss_bytes or (88, 65_495)
+    flow = {"kind": "flow", "interval": "1ms", "count": 10}
+    workload = {"size": "1MB"} if traits.repeats_what_is_lost else flow
 
     def job(**options: object) -> wire.Job:
-        return job_of({"kind": kind, "label": kind, **options}, path=path | {"mtu": 65_535})
+        level = {"kind": kind, "label": kind, **options}
+        return job_of(level, path=path | {"mtu": 65_535}, workload=workload)
 
     def refusal(**options: object) -> str:
         with pytest.raises(StudyError) as told:
@@ -58,7 +61,10 @@ def test_what_the_table_says_is_what_a_study_gets(kind: str) -> None:
     assert job().transport.congestion == traits.congestion_controls[0]
     assert kind in refusal(congestion="tahoe")
     fits = min(most, 65_535 - traits.header_bytes)
-    assert job(mss=fits).transport.mss_bytes == fits
+    if traits.mss_bytes is None:
+        assert traits.mss_reason in refusal(mss=fits)
+    else:
+        assert job(mss=fits).transport.mss_bytes == fits
     if most < 65_495:
         assert traits.mss_reason in refusal(mss=most + 1)
     if least > 88:

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::clock::Moment;
-use crate::job::{Change, Direction, Event, Impairments, Job, Path};
+use crate::job::{Change, Direction, Event, Impairments, Job, Neighbours, Path};
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::record::CalibrationRecord;
@@ -22,7 +22,11 @@ pub(crate) fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
         for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
-            let (count, interval_ns) = balanced(network, path, direction, impairments, epoch_ns)?;
+            let (count, interval_ns) = match path_job.neighbours {
+                Neighbours::Warm => balanced(network, path, direction, impairments, epoch_ns)?,
+                // ARP's packets end at the router or begin there, and others may wait in it for an answer in vain.
+                Neighbours::Cold => (Count::read(network, path, direction)?, Moment::now().since(epoch_ns)),
+            };
             records.push(count.record(path, direction, impairments, interval_ns));
         }
     }

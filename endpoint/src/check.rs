@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::job::{FORMAT, Impairments, Job, Resume};
+use crate::job::{FORMAT, Impairments, Job, Model, Resume};
 use crate::problems::Problems;
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
@@ -108,6 +108,9 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
 
 fn check_transport(job: &Job, problems: &mut Problems) {
     let transport = &job.transport;
+    problems.require(transport.model == Model::Kernel, "transport.model", || {
+        "is a simulator's, and this endpoint carries out the kernel's transports".to_owned()
+    });
     problems.require(BUFFER_BYTES.contains(&transport.buffer_bytes), "transport.buffer_bytes", || {
         let (least, most) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
         format!("is {}, sockets take {least} to {most}", transport.buffer_bytes)
@@ -202,7 +205,8 @@ mod tests {
     #[test]
     fn every_problem_names_its_key() {
         type Spoil = fn(&mut Job);
-        let spoil: [(&str, Spoil); 10] = [
+        let spoil: [(&str, Spoil); 11] = [
+            ("transport.model", |job| job.transport.model = Model::Ns3),
             ("format", |job| job.format = 2),
             ("paths", |job| job.paths.clear()),
             ("timeline.events", |job| {

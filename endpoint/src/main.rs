@@ -12,7 +12,9 @@ mod clock;
 mod confine;
 mod content;
 mod control;
+mod deadline;
 mod distribution;
+mod flow;
 #[cfg(test)]
 mod golden;
 mod guest;

@@ -150,6 +150,9 @@ impl Network {
                     let request = route::add_neighbour(device.index, *address, mac(*neighbour));
                     self.queue(device.namespace, request)?;
                 }
+                BuildStep::NeighbourQueue { device, packets } => {
+                    self.queue(device.namespace, route::bound_neighbour_queue(device.index, *packets))?;
+                }
                 BuildStep::Route(route) => self.queue(route.device.namespace, route::replace_route(route))?,
                 BuildStep::Rule { host, source, table } => self.queue(*host, route::add_rule(*source, *table))?,
                 BuildStep::Subflows { host, more, announced } => {

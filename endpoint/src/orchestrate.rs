@@ -15,6 +15,7 @@ use crate::capture::Capture;
 use crate::check;
 use crate::clock;
 use crate::control::{Message, Order};
+use crate::flow::Watcher;
 use crate::host::{Event, Host, Role};
 use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
 use crate::probe;
@@ -54,6 +55,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let server = host.spawn(Side::Server, job, job_file).stage("setup")?;
     let client = host.spawn(Side::Client, job, job_file).stage("setup")?;
     let capture = start_capture(host, job, job_file).stage("setup")?;
+    let watcher = start_watcher(host, job).stage("setup")?;
     if clock == ClockKind::Virtual {
         clock::await_tick();
     }
@@ -85,6 +87,9 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         let calibration = calibration::measure(network, job, epoch_ns).stage("teardown")?;
         for record in &calibration {
             records.write(&Record::Calibration(record.clone())).stage("teardown")?;
+        }
+        if let Some(watcher) = watcher {
+            records.write(&watcher.finish(epoch_ns).stage("teardown")?).stage("teardown")?;
         }
         if let Some(capture) = capture {
             capture.finish().stage("teardown")?;
@@ -127,6 +132,10 @@ fn start_capture(host: &mut dyn Host, job: &Job, job_file: &Path) -> Result<Opti
     let Some(network) = host.network().filter(|_| job.capture) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
     Capture::start(network, job, directory).map(Some).context("capture packets")
+}
+
+fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
+    host.network().map_or(Ok(None), |network| Watcher::start(network, job).context("follow packets through the router"))
 }
 
 /// A run under way: relays between both roles, applies the timeline, and writes records.

@@ -38,7 +38,7 @@ pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
         if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
             return command::serve(orchestrator, command, run_of(&loaded, job)?).await;
         }
-        serve(orchestrator, loaded, SocketAddr::new(address, PORT)).await
+        serve(orchestrator, loaded, directory_of(job)?, SocketAddr::new(address, PORT)).await
     })
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
         if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
             return command::drive(orchestrator, command, run_of(&loaded, job)?).await;
         }
-        drive(orchestrator, loaded, SocketAddr::new(address, PORT)).await
+        drive(orchestrator, loaded, directory_of(job)?, SocketAddr::new(address, PORT)).await
     })
 }
 
@@ -62,15 +62,18 @@ fn over_connections(job: &Job) -> Result<&dyn OverConnections> {
 }
 
 fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
-    let directory = file.parent().context("the job file lies in no directory")?;
-    Ok(RunPlace { name: &job.run, directory })
+    Ok(RunPlace { name: &job.run, directory: directory_of(file)? })
 }
 
-async fn serve(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
+fn directory_of(job_file: &Path) -> Result<&Path> {
+    job_file.parent().context("the job file lies in no directory")
+}
+
+async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
     let mut listener = job.transport.kind.stack().listen(&job, server)?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
-    let run = Arc::new(Run::new(job, epoch_ns, server));
+    let run = Arc::new(Run::new(job, epoch_ns, server, directory.to_owned()));
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
     loop {
@@ -109,11 +112,11 @@ async fn serve_one(
     }
 }
 
-async fn drive(orchestrator: &mut Orchestrator, job: Job, server: SocketAddr) -> Result<()> {
+async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {
     let (epoch_ns, certificate) = orchestrator.begin().await?;
     let certificate = certificate.map(hex::decode).transpose().context("reading the server's certificate")?;
     let dialer = job.transport.kind.stack().dialer(&job, server.ip(), certificate.as_deref())?;
-    let run = Arc::new(Run::new(job, epoch_ns, server));
+    let run = Arc::new(Run::new(job, epoch_ns, server, directory.to_owned()));
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
     let mut driven = over_connections(&run.job)?.drive(&run, &dialer, seen_handovers);
     let records = loop {

@@ -171,5 +171,6 @@ ProfileName = Literal[
     "datacentre",
 ]
 Distribution = wire.Distribution
+Neighbours = wire.Neighbours
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp import pipeline
+from netwarp.backends.ns3 import Ns3Backend, WithNs3
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError
@@ -273,7 +274,10 @@ def backend_for(study: Study, backend: str | Backend | None = None) -> Backend:
         return backend
     # One backend serves all cells: the most patient one sets when a run is given up.
     stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
-    return open_backend(backend or study.backend, Bounds(stall_cpu_s=stall_cpu_s))
+    bounds = Bounds(stall_cpu_s=stall_cpu_s)
+    opened = open_backend(backend or study.backend, bounds)
+    is_modelled = any(cell.spec.transport.model != "kernel" for cell in study.cells)
+    return WithNs3(opened, Ns3Backend(bounds)) if is_modelled else opened
 
 
 def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContextManager[Executor]:

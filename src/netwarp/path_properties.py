@@ -170,6 +170,15 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         default=1500,
     ),
     PathProperty(
+        key="neighbours",
+        type="Neighbours",
+        help="Whether hosts and router know each other's MAC addresses from the start. `cold`: each"
+        " is asked for (ARP) when the first packet needs it, and until the answer comes three"
+        " packets wait for it, as in ns-3 and in Linux before 3.3; of more the oldest are dropped.",
+        option_help="warm: MAC addresses are known; cold: ARP asks, and three packets wait.",
+        default="warm",
+    ),
+    PathProperty(
         key="reorder",
         type="ReorderField",
         directions="down",

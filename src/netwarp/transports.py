@@ -60,8 +60,9 @@ class TransportTraits:
     """About how much CPU time both ends and the guest's kernel take for a megabyte."""
     header_bytes: int
     """Bytes between the MTU and the MSS."""
-    mss_bytes: tuple[int, int]
-    """Least and largest payload that its packets can be limited to."""
+    mss_bytes: tuple[int, int] | None
+    """Least and largest payload that its packets can be limited to; None where nothing limits
+    them."""
     mss_reason: str
     """Why `mss_bytes` has these bounds."""
     least_fragment_bytes: int = 0
@@ -70,6 +71,8 @@ class TransportTraits:
     """Payload that a path's MTU must have room for."""
     own_options: frozenset[str] = frozenset()
     """Attributes of `[transport]` that it has and not every transport."""
+    repeats_what_is_lost: bool = True
+    """Whether all that is sent arrives, in the end."""
     runs_over_tcp: bool = False
     """Whether the kernel's TCP carries it: its congestion controls, its options."""
     is_encrypted: bool = False
@@ -93,6 +96,8 @@ class TransportTraits:
     default_reconnect: Reconnect = "new"
     migration_needs_overlap: bool = False
     """Whether a client has to tell of its new address from the old one (RFC 5061, section 5.3)."""
+    is_in_ns3: bool = False
+    """Whether the simulator ns-3 has a model of it that netwarp drives."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
     """What of its configuration a kernel may have been built without."""
     inherent: Mapping[str, str] = field(default_factory=dict)
@@ -103,6 +108,7 @@ class TransportTraits:
 _TWO_ADDRESSES = "is its two addresses (RFC 9293, section 3.4)"
 _NO_TICKETS = Missing("TCP has no session tickets")
 _NO_RESUMPTION = Missing("SCTP has nothing that a later association could resume")
+_NO_CONNECTION = Missing("UDP has no connections")
 _TCP_MSS_REASON = f"the kernel's TCP takes {TCP_MSS_BYTES[1]} at most (TCP_MAXSEG)"
 
 TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
@@ -119,6 +125,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_reason=_TCP_MSS_REASON,
         own_options=TCP_OPTIONS | {"preset"},
         runs_over_tcp=True,
+        is_in_ns3=True,
         missing_resume={"1rtt": Missing(_NO_TICKETS.reason, "0rtt is TCP Fast Open; ")},
         missing_reconnect={"migrate": Missing(f"a TCP connection {_TWO_ADDRESSES}")},
     ),
@@ -189,6 +196,23 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         ),
         inherent={"pacing": "quinn always paces; the kernel's TCP paces under bbr alone"},
     ),
+    "udp": TransportTraits(
+        name="UDP",
+        stack="the kernel's UDP",
+        colour="#CC79A7",
+        shape="triangle-down",
+        dash=(1, 2),
+        congestion_controls=("none",),
+        cpu_s_per_mb=0.02,
+        header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
+        mss_bytes=None,
+        mss_reason="UDP sends each message as it is",
+        repeats_what_is_lost=False,
+        fixed_initial_window="UDP has no window",
+        is_in_ns3=True,
+        missing_resume={"1rtt": _NO_CONNECTION, "0rtt": _NO_CONNECTION},
+        missing_reconnect={"migrate": _NO_CONNECTION},
+    ),
     "mptcp": TransportTraits(
         name="MPTCP",
         stack="the kernel's Multipath TCP",
@@ -218,9 +242,11 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
 """All transports, in the order in which tables and figures have them."""
 
 ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
-    kind for kind, traits in TRANSPORTS.items() if traits.second_path != "needed"
+    kind
+    for kind, traits in TRANSPORTS.items()
+    if traits.second_path != "needed" and traits.repeats_what_is_lost
 )
-"""Transports that need nothing but one path."""
+"""Transports that carry a content and need nothing but one path."""
 
 
 def owners(option: str) -> list[TransportKind]:

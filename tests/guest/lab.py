@@ -74,7 +74,7 @@ def run_study_cells(
             "replicates": replicates,
             "seed": seed,
             "path": path,
-            "workload": {"kind": "bulk", "size": "1MB", **workload},
+            "workload": workload if "kind" in workload else {"size": "1MB", **workload},
             "factors": {"transport": list(transports)},
             **({"capture": "pcap"} if capture else {}),
         }

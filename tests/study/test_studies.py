@@ -7,7 +7,7 @@ import pytest
 from netwarp.plan import plan_study
 from netwarp.sources import SOURCE_FILE, load_sources
 from netwarp.study import Study, load_study
-from netwarp.wire import Bulk, Stream
+from netwarp.wire import Bulk, Flow, Stream
 
 STUDIES = sorted(
     path
@@ -43,10 +43,11 @@ def test_every_study_in_a_sources_folder_is_in_its_index() -> None:
 
 
 def work(study: Study) -> int:
-    """Give what all runs of a study send (bytes) or play (nanoseconds)."""
+    """Give what all runs of a study send (bytes, messages) or play (nanoseconds)."""
     workloads = [run.job.workload for run in plan_study(study)]
     return sum(each.content.size_bytes if isinstance(each, Bulk)
-               else each.watch_ns if isinstance(each, Stream) else 0
+               else each.watch_ns if isinstance(each, Stream)
+               else each.messages or 0 if isinstance(each, Flow) else 0
                for each in workloads)  # fmt: skip
 
 

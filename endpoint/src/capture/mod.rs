@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use self::pcapng::{Packet, PacketDirection};
-use self::ring::{CapturedPacket, Ring};
+pub(crate) use self::ring::{CapturedPacket, Ring, Selection};
 use crate::job::{Direction, Job};
 use crate::network::Network;
 use crate::topology::{Namespace, bottleneck};
@@ -51,7 +51,7 @@ impl Capture {
     /// A workload of more than can be kept; no packet sockets; no memory.
     pub(crate) fn start(network: &Network, job: &Job, directory: &Path) -> Result<Self> {
         let memory_bytes = memory_bytes(job)?;
-        let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes));
+        let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes, None));
         let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
         Ok(Self { path: directory.join(FILE_NAME), routers, finished: false })
     }

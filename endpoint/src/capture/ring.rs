@@ -6,7 +6,8 @@ use std::ptr::NonNull;
 
 use anyhow::{Context, Result, ensure};
 use libc::{
-    ETH_P_ALL, SOL_PACKET, c_int, c_void, sockaddr_ll, tpacket_block_desc, tpacket_hdr_v1, tpacket_req3, tpacket3_hdr,
+    ETH_P_ALL, SOL_PACKET, c_int, c_void, sock_filter, sock_fprog, sockaddr_ll, tpacket_block_desc, tpacket_hdr_v1,
+    tpacket_req3, tpacket3_hdr,
 };
 
 /// Unit in which the kernel fills and hands over the ring.
@@ -24,28 +25,64 @@ const LOOPBACK: i32 = 1;
 
 /// A packet in the ring.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CapturedPacket<'a> {
+pub(crate) struct CapturedPacket<'a> {
     /// Index of the interface.
     pub index: u32,
     /// Whether the packet left by the interface, rather than came by it.
     pub outgoing: bool,
     /// In nanoseconds since 1970.
     pub time_ns: u64,
-    /// From the Ethernet header on.
+    /// From the Ethernet header on: all of it, or as much as was selected.
     pub bytes: &'a [u8],
+    /// How long it is.
+    pub length_bytes: u32,
 }
 
-/// All packets of all devices of a network namespace.
+/// Which packets a ring takes, where it does not take all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Selection {
+    /// Those that come in by this device.
+    pub incoming: u32,
+    /// Those that leave by this device.
+    pub outgoing: u32,
+    /// So much of their beginnings.
+    pub snap_bytes: u32,
+}
+
+impl Selection {
+    /// As a classic BPF program (Documentation/networking/filter.rst).
+    fn program(&self) -> [sock_filter; 8] {
+        let ancillary = |field: c_int| (libc::SKF_AD_OFF + field) as u32;
+        let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
+        let load = |field| instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, ancillary(field));
+        let equals = |k, jt, jf| instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, jt, jf, k);
+        let take = |bytes| instruction(libc::BPF_RET | libc::BPF_K, 0, 0, bytes);
+        [
+            load(libc::SKF_AD_PKTTYPE),
+            equals(libc::PACKET_OUTGOING.into(), 0, 2),
+            load(libc::SKF_AD_IFINDEX),
+            equals(self.outgoing, 2, 3),
+            load(libc::SKF_AD_IFINDEX),
+            equals(self.incoming, 0, 1),
+            take(self.snap_bytes),
+            take(0),
+        ]
+    }
+}
+
+/// Packets of the devices of a network namespace.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     socket: OwnedFd,
     memory: NonNull<c_void>,
     blocks: u32,
+    is_whole: bool,
 }
 
 impl Ring {
-    /// Starts listening in the caller's network namespace, with room for `bytes` of packets and their headers.
-    pub(super) fn open(bytes: u64) -> Result<Self> {
+    /// Starts listening in the caller's network namespace, with room for `bytes` of packets and their headers. Takes all packets
+    /// whole if nothing is selected.
+    pub(crate) fn open(bytes: u64, selection: Option<&Selection>) -> Result<Self> {
         // Nothing is captured before `bind`: the protocol is none.
         // SAFETY: plain calls; the descriptor is new and owned from here on.
         let socket = unsafe {
@@ -53,6 +90,11 @@ impl Ring {
             check(descriptor, "open a packet socket (CAP_NET_RAW, CONFIG_PACKET)")?;
             OwnedFd::from_raw_fd(descriptor)
         };
+        if let Some(selection) = selection {
+            let mut program = selection.program();
+            let filter = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+            set_at(&socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "SO_ATTACH_FILTER")?;
+        }
         let blocks = u32::try_from(bytes.div_ceil(BLOCK_BYTES.into())).context("a ring of that size")?;
         let version = libc::tpacket_versions::TPACKET_V3 as c_int;
         set(&socket, libc::PACKET_VERSION, &version, "PACKET_VERSION")?;
@@ -74,13 +116,13 @@ impl Ring {
         };
         ensure!(memory != libc::MAP_FAILED, "map the ring of packets: {}", std::io::Error::last_os_error());
         let memory = NonNull::new(memory).context("the ring of packets is mapped at zero")?;
-        let ring = Self { socket, memory, blocks };
+        let ring = Self { socket, memory, blocks, is_whole: selection.is_none() };
         ring.listen(ALL_DEVICES)?;
         Ok(ring)
     }
 
     /// Hears nothing more from now on. When this returns, no packet is on its way into the ring any more.
-    pub(super) fn stop(&self) -> Result<()> {
+    pub(crate) fn stop(&self) -> Result<()> {
         self.listen(LOOPBACK)
     }
 
@@ -102,7 +144,7 @@ impl Ring {
     ///
     /// # Errors
     /// Those of `take`; packets that did not fit.
-    pub(super) fn read(&self, mut take: impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn read(&self, mut take: impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<()> {
         let mut taken = 0;
         // The kernel counts packets in a block as it puts them there, and blocks not reached yet have none.
         for block in 0..self.blocks {
@@ -145,12 +187,14 @@ impl Ring {
                 let bytes = std::slice::from_raw_parts(start.add(packet.tp_mac.into()), packet.tp_snaplen as usize);
                 (packet, address, bytes)
             };
-            ensure!(packet.tp_snaplen == packet.tp_len, "a packet of {} bytes was cut short", packet.tp_len);
+            let is_cut = self.is_whole && packet.tp_snaplen != packet.tp_len;
+            ensure!(!is_cut, "a packet of {} bytes was cut short", packet.tp_len);
             take(CapturedPacket {
                 index: address.sll_ifindex.unsigned_abs(),
                 outgoing: address.sll_pkttype == libc::PACKET_OUTGOING,
                 time_ns: u64::from(packet.tp_sec) * 1_000_000_000 + u64::from(packet.tp_nsec),
                 bytes,
+                length_bytes: packet.tp_len,
             })?;
             at += packet.tp_next_offset as usize;
         }
@@ -175,10 +219,14 @@ impl Drop for Ring {
 }
 
 fn set<T>(socket: &OwnedFd, option: c_int, value: &T, name: &str) -> Result<()> {
+    set_at(socket, SOL_PACKET, option, value, name)
+}
+
+fn set_at<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T, name: &str) -> Result<()> {
     // SAFETY: `value` is valid for reads of its size.
     let result = unsafe {
         let pointer = std::ptr::from_ref(value).cast();
-        libc::setsockopt(socket.as_raw_fd(), SOL_PACKET, option, pointer, size_of::<T>() as libc::socklen_t)
+        libc::setsockopt(socket.as_raw_fd(), level, option, pointer, size_of::<T>() as libc::socklen_t)
     };
     check(result, "set the packet socket's option").with_context(|| name.to_owned()).map(drop)
 }

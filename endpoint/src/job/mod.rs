@@ -5,6 +5,7 @@
 
 mod base;
 mod command;
+mod flow;
 mod methods;
 mod path;
 mod timeline;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::base::*;
 pub use self::command::*;
+pub use self::flow::*;
 pub use self::path::*;
 pub use self::timeline::*;
 pub use self::transport::*;

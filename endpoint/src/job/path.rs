@@ -13,10 +13,23 @@ pub struct Path {
     /// the first path is; the server then has one address, that of the first path, reached by whichever path the client
     /// is on.
     pub attached: bool,
+    /// Whether the MAC addresses on its links are known from the start.
+    pub neighbours: Neighbours,
     /// Server to client.
     pub down: Impairments,
     /// Client to server.
     pub up: Impairments,
+}
+
+/// What hosts and router know of each other at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Neighbours {
+    /// Their MAC addresses, for ever: there is no ARP.
+    Warm,
+    /// Nothing: ARP asks for each address when the first packet needs it. Until the answer comes, three packets wait
+    /// for it, as in ns-3 and in Linux before 3.3; of more the oldest are dropped.
+    Cold,
 }
 
 /// What one direction of a path does to packets: one `sch_netem` on the router.

@@ -11,6 +11,8 @@ pub struct Transport {
     pub kind: TransportKind,
     /// Whose implementation, where it is not netwarp's own.
     pub stack: Option<Stack>,
+    /// Whose it is. The endpoint carries out the kernel's alone.
+    pub model: Model,
     /// Congestion control by its name in the stack.
     pub congestion: String,
     /// Socket buffers and flow-control windows, each side, send and receive.
@@ -45,6 +47,8 @@ pub enum TransportKind {
     Sctp,
     /// QUIC v1 (quinn) over the kernel's UDP.
     Quic,
+    /// The kernel's UDP: messages alone, none repeated.
+    Udp,
     /// The kernel's Multipath TCP (RFC 8684): one subflow a path.
     Mptcp,
 }
@@ -59,6 +63,22 @@ pub struct Stack {
     pub version: String,
     /// Absolute path of the program.
     pub program: String,
+}
+
+/// Whose transport and path it is: real ones, or models of the simulator ns-3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// The kernel's transport, and its path.
+    Kernel,
+    /// ns-3's, set up like Linux: CUBIC, SACK, ten segments of what the MTU allows as the initial window, a smallest
+    /// time-out of 200 ms. Client, router and server are joined by point-to-point links; the router's queue is the
+    /// path's.
+    Ns3,
+    /// ns-3's as it comes: segments of 536 bytes, buffers of 128 KiB. Client and server share a CSMA link of the path's
+    /// rate and delay, which carries one packet at a time for both directions; its queues are ns-3's own, whatever the
+    /// path's is.
+    Ns3default,
 }
 
 /// What connections of a later transfer use of those of earlier ones, never of their own. Early data can be replayed:

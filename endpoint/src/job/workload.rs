@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, Direction};
+use super::{Command, Direction, Flow};
 
 /// What travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,10 @@ pub enum Workload {
     ///
     /// They see the machine's files below a layer in memory that takes what they write.
     Command(Command),
+    /// Messages of one size, each sent when it is due whether the ones before have arrived or not.
+    ///
+    /// Over `udp` a message is a datagram. Other transports carry them one after another on one stream.
+    Flow(Flow),
 }
 
 /// One file, as fast as it goes.

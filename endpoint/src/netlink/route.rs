@@ -22,6 +22,10 @@ const RTAX_INITRWND: u16 = 14;
 const RTNH_F_ONLINK: u32 = 4;
 const FRA_SRC: u16 = 2;
 const FR_ACT_TO_TBL: u8 = 1;
+const NDTA_NAME: u16 = 1;
+const NDTA_PARMS: u16 = 6;
+const NDTPA_IFINDEX: u16 = 1;
+const NDTPA_QUEUE_LEN: u16 = 8;
 const AF_INET: u8 = libc::AF_INET as u8;
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 
@@ -107,6 +111,18 @@ pub(crate) fn add_neighbour(index: u32, address: Ipv4Addr, mac: Mac) -> Request 
         libc::NLM_F_CREATE | libc::NLM_F_REPLACE,
         &structure,
         &Attributes::new().put(libc::NDA_DST, &address.octets()).put(libc::NDA_LLADDR, &mac),
+    )
+}
+
+/// Bounds the packets of a link that wait for each neighbour whose MAC address is being asked for.
+pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
+    let parameters = Attributes::new().put_u32(NDTPA_IFINDEX, index).put_u32(NDTPA_QUEUE_LEN, packets);
+    Request::new(
+        format!("have {packets} packets wait for a neighbour on link {index}"),
+        libc::RTM_SETNEIGHTBL,
+        0,
+        &[AF_INET, 0, 0, 0],
+        &Attributes::new().put_string(NDTA_NAME, "arp_cache").nest(NDTA_PARMS, parameters),
     )
 }
 

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::job::Direction;
 
 /// What one direction of a path really did, counted on its links before the probes.
+///
+/// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router for an
+/// answer in vain is counted as offered alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationRecord {

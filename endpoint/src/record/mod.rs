@@ -6,6 +6,7 @@
 
 mod command;
 mod delivered;
+mod flow;
 mod playing;
 mod transfers;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::command::*;
 pub use self::delivered::*;
+pub use self::flow::*;
 pub use self::playing::*;
 pub use self::transfers::*;
 
@@ -38,7 +40,17 @@ pub enum Record {
     Goodput(GoodputRecord),
     /// One program, written when it has ended.
     Program(ProgramRecord),
+    /// What the sender of a flow handed to its transport.
+    #[serde(rename = "flow_sent")]
+    FlowSent(FlowSentRecord),
+    /// What arrived of a flow, summed up as ns-3's FlowMonitor does (Carneiro, Fortuna, Ricardo: FlowMonitor,
+    /// VALUETOOLS 2009). A copy of what has arrived before is a duplicate, and in nothing else.
+    #[serde(rename = "flow_stats")]
+    FlowStats(FlowStatsRecord),
     /// What one direction of a path really did, counted on its links before the probes.
+    ///
+    /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router
+    /// for an answer in vain is counted as offered alone.
     Calibration(CalibrationRecord),
     /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
     Probe(ProbeRecord),

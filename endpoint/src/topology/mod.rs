@@ -24,10 +24,16 @@ pub(crate) use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
     address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
-use crate::job::{Direction, Impairments, Job, Path};
+use crate::job::{Direction, Impairments, Job, Neighbours, Path};
 
 /// Bytes of a frame before the packet: the Ethernet header.
 pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
+
+/// Interface index of a host's device on the first path; on others it is as much larger as the path's number.
+const FIRST_INDEX: u32 = 10;
+
+/// Packets that wait for a neighbour which is being asked for, where neighbours are cold.
+const COLD_QUEUE_PACKETS: u32 = 3;
 
 /// The rate that stands for "unlimited" in a token bucket: a full-size packet takes less than a nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
@@ -54,12 +60,12 @@ pub(crate) struct Device {
 
 /// The client's device on a path.
 pub(crate) fn client_device(path: u8) -> Device {
-    Device { namespace: Namespace::Client, index: 10 + u32::from(path) }
+    Device { namespace: Namespace::Client, index: FIRST_INDEX + u32::from(path) }
 }
 
 /// The server's device on a path.
 pub(crate) fn server_device(path: u8) -> Device {
-    Device { namespace: Namespace::Server, index: 10 + u32::from(path) }
+    Device { namespace: Namespace::Server, index: FIRST_INDEX + u32::from(path) }
 }
 
 /// The router's device whose egress is this direction's bottleneck.
@@ -132,7 +138,26 @@ pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
             steps.extend(handover::route_to_server(path));
         }
     }
+    forget_neighbours(&mut steps, job);
     steps
+}
+
+/// On paths whose neighbours are cold, devices ask for those that they would know.
+fn forget_neighbours(steps: &mut [BuildStep], job: &Job) {
+    let is_cold = |device: &Device| {
+        let path = match device.namespace {
+            Namespace::Client | Namespace::Server => device.index - FIRST_INDEX,
+            Namespace::Router(path) => path.into(),
+        };
+        job.paths.get(path as usize).is_some_and(|path| path.neighbours == Neighbours::Cold)
+    };
+    for step in steps {
+        if let BuildStep::Neighbour { device, .. } = step
+            && is_cold(device)
+        {
+            *step = BuildStep::NeighbourQueue { device: *device, packets: COLD_QUEUE_PACKETS };
+        }
+    }
 }
 
 /// The same without netem where it would do nothing: packets of a real clock should not pay for it.
@@ -301,6 +326,26 @@ mod tests {
             left.iter()
                 .any(|step| matches!(step, BuildStep::Netem { device, .. } if *device == bottleneck(0, Direction::Up)))
         );
+    }
+
+    #[test]
+    fn cold_neighbours_are_asked_for_on_their_path_alone() {
+        let mut job = golden_job();
+        job.paths.push(Path { neighbours: Neighbours::Cold, ..job.paths[0].clone() });
+        let (mut known, mut asked) = (Vec::new(), Vec::new());
+        for step in steps(&job) {
+            match step {
+                BuildStep::Neighbour { device, .. } => known.push(device),
+                BuildStep::NeighbourQueue { device, packets: 3 } => asked.push(device),
+                _ => {}
+            }
+        }
+        let of_path = |path| {
+            let routers = [Direction::Down, Direction::Up].map(|direction| bottleneck(path, direction));
+            BTreeSet::from([client_device(path), server_device(path), routers[0], routers[1]])
+        };
+        assert_eq!(known.into_iter().collect::<BTreeSet<_>>(), of_path(0));
+        assert_eq!(asked.into_iter().collect::<BTreeSet<_>>(), of_path(1));
     }
 
     #[test]

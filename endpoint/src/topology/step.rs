@@ -47,6 +47,8 @@ pub(crate) enum BuildStep {
         /// The neighbour's device.
         neighbour: Device,
     },
+    /// Have a device ask for its neighbours (ARP), and so many packets wait for the answer.
+    NeighbourQueue { device: Device, packets: u32 },
     /// Add a route to a /24, in the place of one to the same network in the same table.
     Route(Route),
     /// Have a host look up what leaves from one of its addresses in a table of its own first.

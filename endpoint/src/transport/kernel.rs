@@ -6,6 +6,7 @@
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -13,9 +14,10 @@ use tokio::task::spawn_blocking;
 
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
-use super::{Pending, Report, Sent};
+use super::{MESSAGE_BATCH_BYTES, Pending, Report, Sent, received_now};
 use crate::clock::Moment;
 use crate::content::Reader;
+use crate::flow::{MessageSink, Pacer, sleep_until};
 use crate::job::{Job, Reconnect};
 use crate::sink::{SharedSink, Sink};
 
@@ -342,11 +344,34 @@ impl<S: ByteStream> super::Stream for Stream<S> {
         self.run_receiving(move |stream| stream.receive_content(&mut sink.lock().expect("no holder panics")))
     }
 
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        self.run(move |stream| {
+            let mut batch = Vec::new();
+            while let Some(due_ns) = pacer.next_due_ns() {
+                sleep_until(due_ns);
+                pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
+                stream.send(&batch)?;
+            }
+            Ok(pacer)
+        })
+    }
+
+    fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
+        self.run_receiving(move |stream| {
+            let mut message = vec![0; sink.message_bytes()];
+            while !sink.is_complete() {
+                stream.receive(&mut message)?;
+                sink.arrived(received_now(&message)?);
+            }
+            Ok(sink)
+        })
+    }
+
     fn finish(&mut self) -> Pending<'_, bool> {
         self.run(|stream| stream.finish().map(|()| false))
     }
 }
 
-async fn offload<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(super) async fn offload<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     spawn_blocking(work).await.context("a blocking call panicked")?
 }

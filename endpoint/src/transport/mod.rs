@@ -15,16 +15,20 @@ mod tcp;
 mod tickets;
 mod timestamped_recv;
 mod tls;
+mod udp;
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::time::Duration;
 
 pub(crate) use self::error::Error;
-use self::error::Result;
+use self::error::{Context as _, Result};
 pub(crate) use self::stack::Stack;
 use crate::clock::Moment;
 use crate::content::Reader;
+use crate::deadline::Deadline;
+use crate::flow::{Header, MessageSink, Pacer, Received};
 use crate::job::{Resume, TransportKind};
 use crate::record::{Settings, Stats};
 use crate::sink::SharedSink;
@@ -106,7 +110,7 @@ pub(crate) trait Connection: Send + Sync {
     fn close(self: Box<Self>) -> Pending<'static, ()>;
 }
 
-/// Bytes in order, both ways.
+/// Bytes in order, both ways. Of `udp` it is messages, in whatever order they come: it has no content.
 pub(crate) trait Stream: Send {
     /// Number of the stream on its connection.
     fn index(&self) -> u32;
@@ -124,9 +128,58 @@ pub(crate) trait Stream: Send {
     /// connection be given up, the sink has what came before.
     fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
 
+    /// Sends a small message that the peer answers with another, or with content.
+    fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        self.send(message)
+    }
+
+    /// What lies around a message in a packet, where each message is a packet that may be lost; none where messages are part
+    /// of a stream that brings them all.
+    fn packet_header_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Sends the messages of a flow, each when it is due. Gives the pacer back, which knows when each was sent.
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        Box::pin(async {
+            let deadline = Deadline::new()?;
+            let mut batch = Vec::new();
+            while let Some(due_ns) = pacer.next_due_ns() {
+                if due_ns > Moment::now().since(0) {
+                    deadline.wait_until(Some(due_ns)).await?;
+                }
+                pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
+                self.send(&batch).await?;
+            }
+            Ok(pacer)
+        })
+    }
+
+    /// Receives the messages of a flow until the sink has all of them, or, where they may be lost, until so long after the
+    /// last was due.
+    fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
+        Box::pin(async {
+            let mut message = vec![0; sink.message_bytes()];
+            while !sink.is_complete() {
+                self.receive(&mut message).await?;
+                sink.arrived(received_now(&message)?);
+            }
+            Ok(sink)
+        })
+    }
+
     /// Says that nothing more will be sent. Ready when what was sent is no longer this process's care: the peer has it
     /// all (true), or the kernel will see to it while the connection stands (false).
     fn finish(&mut self) -> Pending<'_, bool>;
+}
+
+/// Messages that are overdue go to a stream together, up to this.
+const MESSAGE_BATCH_BYTES: usize = 16 << 10;
+
+/// A message of a flow that has come just now, whole.
+fn received_now(message: &[u8]) -> Result<Received> {
+    let header = Header::decode(message).context("a message of the flow is too short for its header")?;
+    Ok(Received { header, bytes: message.len() as u64, at_ns: Moment::now().since(0) })
 }
 
 /// Settings and counters of one connection.
@@ -157,6 +210,7 @@ impl TransportKind {
             Self::Tls => &tls::TlsStack,
             Self::Sctp => &sctp::SctpStack,
             Self::Quic => &quic::QuicStack,
+            Self::Udp => &udp::UdpStack,
             Self::Mptcp => &mptcp::MptcpStack,
         }
     }

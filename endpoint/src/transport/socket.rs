@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd as _, AsRawFd, RawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use libc::{c_int, c_void, socklen_t};
@@ -152,6 +153,15 @@ impl Socket {
     /// As `poll(2)`.
     pub(crate) fn await_readable(&self) -> io::Result<()> {
         self.poll(PollTimeout::NONE).map(drop)
+    }
+
+    /// Waits so long until there is something to read, or the connection has ended; false if there is neither.
+    ///
+    /// # Errors
+    /// As `poll(2)`.
+    pub(crate) fn await_readable_for(&self, at_most: Duration) -> io::Result<bool> {
+        let timeout = PollTimeout::try_from(at_most).unwrap_or(PollTimeout::MAX);
+        self.poll(timeout).map(|ready| ready > 0)
     }
 
     /// Whether there is something to read or to accept, or the connection has ended.

@@ -32,6 +32,11 @@ pub(crate) trait Stack: Sync {
         false
     }
 
+    /// Whether each message is a packet of its own, which its receiver sees as the router does.
+    fn has_message_packets(&self) -> bool {
+        false
+    }
+
     /// The sysctl that bounds the memory of all its sockets together, where those of TCP and UDP do not.
     fn memory_sysctl(&self) -> Option<&'static str> {
         None

@@ -3,12 +3,12 @@
 mod attempts;
 mod bulk;
 pub(crate) mod command;
-mod deadline;
+mod flow;
 mod stream;
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
 use crate::arrival_log::SharedArrivalLog;
-use crate::job::{self, Change, Event, Job};
+use crate::job::{self, Change, Direction, Event, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::WatchedArrivals;
 use crate::transport::error::{Error, Result};
@@ -34,12 +34,15 @@ pub(crate) struct Run {
     pub arrival_log: SharedArrivalLog,
     /// What a server knows of clients that come back.
     pub attempts: AttemptTracker,
+    /// Where the run's files are.
+    pub directory: PathBuf,
 }
 
 impl Run {
     /// A run of which nothing has happened yet.
-    pub(crate) fn new(job: Job, epoch_ns: u64, server: SocketAddr) -> Self {
-        Self { job, epoch_ns, server, arrival_log: SharedArrivalLog::default(), attempts: AttemptTracker::default() }
+    pub(crate) fn new(job: Job, epoch_ns: u64, server: SocketAddr, directory: PathBuf) -> Self {
+        let (arrival_log, attempts) = (SharedArrivalLog::default(), AttemptTracker::default());
+        Self { job, epoch_ns, server, arrival_log, attempts, directory }
     }
 
     /// Whether the timeline has more handovers than these.
@@ -128,6 +131,11 @@ pub(crate) trait Workload: Send + Sync {
         None
     }
 
+    /// Which way packets go that the router is to follow one by one, if it is to.
+    fn watched_direction(&self, _job: &Job) -> Option<Direction> {
+        None
+    }
+
     /// Whether somebody plays the content: then the records say when it arrived, with a timeline or without.
     fn is_played(&self) -> bool {
         false
@@ -174,6 +182,7 @@ pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
         job::Workload::Bulk(bulk) => bulk,
         job::Workload::Stream(stream) => stream,
         job::Workload::Command(command) => command,
+        job::Workload::Flow(flow) => flow,
     }
 }
 

@@ -26,7 +26,9 @@ def _completion_time_s(run: RunRecords) -> float | None:
     return (end_ns - start_ns) / NS_PER_S if run.received else None
 
 
-def _goodput_bit_s(run: RunRecords) -> float:
+def _goodput_bit_s(run: RunRecords) -> float | None:
+    if not run.content_bits:
+        return None  # a flow has no content that arrives whole
     start_ns, end_ns = run.span_ns
     return run.content_bits * NS_PER_S / (end_ns - start_ns)
 

@@ -47,7 +47,8 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
             for label, of_one in by_transport.items()
         }
         of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
-        if setting in _WHERE_THEY_DIFFER and len(set(of_its_own)) < 2:
+        is_optional = setting in _WHERE_THEY_DIFFER
+        if not of_its_own or (is_optional and len(set(of_its_own)) < 2):
             continue
         usual = Counter(of_its_own).most_common(1)[0][0]
         for label, value in values.items():
@@ -70,9 +71,16 @@ def _distinct(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(values))
 
 
+def _congestion(cell: Cell) -> str:
+    transport = cell.spec.transport
+    return transport.resolved_congestion if transport.traits.repeats_what_is_lost else NOT_ITS_OWN
+
+
 def _initial_window(cell: Cell) -> str:
     spec = cell.spec
     mtu_bytes = spec.path.mtu_bytes
+    if not spec.transport.traits.repeats_what_is_lost:
+        return NOT_ITS_OWN
     if spec.transport.stack is None and spec.transport.traits.fixed_initial_window is not None:
         return f"{min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))} bytes"
     return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
@@ -121,7 +129,7 @@ def _connections(cell: Cell) -> str:
 
 
 _SETTINGS: dict[str, Callable[[Cell], str]] = {
-    "congestion control": lambda cell: cell.spec.transport.resolved_congestion,
+    "congestion control": _congestion,
     "initial window": _initial_window,
     "buffers": lambda cell: format_size(cell.template.transport.buffer_bytes),
     "pacing": _pacing,
@@ -132,6 +140,7 @@ _SETTINGS: dict[str, Callable[[Cell], str]] = {
     "encryption": _encryption,
 }
 _WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
+    "model": lambda cell: cell.spec.transport.model,
     "SACK": _tcp("sack"),
     "timestamps": _tcp("timestamps"),
     "window scaling": _tcp("window_scaling"),

@@ -148,3 +148,6 @@ class Program(Wire):
     """What it printed on standard error."""
     stdout: str
     """The first MiB of what it printed; bytes that are no UTF-8 are replaced."""
+
+
+Command.model_rebuild()

@@ -8,7 +8,11 @@ from netwarp.wire.base import U32, U64, Direction, Wire
 
 
 class Calibration(Wire):
-    """What one direction of a path really did, counted on its links before the probes."""
+    """What one direction of a path really did, counted on its links before the probes.
+
+    Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited
+    at the router for an answer in vain is counted as offered alone.
+    """
 
     record: Literal["calibration"]
     """Always `calibration`."""

@@ -21,6 +21,19 @@ Distribution = Annotated[
     ),
 ]
 
+Neighbours = Annotated[
+    Literal["warm", "cold"],
+    Meaning(
+        "What hosts and router know of each other at the start.",
+        {
+            "warm": "Their MAC addresses, for ever: there is no ARP.",
+            "cold": "Nothing: ARP asks for each address when the first packet needs it. Until "
+            "the answer comes, three packets wait for it, as in ns-3 and in Linux before 3.3; of "
+            "more the oldest are dropped.",
+        },
+    ),
+]
+
 
 class Path(Wire):
     """Client — router — server."""
@@ -31,6 +44,8 @@ class Path(Wire):
     """Whether the client has its address on this path from the start. Of a host that moves between
     access points, only the first path is; the server then has one address, that of the first path,
     reached by whichever path the client is on."""
+    neighbours: Neighbours
+    """Whether the MAC addresses on its links are known from the start."""
     down: Impairments
     """Server to client."""
     up: Impairments

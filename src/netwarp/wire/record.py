@@ -16,6 +16,7 @@ from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Program
 from netwarp.wire.delivered import Calibration, Probe
+from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.playing import Player, Segment
 from netwarp.wire.timeline import Event
 from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
@@ -99,6 +100,8 @@ Record = Annotated[
     | Handover
     | Goodput
     | Program
+    | FlowSent
+    | FlowStats
     | Calibration
     | Probe
     | TimelineEvent

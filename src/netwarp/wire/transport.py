@@ -9,7 +9,7 @@ from pydantic import Field
 from netwarp.wire.base import U32, U64, Meaning, Wire
 
 TransportKind = Annotated[
-    Literal["tcp", "tls", "sctp", "quic", "mptcp"],
+    Literal["tcp", "tls", "sctp", "quic", "udp", "mptcp"],
     Meaning(
         "Which protocol.",
         {
@@ -17,7 +17,23 @@ TransportKind = Annotated[
             "tls": "TLS 1.3 (rustls) over the kernel's TCP.",
             "sctp": "The kernel's SCTP.",
             "quic": "QUIC v1 (quinn) over the kernel's UDP.",
+            "udp": "The kernel's UDP: messages alone, none repeated.",
             "mptcp": "The kernel's Multipath TCP (RFC 8684): one subflow a path.",
+        },
+    ),
+]
+Model = Annotated[
+    Literal["kernel", "ns3", "ns3default"],
+    Meaning(
+        "Whose transport and path it is: real ones, or models of the simulator ns-3.",
+        {
+            "kernel": "The kernel's transport, and its path.",
+            "ns3": "ns-3's, set up like Linux: CUBIC, SACK, ten segments of what the MTU allows as "
+            "the initial window, a smallest time-out of 200 ms. Client, router and server are "
+            "joined by point-to-point links; the router's queue is the path's.",
+            "ns3default": "ns-3's as it comes: segments of 536 bytes, buffers of 128 KiB. Client "
+            "and server share a CSMA link of the path's rate and delay, which carries one packet "
+            "at a time for both directions; its queues are ns-3's own, whatever the path's is.",
         },
     ),
 ]
@@ -67,6 +83,8 @@ class Transport(Wire):
     """The protocol that carries the bytes."""
     stack: Stack | None
     """Whose implementation, where it is not netwarp's own."""
+    model: Model
+    """Whose it is. The endpoint carries out the kernel's alone."""
     congestion: str
     """Congestion control by its name in the stack."""
     buffer_bytes: U64

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
 from netwarp.wire.command import Command
+from netwarp.wire.flow import Flow
 
 Dial = Annotated[
     Literal["sequential", "parallel"],
@@ -124,7 +125,9 @@ Rule = Annotated[
         "connecting and after a seek."
     ),
 ]
-Workload = Annotated[Bulk | Stream | Command, Field(discriminator="kind"), Meaning("What travels.")]
+Workload = Annotated[
+    Bulk | Stream | Command | Flow, Field(discriminator="kind"), Meaning("What travels.")
+]
 
 
 class Seeded(Wire):

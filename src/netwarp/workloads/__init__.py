@@ -11,6 +11,7 @@ from netwarp.suggestions import did_you_mean
 from netwarp.workloads.base import Activity, FileSize, Phase, Tone, Workload, WorkloadSection
 from netwarp.workloads.bulk import BulkWorkload
 from netwarp.workloads.command import CommandWorkload
+from netwarp.workloads.flow import FlowWorkload
 from netwarp.workloads.stream import StreamWorkload
 
 __all__ = [
@@ -27,7 +28,8 @@ __all__ = [
 ]
 
 WORKLOADS: Mapping[str, Workload[Any]] = {
-    each.name: each for each in (BulkWorkload(), StreamWorkload(), CommandWorkload())
+    each.name: each
+    for each in (BulkWorkload(), StreamWorkload(), CommandWorkload(), FlowWorkload())
 }
 """All workloads by the value of `workload.kind`, the default first."""
 

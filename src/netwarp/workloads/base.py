@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import Field
 
@@ -37,6 +37,11 @@ class WorkloadSection(Section):
     relative_paths: ClassVar[Mapping[str, str | None]] = {}
     """Keys that name files or folders, where a relative one starts at the study; with what stands
     for a key that is not given."""
+
+    takes_losses: ClassVar[bool] = False
+    """Whether it makes sense over a transport that repeats nothing."""
+    follows_client: ClassVar[bool] = True
+    """Whether it goes on when the client moves to another path."""
 
     @property
     @abstractmethod
@@ -190,6 +195,32 @@ class Workload(ABC, Generic[W]):
     @abstractmethod
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Say how the records contradict that all that was asked happened; None if they do not."""
+
+    def simulator_refusal(self, job: Job) -> str | None:
+        """Say why ns-3's applications cannot do it, or None when they can."""
+        del job
+        return f"no application of ns-3 does a {self.name}: choose another workload"
+
+    def simulator_traffic(self, job: Job) -> dict[str, Any]:
+        """Give what ns-3's applications are to send, by the names of the simulation program.
+
+        Raises:
+            NotImplementedError: it was refused.
+        """
+        raise NotImplementedError(self.simulator_refusal(job))
+
+    def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
+        """Word what ns-3 saw as records; nothing where it did not come to its end.
+
+        Args:
+            job: what was asked.
+            answer: FlowMonitor's sums, and times of the run's clock.
+
+        Raises:
+            NotImplementedError: it was refused.
+        """
+        del answer
+        raise NotImplementedError(self.simulator_refusal(job))
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

@@ -16,11 +16,11 @@ use self::host::{Event, Host};
 use super::{Ends, Workload};
 use crate::clock::Moment;
 use crate::control::{Message, Order};
+use crate::deadline::Deadline;
 use crate::job::{Command, Job};
 use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
 use crate::record::{Record, Side};
 use crate::role::Orchestrator;
-use crate::workload::deadline::Deadline;
 
 /// What programs may exchange in a run that is captured: nobody knows what they will. Packets beyond it fail the run.
 const CAPTURED_CONTENT_BYTES: u64 = 64 << 20;

@@ -19,12 +19,12 @@ use super::request::{MediaRequest, MediaRequestKind};
 use super::rule::{Chooser, Fetched};
 use super::stream_slots::StreamSlot;
 use crate::clock::Moment;
+use crate::deadline::Deadline;
 use crate::job;
 use crate::record::{PlayerRecord, Record, SegmentRecord};
 use crate::sink::{Received, SharedSink, Sink};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error};
-use crate::workload::deadline::Deadline;
 use crate::workload::{Handovers, Run, unless_handed_over};
 
 /// A viewer's client.

@@ -51,6 +51,7 @@ class CellSpec:
         self._refuse_what_the_stack_lacks()
         self._refuse_packets_beyond_the_path()
         self._refuse_paths_of_another_transport()
+        self._refuse_workloads_of_another_transport()
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
         self.workload.refuse_misfit(self.limits.virtual_s * NS_PER_S, self.parts)
@@ -143,6 +144,33 @@ class CellSpec:
                 None,
                 f"{name} uses one path only",
                 f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]",
+            )
+
+    def _refuse_workloads_of_another_transport(self) -> None:
+        traits, workload = self.transport.traits, self.workload
+        if not traits.repeats_what_is_lost and not workload.takes_losses:
+            raise KeyValueError(
+                "transport.kind",
+                self.transport.kind,
+                f"{traits.name} repeats nothing that is lost, and a {workload.kind} has to arrive"
+                " whole",
+                'choose another transport, or workload.kind = "flow"',
+            )
+        if self.path.may_hand_over and any(
+            path.known_neighbours == "cold" for path in self.path.all_paths
+        ):
+            raise KeyValueError(
+                "path.neighbours",
+                "cold",
+                "a client that moves is told of its new neighbours",
+                "drop it, or drop path.handovers",
+            )
+        if self.path.may_hand_over and not workload.follows_client:
+            raise KeyValueError(
+                "path.handovers",
+                None,
+                f"a {workload.kind} does not follow a client that moves",
+                "drop it, or choose another workload",
             )
 
     def _refuse_impossible_reconnections(self) -> None:

@@ -27,6 +27,7 @@ def job_template(spec: CellSpec, *, capture: bool) -> Job:
         wire.Path(
             mtu_bytes=path.mtu_bytes,
             attached=index == 0 or not spec.has_handovers,
+            neighbours=path.known_neighbours,
             down=_impairments(spec, "down", index),
             up=_impairments(spec, "up", index),
         )
@@ -64,6 +65,7 @@ def _transport(spec: CellSpec) -> wire.Transport:
     resolved = wire.Transport(
         kind=transport.kind,
         stack=None if transport.stack is None else transport.stack.in_job(),
+        model=transport.model,
         congestion=transport.resolved_congestion,
         buffer_bytes=buffer_bytes(spec),
         initial_window_packets=transport.resolved_initial_window_packets(spec.path.mtu_bytes),

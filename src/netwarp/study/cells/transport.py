@@ -69,7 +69,9 @@ class CellTransport(TransportOptions):
                 self.traits.initial_window_reason,
                 f"choose {least_packets} or more, or {PER_TRANSPORT}",
             )
-        least_bytes, most_bytes = self.traits.mss_bytes
+        if self.mss_bytes is not None and self.traits.mss_bytes is None:
+            raise KeyValueError("mss", self.mss_bytes, self.traits.mss_reason, PER_TRANSPORT)
+        least_bytes, most_bytes = self.traits.mss_bytes or (0, 0)
         if self.mss_bytes is not None and not least_bytes <= self.mss_bytes <= most_bytes:
             bound = (
                 f"{least_bytes} or more"

@@ -115,6 +115,12 @@ class SinglePath(_Keys):
         mtu_bytes: int = getattr(self, "mtu")  # noqa: B009 - a field that a row makes
         return mtu_bytes
 
+    @property
+    def known_neighbours(self) -> wire.Neighbours:
+        """Whether hosts and router know each other's MAC addresses from the start."""
+        neighbours: wire.Neighbours = getattr(self, "neighbours")  # noqa: B009 - a row's field
+        return neighbours
+
     @cached_property
     def down(self) -> ImpairmentSpec:
         """Server to client."""

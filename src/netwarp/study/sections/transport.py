@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
 from netwarp.stacks import StackField
 from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
-from netwarp.wire import Reconnect, Recovery, Resume, TcpOptions, TransportKind
+from netwarp.wire import Model, Reconnect, Recovery, Resume, TcpOptions, TransportKind
 
 DEFAULT_INITIAL_WINDOW_PACKETS = 10  # RFC 6928
 
@@ -32,6 +32,11 @@ class TransportOptions(Section):
 
     stack: StackField | None = None
     """QUIC: whose implementation, beside quinn, which is the default."""
+    model: Model = "kernel"
+    """Whose transport and path it is. `kernel`: the kernel's. `ns3`: the model of the simulator
+    ns-3, set up like Linux, over point-to-point links. `ns3default`: ns-3's as it comes, over a
+    CSMA link with ns-3's own queues. ns-3 is the extra `netwarp[ns3]`; what it cannot do is
+    refused."""
     congestion: str | None = Field(
         default=None,
         description="Congestion control, by its name in the transport's stack."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
@@ -10,7 +11,7 @@ from netwarp.measure.select import of_kind, of_transfer, received
 from netwarp.regular_files import UnreadableFileError
 from netwarp.wire import FileContent, Job, Record, Transfer
 from netwarp.workloads.base import FileSize, Workload
-from netwarp.workloads.bulk import verdict
+from netwarp.workloads.bulk import simulated, verdict
 from netwarp.workloads.bulk.section import BulkSection
 
 
@@ -57,6 +58,18 @@ class BulkWorkload(Workload[wire.Bulk]):
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Say how the ends differ, from each other or from what was asked."""
         return verdict.difference(job, self.of(job), records)
+
+    def simulator_refusal(self, job: Job) -> str | None:
+        """Say why ns-3's applications cannot send it; None when they can."""
+        return simulated.refusal(job, self.of(job))
+
+    def simulator_traffic(self, job: Job) -> dict[str, Any]:
+        """Give what ns-3's applications are to send."""
+        return simulated.traffic(self.of(job))
+
+    def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
+        """Word what ns-3 saw as records."""
+        return simulated.records(job, self.of(job), answer)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Say when the last end had the last byte, or the confirmation of it."""

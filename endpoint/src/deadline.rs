@@ -11,7 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Rings once for each time it is set to.
-pub(super) struct Deadline(AsyncFd<Timer>);
+pub(crate) struct Deadline(AsyncFd<Timer>);
 
 struct Timer(TimerFd);
 
@@ -26,7 +26,7 @@ impl Deadline {
     ///
     /// # Errors
     /// As `timerfd_create(2)` and `epoll_ctl(2)`.
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("making a timer (timerfd_create)")?;
         // SAFETY: a Timer owns its descriptor and never gives it up or changes it.
@@ -38,7 +38,7 @@ impl Deadline {
     ///
     /// # Errors
     /// As `timerfd_settime(2)`.
-    pub(super) async fn wait_until(&self, at_ns: Option<u64>) -> Result<()> {
+    pub(crate) async fn wait_until(&self, at_ns: Option<u64>) -> Result<()> {
         let Some(at_ns) = at_ns else { return std::future::pending().await };
         // A timer set to zero is switched off.
         let at = Expiration::OneShot(TimeSpec::from(Duration::from_nanos(at_ns.max(1))));

@@ -1,0 +1,58 @@
+//! Flows: messages of one size, each sent when it is due. What transports and workloads need to move and to count them.
+
+mod pacer;
+mod schedule;
+mod sink;
+mod tally;
+mod watcher;
+
+pub(crate) use self::pacer::{Pacer, sleep_until};
+pub(crate) use self::schedule::Schedule;
+pub(crate) use self::sink::{MessageSink, Received};
+pub(crate) use self::tally::Tally;
+pub(crate) use self::watcher::Watcher;
+
+/// What a message begins with: its number, when it was due and when it was sent, in nanoseconds of `CLOCK_MONOTONIC`.
+pub(crate) const HEADER_BYTES: usize = 24;
+
+/// The beginning of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// 0 for the first.
+    pub number: u64,
+    /// When the schedule has it.
+    pub due_ns: u64,
+    /// When it was handed to the transport.
+    pub sent_ns: u64,
+}
+
+impl Header {
+    /// As it stands in a message.
+    pub(crate) fn encode(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        for (place, field) in bytes.chunks_exact_mut(8).zip([self.number, self.due_ns, self.sent_ns]) {
+            place.copy_from_slice(&field.to_be_bytes());
+        }
+        bytes
+    }
+
+    /// Of a message; none if it is too short to have one.
+    pub(crate) fn decode(message: &[u8]) -> Option<Self> {
+        let field = |at: usize| Some(u64::from_be_bytes(*message.get(at..at + 8)?.first_chunk()?));
+        Some(Self { number: field(0)?, due_ns: field(8)?, sent_ns: field(16)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_as_it_was_written() {
+        let header = Header { number: 1, due_ns: u64::MAX, sent_ns: 3 << 40 };
+        let mut message = header.encode().to_vec();
+        message.push(7);
+        assert_eq!(Header::decode(&message), Some(header));
+        assert_eq!(Header::decode(&message[..23]), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the receiver of a flow makes of the messages it gets.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::{Header, Schedule, Tally};
+use crate::job::Flow;
+use crate::record::{FlowUnit, Record};
+
+/// Name of the table in the run directory.
+const TABLE_FILE: &str = "packets.csv";
+
+/// A message that has arrived.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received {
+    pub header: Header,
+    /// All of it.
+    pub bytes: u64,
+    /// In nanoseconds of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+}
+
+/// Counts the messages of a flow as they arrive.
+pub(crate) struct MessageSink {
+    flow: Flow,
+    epoch_ns: u64,
+    expected: u64,
+    last_due_ns: u64,
+    messages: Tally,
+    /// Where each message is a packet: what its headers take.
+    packets: Option<(u64, Tally)>,
+    table: Option<String>,
+    first_at_ns: Option<u64>,
+}
+
+impl MessageSink {
+    /// One that waits for all messages of a flow.
+    ///
+    /// # Arguments
+    /// * `packet_header_bytes` - what lies around a message where each is a packet of its own.
+    pub(crate) fn of(flow: &Flow, epoch_ns: u64, packet_header_bytes: Option<u64>) -> Self {
+        let (expected, last_due_ns) = Schedule::of(flow).extent();
+        Self {
+            flow: flow.clone(),
+            epoch_ns,
+            expected,
+            last_due_ns,
+            messages: Tally::default(),
+            packets: packet_header_bytes.map(|header_bytes| (header_bytes, Tally::default())),
+            table: flow.packet_table.then(|| "number,due_ns,sent_ns,received_ns,bytes\n".to_owned()),
+            first_at_ns: None,
+        }
+    }
+
+    /// Size of a message.
+    pub(crate) fn message_bytes(&self) -> usize {
+        self.flow.message_bytes.into()
+    }
+
+    /// Whether all messages have arrived.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.messages.received() == self.expected
+    }
+
+    /// By when the last message is due at the latest, if one has arrived.
+    pub(crate) fn last_due_ns(&self) -> Option<u64> {
+        self.first_at_ns.map(|first_at_ns| first_at_ns.saturating_add(self.last_due_ns))
+    }
+
+    /// A message has arrived. One that is none of the flow's is nobody's: a bit of it was flipped.
+    pub(crate) fn arrived(&mut self, received: Received) {
+        let Received { header: Header { number, due_ns, sent_ns }, bytes, at_ns } = received;
+        if number >= self.expected || bytes != u64::from(self.flow.message_bytes) {
+            return;
+        }
+        self.first_at_ns.get_or_insert(at_ns);
+        self.messages.arrived(number, due_ns, at_ns, bytes);
+        if let Some((header_bytes, packets)) = &mut self.packets {
+            packets.arrived(number, sent_ns, at_ns, bytes + *header_bytes);
+        }
+        if let Some(table) = &mut self.table {
+            let [due_ns, sent_ns, at_ns] = [due_ns, sent_ns, at_ns].map(|at_ns| at_ns.saturating_sub(self.epoch_ns));
+            // Writing to a String cannot fail.
+            let _ = writeln!(table, "{number},{due_ns},{sent_ns},{at_ns},{bytes}");
+        }
+    }
+
+    /// The records of what arrived; writes the table, if one is asked for.
+    ///
+    /// # Errors
+    /// A table that cannot be written.
+    pub(crate) fn finish(self, run_directory: &Path) -> Result<Vec<Record>> {
+        if let Some(table) = self.table {
+            let path = run_directory.join(TABLE_FILE);
+            std::fs::write(&path, table).with_context(|| format!("write {}", path.display()))?;
+        }
+        let tallies =
+            [(FlowUnit::Message, Some(self.messages)), (FlowUnit::Packet, self.packets.map(|(_, tally)| tally))];
+        let direction = self.flow.direction;
+        let record = |(unit, tally): (FlowUnit, Option<Tally>)| {
+            tally.map(|tally| Record::FlowStats(tally.into_record(unit, direction, None, self.epoch_ns)))
+        };
+        Ok(tallies.into_iter().filter_map(record).collect())
+    }
+}

@@ -1,0 +1,58 @@
+//! The workload `flow` of a job, and its records: messages sent when they are due.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+use super::Direction;
+
+/// Messages of one size, each sent when it is due whether the ones before have arrived or not.
+///
+/// Over `udp` a message is a datagram. Other transports carry them one after another on one stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Of the arrivals that are drawn.
+    pub seed: u64,
+    /// Which way the messages go.
+    pub direction: Direction,
+    /// Size of each. It begins with its number, when it was due and when it was sent.
+    pub message_bytes: u16,
+    /// When messages are due.
+    pub arrivals: Arrivals,
+    /// How many there are at most; null for as many as `duration_ns` has room for.
+    pub messages: Option<u64>,
+    /// Messages that would be due later than this after the first are not sent; null for as long as `messages` take.
+    pub duration_ns: Option<u64>,
+    /// Whether the receiver writes a line for each message to the run directory.
+    pub packet_table: bool,
+}
+
+/// When the messages of a flow are due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Arrivals {
+    /// The same time between any two messages.
+    Constant {
+        /// From one to the next.
+        interval_ns: u64,
+    },
+    /// A Poisson process: the times between messages are exponentially distributed.
+    Poisson {
+        /// Their mean.
+        interval_ns: u64,
+    },
+    /// Bursts: constant arrivals in on-periods, none in off-periods, both of exponentially distributed length.
+    Onoff {
+        /// From one message to the next in an on-period.
+        interval_ns: u64,
+        /// Mean length of an on-period.
+        on_ns: u64,
+        /// Mean length of an off-period.
+        off_ns: u64,
+    },
+    /// Times that are given.
+    Trace {
+        /// When each message is due after the flow's start, in order of time.
+        at_ns: Vec<u64>,
+    },
+}

@@ -1,0 +1,265 @@
+//! `udp`: the kernel's. A message is a datagram; what is lost stays lost, and nothing says that the peer is there.
+//!
+//! There is no handshake: a client's connection is a socket that is connected to the server's address, and a server has one
+//! when the first datagram comes.
+
+mod receive;
+mod stack;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use libc::c_int;
+use socket2::{Domain, Type};
+use tokio::io::unix::AsyncFd;
+
+use self::receive::Receiver;
+pub(super) use self::stack::UdpStack;
+use super::error::{Context as _, Result, bail, ensure};
+use super::kernel::offload;
+use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
+use super::{Pending, Report, Sent};
+use crate::clock::{self, Moment};
+use crate::content::Reader;
+use crate::flow::{MessageSink, Pacer, sleep_until};
+use crate::job::{Job, Resume, TransportKind};
+use crate::record::{Settings, Stats};
+use crate::sink::SharedSink;
+
+/// Around a message: the headers of IPv4 and of UDP.
+const HEADER_BYTES: u64 = 20 + 8;
+
+/// How long a client waits for an answer before it asks again.
+const REPEAT: Duration = Duration::from_secs(1);
+
+/// In virtual time, whoever sleeps until so long after it sent a datagram has slept, and wakes when it wanted to: computing takes
+/// no time, and what system calls make of it are a few steps of 256 ns. The clock need not be asked, which would cost as much as
+/// sending.
+const SURE_SLEEP_NS: u64 = 1_500;
+
+/// A client of the job's server.
+pub(super) struct Dialer {
+    buffer_bytes: u64,
+}
+
+impl Dialer {
+    /// One with the job's options.
+    pub(super) fn new(job: &Job) -> Self {
+        Self { buffer_bytes: job.transport.buffer_bytes }
+    }
+}
+
+impl super::Dialer for Dialer {
+    fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
+        Box::pin(async move {
+            let socket = open(server, self.buffer_bytes)?;
+            let start = Moment::now();
+            socket.connect(&server.into()).with_context(|| format!("connecting a UDP socket to {server}"))?;
+            Ok(connection(socket.into(), start))
+        })
+    }
+
+    fn attached(&self, address: IpAddr) -> Result<()> {
+        bail!("a UDP socket stays where it is and cannot follow the client to {address}: the planner refuses handovers")
+    }
+}
+
+/// A server of one client.
+pub(super) struct Listener {
+    /// Until the client's first datagram has come.
+    socket: Option<AsyncFd<Arc<Socket>>>,
+}
+
+impl Listener {
+    /// Binds the address.
+    ///
+    /// # Errors
+    /// As `bind(2)`.
+    pub(super) fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
+        let socket = open(address, job.transport.buffer_bytes)?;
+        socket.bind(&address.into()).with_context(|| format!("binding a UDP socket to {address}"))?;
+        Ok(Self { socket: Some(socket::watch(Arc::new(socket))?) })
+    }
+}
+
+impl super::Listener for Listener {
+    fn certificate(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// The one client that there is, when its first datagram has come. That stays to be received.
+    fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
+        Box::pin(async {
+            let Some(watched) = &self.socket else { return std::future::pending().await };
+            drop(watched.readable().await.context("waiting for a datagram")?);
+            let socket = self.socket.take().expect("it was there").into_inner();
+            let start = Moment::now();
+            let mut nothing = [];
+            let (_, peer) = retry(|| socket.peek_from(&mut nothing)).context("looking at the first datagram")?;
+            socket.connect(&peer).context("connecting a UDP socket to its client")?;
+            let established: Pending<'static, _> = Box::pin(async move { Ok(connection(socket, start)) });
+            Ok(established)
+        })
+    }
+}
+
+/// A socket whose datagrams the kernel stamps when they arrive.
+fn open(peer: SocketAddr, buffer_bytes: u64) -> Result<Socket> {
+    let socket = socket2::Socket::new(Domain::for_address(peer), Type::DGRAM, Some(socket2::Protocol::UDP));
+    let socket = Socket::from(socket.context("creating a UDP socket")?);
+    socket::set_buffers(&socket, buffer_bytes)?;
+    socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
+    Ok(socket)
+}
+
+fn connection(socket: Arc<Socket>, start: Moment) -> Box<dyn super::Connection> {
+    Box::new(Connection { socket, is_given: false, start })
+}
+
+struct Connection {
+    socket: Arc<Socket>,
+    /// Whether its stream is in use.
+    is_given: bool,
+    start: Moment,
+}
+
+impl super::Connection for Connection {
+    fn start(&self) -> Moment {
+        self.start
+    }
+
+    /// At once: there is nobody to wait for.
+    fn connected(&self) -> Moment {
+        self.start
+    }
+
+    fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
+        Box::pin(async {
+            ensure!(!self.is_given, "there is one flow to a UDP socket");
+            self.is_given = true;
+            Ok(Box::new(Datagrams { socket: self.socket.clone() }) as Box<dyn super::Stream>)
+        })
+    }
+
+    fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
+        Box::pin(async { if self.is_given { Ok(None) } else { self.open_stream().await.map(Some) } })
+    }
+
+    /// Never: nothing tells.
+    fn closed(&mut self) -> Pending<'_, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn report(&self) -> Result<Report> {
+        let settings = Settings {
+            transport: TransportKind::Udp,
+            congestion: "none".to_owned(),
+            initial_window_bytes: 0,
+            mss_bytes: 0,
+            send_buffer_bytes: effective_send_bytes(&self.socket)?,
+            receive_buffer_bytes: effective_receive_bytes(&self.socket)?,
+            paced: false,
+        };
+        Ok(Report { settings, stats: Stats::default(), resumed: Resume::None })
+    }
+
+    fn migrates(&self) -> bool {
+        false
+    }
+
+    fn abandon(&self) {
+        // Wakes whoever waits in the kernel.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+    }
+
+    fn close(self: Box<Self>) -> Pending<'static, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Messages to and from one peer.
+struct Datagrams {
+    socket: Arc<Socket>,
+}
+
+impl super::Stream for Datagrams {
+    fn index(&self) -> u32 {
+        0
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { send(&self.socket, message) })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        let (socket, mut message) = (self.socket.clone(), vec![0; buffer.len()]);
+        Box::pin(async move {
+            let receive = move || {
+                let length = socket.receive(&mut message, 0).context("receiving a datagram")?;
+                ensure!(length == message.len(), "a datagram of {length} bytes came, not of {}", message.len());
+                Ok(message)
+            };
+            buffer.copy_from_slice(&offload(receive).await?);
+            Ok(())
+        })
+    }
+
+    /// Asks again every second until something comes, which stays to be received.
+    fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        let (socket, message) = (self.socket.clone(), message.to_vec());
+        Box::pin(offload(move || {
+            loop {
+                send(&socket, &message)?;
+                if socket.await_readable_for(REPEAT).context("waiting for an answer")? {
+                    return Ok(());
+                }
+            }
+        }))
+    }
+
+    fn send_content(&mut self, _: Reader) -> Pending<'_, Sent> {
+        Box::pin(async { bail!("UDP repeats nothing that is lost: a content would never be whole") })
+    }
+
+    fn receive_content(&mut self, _: SharedSink) -> Pending<'_, ()> {
+        Box::pin(async { bail!("UDP repeats nothing that is lost: a content would never be whole") })
+    }
+
+    fn packet_header_bytes(&self) -> Option<u64> {
+        Some(HEADER_BYTES)
+    }
+
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        let socket = self.socket.clone();
+        Box::pin(offload(move || {
+            let is_virtual = clock::is_virtual();
+            while let Some(due_ns) = pacer.next_due_ns() {
+                sleep_until(due_ns);
+                let is_on_time = is_virtual && due_ns >= pacer.last_sent_ns() + SURE_SLEEP_NS;
+                let now_ns = if is_on_time { due_ns } else { Moment::now().since(0) };
+                if let Some(message) = pacer.due_message(now_ns) {
+                    send(&socket, message)?;
+                }
+            }
+            Ok(pacer)
+        }))
+    }
+
+    fn receive_messages(&mut self, sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
+        let socket = self.socket.clone();
+        Box::pin(offload(move || Receiver::new(&socket).receive(sink, drain)))
+    }
+
+    fn finish(&mut self) -> Pending<'_, bool> {
+        Box::pin(async { Ok(true) })
+    }
+}
+
+/// One datagram. That nobody listens at the other end is no failure here: the next may find somebody.
+fn send(socket: &Socket, message: &[u8]) -> Result<()> {
+    match retry(|| socket.send(message)) {
+        Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => Ok(()),
+        sent => sent.map(drop).context("sending a datagram"),
+    }
+}

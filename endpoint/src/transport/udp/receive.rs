@@ -1,0 +1,120 @@
+//! Receives the datagrams of a flow with the kernel's stamps, many in a call (`recvmmsg(2)`).
+
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd as _;
+use std::time::Duration;
+
+use libc::{c_uint, iovec, mmsghdr, timespec};
+
+use crate::clock::{self, Moment};
+use crate::flow::{HEADER_BYTES, Header, MessageSink, Received};
+use crate::transport::error::{Context as _, Result};
+use crate::transport::socket::{Socket, retry, size};
+
+/// Datagrams of one call. It waits for all of them: their times are the kernel's.
+const BATCH: usize = 64;
+
+/// Room for the control message with a stamp.
+const CONTROL_BYTES: usize = 64;
+
+/// Shortest time-out of a socket: zero would be none.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Room for the beginnings of datagrams, and for their stamps.
+pub(super) struct Receiver<'a> {
+    socket: &'a Socket,
+    headers: Box<[[u8; HEADER_BYTES]; BATCH]>,
+    controls: Box<[Control; BATCH]>,
+    /// How far the clock of the stamps is ahead.
+    lead_ns: u64,
+}
+
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Control([u8; CONTROL_BYTES]);
+
+impl<'a> Receiver<'a> {
+    pub(super) fn new(socket: &'a Socket) -> Self {
+        let (headers, controls) = ([[0; HEADER_BYTES]; BATCH], [Control([0; CONTROL_BYTES]); BATCH]);
+        let lead_ns = clock::realtime_lead_ns();
+        Self { socket, headers: Box::new(headers), controls: Box::new(controls), lead_ns }
+    }
+
+    /// Gives the sink what comes, until it has all, or so long after the last message was due.
+    ///
+    /// # Errors
+    /// As `recvmmsg(2)`.
+    pub(super) fn receive(mut self, mut sink: MessageSink, drain: Duration) -> Result<MessageSink> {
+        let drain_ns = u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX);
+        while !sink.is_complete() {
+            let deadline_ns = sink.last_due_ns().map(|due_ns| due_ns.saturating_add(drain_ns));
+            let now_ns = Moment::now().since(0);
+            if deadline_ns.is_some_and(|deadline_ns| deadline_ns <= now_ns) {
+                break;
+            }
+            let wait = deadline_ns.map(|deadline_ns| Duration::from_nanos(deadline_ns - now_ns).max(SHORTEST_WAIT));
+            self.socket.set_read_timeout(wait).context("setting SO_RCVTIMEO")?;
+            self.batch(&mut sink)?;
+        }
+        Ok(sink)
+    }
+
+    /// One call. Before the first datagram there is no deadline, and so one datagram ends the call.
+    fn batch(&mut self, sink: &mut MessageSink) -> Result<()> {
+        let most = if sink.last_due_ns().is_some() { BATCH } else { 1 };
+        let mut parts: Vec<iovec> = self
+            .headers
+            .iter_mut()
+            .take(most)
+            .map(|header| iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER_BYTES })
+            .collect();
+        let mut messages: Vec<mmsghdr> = parts
+            .iter_mut()
+            .zip(self.controls.iter_mut())
+            .map(|(part, control)| {
+                // SAFETY: a mmsghdr is plain data, of which zeros are valid.
+                let mut message: mmsghdr = unsafe { std::mem::zeroed() };
+                (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (part, 1);
+                message.msg_hdr.msg_control = std::ptr::from_mut(control).cast();
+                message.msg_hdr.msg_controllen = size_of::<Control>() as _;
+                message
+            })
+            .collect();
+        let socket = self.socket.as_raw_fd();
+        let received = retry(|| {
+            // With MSG_TRUNC the kernel says how long a datagram was of which there is room for the beginning alone.
+            // SAFETY: the messages' parts and controls live until the call is over, and are as long as they say.
+            size(unsafe {
+                let (first, count) = (messages.as_mut_ptr(), messages.len() as c_uint);
+                libc::recvmmsg(socket, first, count, libc::MSG_TRUNC as _, std::ptr::null_mut())
+            } as isize)
+        });
+        let received = match received {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => return Ok(()),
+            received => received.context("receiving datagrams")?,
+        };
+        for (message, header) in messages[..received].iter().zip(self.headers.iter()) {
+            let stamp_ns = stamp_ns(message).context("a datagram came without the kernel's stamp")?;
+            if let Some(header) = Header::decode(&header[..HEADER_BYTES.min(message.msg_len as usize)]) {
+                let at_ns = stamp_ns.saturating_sub(self.lead_ns);
+                sink.arrived(Received { header, bytes: message.msg_len.into(), at_ns });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When the kernel got a datagram, in nanoseconds of `CLOCK_REALTIME`.
+fn stamp_ns(message: &mmsghdr) -> Option<u64> {
+    // SAFETY: the kernel has filled the control buffer as far as the header now says.
+    let control = unsafe { libc::CMSG_FIRSTHDR(&raw const message.msg_hdr) };
+    if control.is_null() {
+        return None;
+    }
+    // SAFETY: a control message that is not null is whole, and one of this type holds a timespec, aligned or not.
+    let stamp = unsafe {
+        let is_stamp = ((*control).cmsg_level, (*control).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
+        is_stamp.then(|| libc::CMSG_DATA(control).cast::<timespec>().read_unaligned())
+    };
+    stamp.map(|stamp| clock::nanoseconds(&stamp))
+}

@@ -1,0 +1,32 @@
+//! UDP as a transport of the endpoint.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use crate::job::{Job, Transport};
+use crate::problems::Problems;
+use crate::transport::error::Result;
+use crate::transport::{Dialer, Listener, Stack};
+
+/// `udp`: the kernel's UDP.
+pub(crate) struct UdpStack;
+
+impl Stack for UdpStack {
+    fn has_message_packets(&self) -> bool {
+        true
+    }
+
+    fn check(&self, options: &Transport, problems: &mut Problems) {
+        problems.require(options.mss_bytes.is_none(), "transport.mss_bytes", || {
+            "is given, but UDP sends each message as it is".to_owned()
+        });
+    }
+
+    fn dialer(&self, job: &Job, _server: IpAddr, _certificate: Option<&[u8]>) -> Result<Arc<dyn Dialer>> {
+        Ok(Arc::new(super::Dialer::new(job)))
+    }
+
+    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(super::Listener::bind(job, address)?))
+    }
+}

@@ -1,0 +1,171 @@
+//! `flow`: messages of one size, each sent when it is due, over one stream of one connection.
+//!
+//! A client that sends begins at once. One that receives asks first, with one byte. Where messages may be lost, nobody confirms
+//! anything: the receiver waits for as long as the path may take ([`drain`]), and so does a client that has sent. Else the
+//! receiver confirms the last message with one byte, as of a [`super::bulk`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::{Driving, Ends, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use crate::clock::Moment;
+use crate::deadline::Deadline;
+use crate::flow::{MessageSink, Pacer, Schedule};
+use crate::job::{Change, Direction, Flow, Impairments, Job};
+use crate::record::{Record, Side};
+use crate::transport::error::{Context as _, Result};
+use crate::transport::{Connection, Dialer, Pending, Stream};
+
+/// ASCII's ENQ: asks for the flow.
+const REQUEST: u8 = 0x05;
+
+/// ASCII's ACK: all has arrived.
+const CONFIRMATION: u8 = 0x06;
+
+/// Beyond what the path is known to take.
+const DRAIN_MARGIN: Duration = Duration::from_secs(1);
+
+/// Delays lie this many times the jitter above their mean at most: as netem's tables end.
+const DEVIATIONS: u32 = 8;
+
+impl Workload for Flow {
+    fn ends(&self) -> Ends<'_> {
+        Ends::Connections(self)
+    }
+
+    /// Messages may be lost: what arrived is the result, and no failure.
+    fn is_delivery(&self, _: &Record) -> bool {
+        false
+    }
+
+    fn difference(&self, _: &Job, _: &[Record]) -> anyhow::Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn content_bytes(&self) -> u64 {
+        let (messages, _) = Schedule::of(self).extent();
+        messages.saturating_mul(self.message_bytes.into())
+    }
+
+    /// Packets are followed where the receiver does not see each by itself, on the one path of the run.
+    fn watched_direction(&self, job: &Job) -> Option<Direction> {
+        let is_seen = job.transport.kind.stack().has_message_packets() || job.paths.len() > 1;
+        (!is_seen).then_some(self.direction)
+    }
+}
+
+impl OverConnections for Flow {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        _handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a> {
+        Box::pin(async {
+            let mut connection = dialer.dial(run.server, false).await?;
+            let mut stream = connection.open_stream().await?;
+            let mut records = match self.direction {
+                Direction::Up => send(self, run, Side::Client, &mut *stream).await?,
+                Direction::Down => {
+                    stream.request(&[REQUEST]).await.context("asking for the flow")?;
+                    receive(self, run, &mut *stream).await?
+                }
+            };
+            if self.direction == Direction::Up && stream.packet_header_bytes().is_some() {
+                let at_ns = Moment::now().since(0) + nanoseconds(drain(&run.job));
+                Deadline::new()?.wait_until(Some(at_ns)).await?;
+            }
+            records.splice(0..0, connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection));
+            stream.finish().await?;
+            connection.close().await?;
+            Ok(records)
+        })
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        mut connection: Box<dyn Connection>,
+        mut finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(async move {
+            let mut stream = connection.accept_stream().await?.context("the client closed without opening a stream")?;
+            let mut records = match self.direction {
+                Direction::Up => receive(self, run, &mut *stream).await?,
+                Direction::Down => {
+                    stream.receive(&mut [0]).await.context("receiving the request")?;
+                    send(self, run, Side::Server, &mut *stream).await?
+                }
+            };
+            // Now: an SCTP association has nothing left to say once its peer has shut it down.
+            records.splice(0..0, connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection));
+            tokio::select! {
+                ended = stream.finish() => ended.map(drop)?,
+                () = finished(&mut finish) => {}
+            }
+            tokio::select! {
+                closed = connection.closed() => closed?,
+                () = finished(&mut finish) => {}
+            }
+            Ok(records)
+        })
+    }
+}
+
+async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Result<Vec<Record>> {
+    let pacer = stream.send_messages(Pacer::of(flow)).await.context("sending the flow")?;
+    if stream.packet_header_bytes().is_none() {
+        stream.receive(&mut [0]).await.context("waiting for the receiver's confirmation")?;
+    }
+    Ok(vec![Record::FlowSent(pacer.record(side, run.epoch_ns))])
+}
+
+async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {
+    let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
+    let sink = stream.receive_messages(sink, drain(&run.job)).await.context("receiving the flow")?;
+    if stream.packet_header_bytes().is_none() {
+        stream.send(&[CONFIRMATION]).await.context("confirming the flow")?;
+    }
+    Ok(sink.finish(&run.directory)?)
+}
+
+/// How long a message may be on its way, by what the job says of its paths: their longest delays, and the time that full
+/// queues take at their lowest rates. One that takes longer counts as lost.
+fn drain(job: &Job) -> Duration {
+    let events = job.timeline.events.iter();
+    let of_events = events.clone().filter_map(|event| match event.change {
+        Change::Delay { down_ns, up_ns } => Some(down_ns.max(up_ns)),
+        _ => None,
+    });
+    let redraws = job.timeline.redraws.iter();
+    let of_redraws = redraws.map(|redraw| redraw.mean_ns + u64::from(DEVIATIONS) * redraw.deviation_ns);
+    let directions = || job.paths.iter().flat_map(|path| [(path.mtu_bytes, &path.down), (path.mtu_bytes, &path.up)]);
+    let of_paths = directions().map(|(_, each)| each.delay_ns + u64::from(DEVIATIONS) * each.jitter_ns);
+    let delay_ns = of_events.chain(of_redraws).chain(of_paths).max().unwrap_or(0);
+    let changed_bit_s = events.filter_map(|event| match event.change {
+        Change::Rate { rate_bit_s, .. } => Some(rate_bit_s),
+        _ => None,
+    });
+    let traced_bit_s = job.timeline.traces.iter().flat_map(|trace| trace.rates_bit_s.iter().copied());
+    let rates_bit_s = changed_bit_s.chain(traced_bit_s).chain(directions().filter_map(|(_, each)| each.rate_bit_s));
+    let slowest_bit_s = rates_bit_s.filter(|rate_bit_s| *rate_bit_s > 0).min();
+    let queue_bytes = directions().map(|(mtu_bytes, each)| queue_bytes(mtu_bytes, each)).max().unwrap_or(0);
+    let queued_s = slowest_bit_s.map_or(0.0, |rate_bit_s| 8.0 * queue_bytes as f64 / rate_bit_s as f64);
+    Duration::from_nanos(delay_ns) + Duration::from_secs_f64(queued_s) + DRAIN_MARGIN
+}
+
+/// The most that a direction holds, where it has a rate.
+fn queue_bytes(mtu_bytes: u32, impairments: &Impairments) -> u64 {
+    let held_bytes = u64::from(impairments.limit_packets) * u64::from(mtu_bytes);
+    match (impairments.shaper_queue_bytes, impairments.rate_bit_s) {
+        (Some(shaper_bytes), _) => shaper_bytes.into(),
+        (None, Some(_)) => held_bytes,
+        (None, None) => 0,
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

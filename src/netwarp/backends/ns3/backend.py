@@ -1,0 +1,259 @@
+"""Carries runs out in ns-3, in processes that have it loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from netwarp.backends.base import Backend
+from netwarp.backends.needs import Machine, Need, require
+from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.backends.watch import Bounds, ending_with_us
+from netwarp.errors import BackendError
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Clock, Status
+from netwarp.units import NS_PER_S
+from netwarp.wire import End, Job, record_to_json
+
+SIMULATION = Path(__file__).with_name("simulation.py")
+INSTALL = 'pip install "netwarp[ns3]"'
+PYTHON_VARIABLE = "NETWARP_NS3_PYTHON"
+"""Names a Python that has ns-3, where it is not netwarp's own."""
+
+
+def _find(machine: Machine) -> str:
+    """Give the Python that has ns-3.
+
+    Raises:
+        BackendError: there is none; with the remedy.
+    """
+    named = machine.environ.get(PYTHON_VARIABLE)
+    if named is None and importlib.util.find_spec("ns") is None:
+        raise BackendError(f"ns-3 is not installed here: `{INSTALL}`")
+    return named or sys.executable
+
+
+class Ns3Backend:
+    """Runs jobs in ns-3; one process for each place, loaded once."""
+
+    name = "ns3"
+    clock: Clock = "virtual"
+    parallel = True
+    suffix = "-ns3"
+    cpu_is_free = True
+    needs: tuple[Need, ...] = (Need("ns-3", _find, lambda machine: f"ns-3 of {_find(machine)}"),)
+
+    def __init__(
+        self, bounds: Bounds | None = None, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self.bounds = bounds or Bounds()
+        self.environ = environ
+        self.python = environ.get(PYTHON_VARIABLE) or sys.executable
+        self._simulators: dict[int, _Simulator] = {}
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def check(self, jobs: int) -> None:
+        """See that ns-3 is there."""
+        require(self.needs, Machine(self.environ, jobs))
+
+    def refuse(self, job: Job, sha256: str) -> str | None:
+        """Say what a job asks for that ns-3 lacks; see :func:`question.refusal`."""
+        del sha256
+        return refusal(job)
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        """Carry out one job; see :class:`netwarp.backends.base.Backend`."""
+        begun_s = time.monotonic()
+        try:
+            simulator = self._simulator(slot)
+            answer, cpu_s = simulator.ask(question(job))
+        except SimulatorEndedError as ended:
+            (directory / CONSOLE_FILE).write_text(str(ended))
+            self._forget(slot)
+            return Status("failed", str(ended), time.monotonic() - begun_s, 0.0, 0, 0.0)
+        (directory / CONSOLE_FILE).write_text("")
+        made = records(job, answer, simulator.version)
+        text = "".join(f"{record_to_json(record)}\n" for record in made)
+        (directory / RECORDS_FILE).write_text(text)
+        end = made[-1]
+        if not isinstance(end, End):
+            raise TypeError("the records end without an end")
+        virtual_s = end.virtual_ns / NS_PER_S
+        on_progress(virtual_s)
+        return Status(
+            outcome="failed" if end.failure else "ok",
+            reason=f"{end.failure.stage}: {end.failure.message}" if end.failure else None,
+            wall_s=time.monotonic() - begun_s,
+            cpu_s=cpu_s,
+            peak_rss_bytes=0,
+            virtual_s=virtual_s,
+        )
+
+    def stop(self) -> None:
+        """Kill all simulations."""
+        with self._lock:
+            self._stopped = True
+            for simulator in self._simulators.values():
+                simulator.kill()
+
+    def provenance(self) -> dict[str, Any]:
+        """The simulator's version, where one was started."""
+        versions = {each.version for each in self._simulators.values()}
+        return {"ns3": ", ".join(sorted(versions)) or "not started yet"}
+
+    def _simulator(self, slot: int) -> _Simulator:
+        with self._lock:
+            if self._stopped:
+                raise BackendError("the backend was stopped")
+            if slot not in self._simulators:
+                self._simulators[slot] = _Simulator(self.python, self.bounds)
+            return self._simulators[slot]
+
+    def _forget(self, slot: int) -> None:
+        with self._lock:
+            simulator = self._simulators.pop(slot, None)
+        if simulator is not None:
+            simulator.kill()
+
+
+class SimulatorEndedError(Exception):
+    """A simulation that ended without an answer; the message says how."""
+
+
+class _Simulator:
+    """A process that has ns-3 loaded, and does one run after the other."""
+
+    def __init__(self, python: str, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._process = subprocess.Popen(
+            ending_with_us([python, str(SIMULATION)]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._errors: list[str] = []
+        # Lines on symbols that it does without, and how it ended if it crashed.
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self._version: str | None = None
+
+    @property
+    def version(self) -> str:
+        """Version of the package; known when the first answer has come."""
+        return self._version or "not loaded yet"
+
+    def ask(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+        """Have one run simulated.
+
+        Returns:
+            The answer, and the CPU seconds that the process has used for it.
+
+        Raises:
+            SimulatorEndedError: it ended, or was given up.
+        """
+        if self._version is None:
+            self._version = str(self._answer()["ready"])
+        before_s = self._cpu_s()
+        if self._process.stdin is None:
+            raise AssertionError("the process was started without a pipe")
+        try:
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise SimulatorEndedError(self._end()) from None
+        answer = self._answer()
+        return answer, self._cpu_s() - before_s
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+        self._process.wait()
+        self._listener.join()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+    def _answer(self) -> dict[str, Any]:
+        if self._process.stdout is None:
+            raise AssertionError("the process was started without a pipe")
+        line = self._process.stdout.readline()
+        if not line:
+            raise SimulatorEndedError(self._end())
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _end(self) -> str:
+        status = self._process.wait()
+        self._listener.join()
+        tail = " / ".join(self._errors[-3:]) or "it said nothing"
+        return f"ns-3 ended with status {status}: {tail}"
+
+    def _listen(self) -> None:
+        if self._process.stderr is not None:
+            for line in self._process.stderr:
+                self._errors.append(line.strip())
+                del self._errors[:-20]
+
+    def _cpu_s(self) -> float:
+        ticks_a_second = os.sysconf("SC_CLK_TCK")
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks_a_second
+
+
+class WithNs3:
+    """A backend for the kernel's transports, and ns-3 for those that a study has of it."""
+
+    def __init__(self, kernel: Backend, ns3: Ns3Backend) -> None:
+        self._kernel = kernel
+        self._ns3 = ns3
+        self.name = f"{kernel.name} and {ns3.name}"
+        self.suffix = kernel.suffix
+        self.parallel = kernel.parallel
+        self.cpu_is_free = kernel.cpu_is_free
+        self.needs = (*kernel.needs, *ns3.needs)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the kernel's runs; ns-3's is virtual."""
+        return self._kernel.clock
+
+    def check(self, jobs: int) -> None:
+        """See that both are there."""
+        self._ns3.check(jobs)
+        self._kernel.check(jobs)
+
+    def refuse(self, job: Job, sha256: str) -> str | None:
+        """Say why the one whose job it is cannot carry it out."""
+        return self._of(job).refuse(job, sha256)
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        """Carry out one job where its model is."""
+        return self._of(job).run(job, directory, slot=slot, on_progress=on_progress)
+
+    def stop(self) -> None:
+        """End all runs of both."""
+        self._kernel.stop()
+        self._ns3.stop()
+
+    def provenance(self) -> dict[str, Any]:
+        """Kernel, endpoint and ns-3."""
+        return self._kernel.provenance() | self._ns3.provenance()
+
+    def _of(self, job: Job) -> Backend:
+        return self._kernel if job.transport.model == "kernel" else self._ns3

@@ -1,0 +1,131 @@
+"""What ns-3 is asked for a job, and what of its answer becomes records. Pure."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from netwarp import wire
+from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES, TRANSPORTS
+from netwarp.units import NS_PER_S
+from netwarp.workloads import workload_of
+
+if TYPE_CHECKING:
+    from netwarp.wire import Impairments, Job, Record
+
+CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
+TIMESTAMPS_BYTES = 12
+SEEDS = 2**31 - 1
+
+
+def refusal(job: Job) -> str | None:
+    """Say why ns-3 cannot carry out the job, or None when it can."""
+    traits = TRANSPORTS[job.transport.kind]
+    if not traits.is_in_ns3:
+        return f"ns-3 has no {traits.name}: choose another transport, or model = kernel"
+    reason = workload_of(job).simulator_refusal(job)
+    return reason or _path_refusal(job) or _options_refusal(job)
+
+
+def _path_refusal(job: Job) -> str | None:
+    path, model = job.paths[0], job.transport.model
+    if len(job.paths) > 1 or not job.timeline.is_empty or job.capture:
+        return "its model of ns-3 has one path that stays as it is, and no capture"
+    if path.up.rate_bit_s is None or path.down.rate_bit_s is None:
+        return "ns-3's links have a rate: give path.rate"
+    for way, each in (("down", path.down), ("up", path.up)):
+        asked = _beyond_a_link(each)
+        if asked:
+            return f"its model of ns-3 has no {asked} ({way})"
+    if path.down.loss.kind != "none":
+        return "its model of ns-3 loses packets of the flow's direction alone: use path.loss_up"
+    if model == "ns3default":
+        if path.up.loss.kind != "none":
+            return "its CSMA link loses nothing: choose model = ns3"
+        if path.up.rate_bit_s != path.down.rate_bit_s or path.up.delay_ns != path.down.delay_ns:
+            return "a CSMA link is the same both ways: give path.rate and path.delay"
+    elif path.neighbours == "cold":
+        return "ns-3's point-to-point links have no ARP: choose model = ns3default for a CSMA link"
+    return None
+
+
+def _beyond_a_link(each: Impairments) -> str | None:
+    asked = {
+        "jitter": each.jitter_ns > 0,
+        "bursty or correlated loss": each.loss.kind == "gemodel"
+        or (each.loss.kind == "random" and each.loss.correlation > 0),
+        "reordering": each.reorder.ratio > 0,
+        "duplicates": each.duplicate_ratio > 0,
+        "corruption": each.corrupt_ratio > 0,
+    }
+    return next((name for name, is_asked in asked.items() if is_asked), None)
+
+
+def _options_refusal(job: Job) -> str | None:
+    transport = job.transport
+    is_tcp = TRANSPORTS[transport.kind].runs_over_tcp
+    if not is_tcp or transport.model == "ns3default":
+        return None
+    if transport.congestion not in CONGESTION:
+        return f"its model of ns-3 has no congestion control {transport.congestion!r}"
+    if not transport.tcp.timestamps or not transport.tcp.window_scaling:
+        return "ns-3's TCP is set up with timestamps and window scaling"
+    if transport.tcp.recovery != "rack" or transport.resume != "none":
+        return "ns-3's loss recovery is its own, and it has no Fast Open"
+    return None
+
+
+def question(job: Job) -> dict[str, Any]:
+    """Word a job for the simulation program."""
+    path, transport = job.paths[0], job.transport
+    is_default = transport.model == "ns3default"
+    mss_bytes = transport.mss_bytes or path.mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES
+    linux = {
+        # The kernel's MSS has the timestamps in it, ns-3's has not.
+        "ns3::TcpSocket::SegmentSize": mss_bytes - TIMESTAMPS_BYTES,
+        "ns3::TcpSocket::InitialCwnd": transport.initial_window_packets,
+    }
+    own_mss = {"ns3::TcpSocket::SegmentSize": mss_bytes - TIMESTAMPS_BYTES}
+    given_mss = own_mss if transport.mss_bytes is not None else {}
+    asked = {
+        "is_stream": TRANSPORTS[transport.kind].runs_over_tcp,
+        "defaults": is_default,
+        "seed": job.seed % SEEDS + 1,
+        "limit_s": job.limits.virtual_ns / NS_PER_S,
+        "rate_bit_s": path.up.rate_bit_s,
+        "delay_up_ns": path.up.delay_ns,
+        "channel_delay_ns": (path.up.delay_ns + path.down.delay_ns) // 4,
+        "mtu_bytes": path.mtu_bytes,
+        "neighbours": path.neighbours,
+        "queue_packets_up": _queue_packets(path.mtu_bytes, path.up),
+        "queue_packets_down": _queue_packets(path.mtu_bytes, path.down),
+        "loss_up": path.up.loss.ratio if isinstance(path.up.loss, wire.RandomLoss) else 0,
+        "buffer_bytes": None if is_default else transport.buffer_bytes,
+        "congestion": CONGESTION.get(transport.congestion),
+        "sack": transport.tcp.sack,
+        "tcp_numbers": given_mss if is_default else linux,
+        "request_jitter": True,
+    }
+    return asked | workload_of(job).simulator_traffic(job)
+
+
+def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
+    """Give the room behind the delay line, which netem's limit counts in."""
+    frame_bits = 8 * (mtu_bytes + 14)
+    in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
+    return max(1, impairments.limit_packets - ceil(in_flight))
+
+
+def records(job: Job, answer: dict[str, Any], version: str) -> list[Record]:
+    """Word an answer as the records of a run."""
+    name = f"ns-3 {version}"
+    start = wire.Start(
+        record="start", format=1, run=job.run, endpoint=name, kernel=name, clock="virtual"
+    )
+    made = workload_of(job).simulator_records(job, answer)
+    failure = None
+    if not made:
+        failure = wire.Failure(stage="limit", message="ns-3 did not deliver all of it in time")
+    end_ns = max(answer["last_received_ns"], answer["last_sent_ns"], 0)
+    end = wire.End(record="end", virtual_ns=end_ns, failure=failure)
+    return [start, *made, end]

@@ -1,0 +1,92 @@
+"""A file in ns-3: BulkSendApplication."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from netwarp import wire
+from netwarp.transports import TRANSPORTS
+from netwarp.units import NS_PER_S
+from netwarp.wire import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netwarp.wire import Bulk, Job, Record
+
+_SIDES: tuple[Side, Side] = ("client", "server")
+_NOT_COUNTED = wire.Stats(
+    retransmitted_packets=None,
+    smoothed_rtt_ns=None,
+    min_rtt_ns=None,
+    congestion_window_bytes=None,
+    busy_ns=None,
+    receive_window_limited_ns=None,
+    send_buffer_limited_ns=None,
+)
+
+
+def refusal(job: Job, bulk: Bulk) -> str | None:
+    """Say why ns-3's applications cannot send the file; None when they can."""
+    if not TRANSPORTS[job.transport.kind].repeats_what_is_lost:
+        return "a bulk has to arrive whole: choose tcp"
+    if bulk.direction != "up":
+        return 'ns-3\'s BulkSendApplication dials and sends: set workload.direction = "up"'
+    if bulk.verify or not isinstance(bulk.content, wire.Seeded):
+        return "what ns-3 sends has no content: give workload.size, and workload.verify = false"
+    if bulk.chunks > 1 or bulk.transfers > 1:
+        return "BulkSendApplication sends one content once: drop workload.chunks and transfers"
+    return None
+
+
+def traffic(bulk: Bulk) -> dict[str, Any]:
+    """Give what is to be sent, by the names of the simulation program."""
+    return {"size_bytes": bulk.content.size_bytes}
+
+
+def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
+    """Word the times as records; nothing where the last byte did not arrive."""
+    if answer["done_s"] is None:
+        return []
+    done_ns, first_ns = (round(answer[name] * NS_PER_S) for name in ("done_s", "first_s"))
+    settings = wire.Settings(
+        transport=job.transport.kind,
+        congestion=job.transport.congestion,
+        initial_window_bytes=0,
+        mss_bytes=0,
+        send_buffer_bytes=job.transport.buffer_bytes,
+        receive_buffer_bytes=job.transport.buffer_bytes,
+        paced=False,
+    )
+    connection = wire.Connection(
+        record="connection",
+        side="client",
+        connection=0,
+        transfer=0,
+        abandoned=False,
+        resumed="none",
+        start_ns=0,
+        connected_ns=answer["connected_ns"],
+        settings=settings,
+        stats=_NOT_COUNTED,
+    )
+    transfers = (
+        wire.Transfer(
+            record="transfer",
+            side=side,
+            connection=0,
+            stream=0,
+            transfer=0,
+            chunk=0,
+            direction=bulk.direction,
+            bytes=bulk.content.size_bytes,
+            resumed_at_bytes=0,
+            first_byte_ns=first_ns,
+            last_byte_ns=done_ns,
+            sha256=None,
+            longest_gap_ns=None,
+            longest_gap_at_ns=None,
+        )
+        for side in _SIDES
+    )
+    return [connection, *transfers]

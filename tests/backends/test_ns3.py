@@ -1,0 +1,164 @@
+"""The ns-3 backend: what it asks and refuses, and what it makes of answers; ns-3 is played."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwarp import wire
+from netwarp.backends.ns3 import Ns3Backend, WithNs3
+from netwarp.backends.ns3.backend import PYTHON_VARIABLE
+from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.metrics import metrics_from_records
+from netwarp.wire import Job, read_records
+from support import job_of
+
+PATH = {"rate": "1gbit", "delay": "2us", "queue": "100p"}
+ASYMMETRIC = {"rate_down": "1gbit", "rate_up": "10mbit", "delay": "2us"}
+FLOW = {"kind": "flow", "direction": "up", "payload": "1472B", "interval": "2us", "count": 10}
+BULK = {"size": "1MB", "direction": "up", "verify": False}
+ANSWER = {
+    "sent": 10,
+    "sent_bytes": 15_000,
+    "first_sent_ns": 0,
+    "last_sent_ns": 18_000,
+    "received": 3,
+    "received_bytes": 4_500,
+    "first_received_ns": 20_000,
+    "last_received_ns": 44_000,
+    "delay_sum_ns": 66_000,
+    "jitter_sum_ns": 30_000,
+    "connected_ns": 0,
+}
+
+
+def job(kind: str = "udp", model: str = "ns3", **sections: Any) -> Job:
+    """Plan a job for ns-3; what is given replaces a section."""
+    level = {"kind": kind, "model": model, "label": kind}
+    return job_of(level, **{"path": PATH, "workload": FLOW} | sections)
+
+
+def test_a_job_is_worded_with_linux_or_with_nothing() -> None:
+    like_linux = question(job("tcp"))
+    assert like_linux["tcp_numbers"] == {
+        "ns3::TcpSocket::SegmentSize": 1448,
+        "ns3::TcpSocket::InitialCwnd": 10,
+    }
+    assert like_linux["congestion"] == "ns3::TcpCubic"
+    assert like_linux["queue_packets_up"] == 100, "netem's limit counts the delay line too"
+    assert like_linux["size_bytes"] == 14_720
+    as_it_comes = question(job("tcp", "ns3default"))
+    assert as_it_comes["tcp_numbers"] == {}
+    assert as_it_comes["buffer_bytes"] is None
+    limited = question(job("tcp", "ns3default", transport={"mss": 1460}))
+    assert limited["tcp_numbers"] == {"ns3::TcpSocket::SegmentSize": 1448}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (job("tls"), "ns-3 has no TLS"),
+        (job("tcp", workload=FLOW | {"interval": "1ms"}), "slower than the path"),
+        (job(workload=FLOW | {"direction": "down"}), "clients send"),
+        (job(workload=FLOW | {"arrivals": "poisson"}), "at equal intervals"),
+        (job("tcp", workload={"kind": "stream"}), "no application of ns-3 does a stream"),
+        (job("tcp", workload={"size": "1MB"}), "BulkSendApplication dials and sends"),
+        (job("tcp", workload=BULK | {"verify": True}), "has no content"),
+        (job("tcp", workload=BULK | {"chunks": 2}), "one content once"),
+        (job(path={"delay": "2us"}), "links have a rate"),
+        (job(path=PATH | {"jitter": "1us"}), "no jitter"),
+        (job(path=PATH | {"loss": "1%"}), "of the flow's direction alone"),
+        (job(path=PATH | {"neighbours": "cold"}), "have no ARP"),
+        (job("udp", "ns3default", path=PATH | {"loss_up": "1%"}), "loses nothing"),
+        (
+            job("udp", "ns3default", path=ASYMMETRIC),
+            "same both ways",
+        ),
+        (job("tcp", transport={"congestion": "vegas"}), "no congestion control 'vegas'"),
+    ],
+)
+def test_what_ns3_cannot_do_is_refused(asked: Job, reason: str) -> None:
+    assert reason in str(refusal(asked))
+
+
+def test_what_ns3_can_do_is_not_refused() -> None:
+    cold = PATH | {"neighbours": "cold"}
+    lossy = PATH | {"loss_up": "1%"}
+    assert refusal(job()) is None
+    assert refusal(job("tcp", path=lossy, workload=BULK)) is None
+    assert refusal(job("udp", "ns3default", path=cold)) is None
+
+
+def test_flow_monitors_sums_become_metrics() -> None:
+    found = metrics_from_records(job(), records(job(), ANSWER, "3.44"))
+    assert found["throughput_bit_s"] == pytest.approx(8 * 4500 / 24e-6)
+    assert found["delay_mean_s"] == pytest.approx(22e-6)
+    assert found["jitter_mean_s"] == pytest.approx(10e-6)
+    assert found["lost_packets"] == 7
+    assert found["loss_ratio"] == pytest.approx(0.7)
+    assert "delay_s_p50" not in found
+
+
+def test_a_file_becomes_times() -> None:
+    asked = job("tcp", workload=BULK)
+    answer = ANSWER | {"connected_ns": 5_000, "first_s": 0.001, "done_s": 0.5}
+    found = metrics_from_records(asked, records(asked, answer, "3.44"))
+    assert found["completion_time_s"] == pytest.approx(0.5)
+    assert found["connect_time_s"] == pytest.approx(5e-6)
+    unfinished = records(asked, answer | {"done_s": None}, "3.44")[-1]
+    assert isinstance(unfinished, wire.End)
+    assert unfinished.failure is not None
+
+
+def played(place: Path, *lines: str) -> Ns3Backend:
+    """Open the backend over a program that says these lines in the simulation's place."""
+    program = place / "python"
+    said = "".join(f"read -r asked; echo '{line}'\n" for line in lines)
+    ready = json.dumps({"ready": "3.99"})
+    program.write_text(f"#!/bin/sh\necho '{ready}'\n{said}echo 'out of luck' >&2\nexit 3\n")
+    program.chmod(0o755)
+    return Ns3Backend(environ=os.environ | {PYTHON_VARIABLE: str(program)})
+
+
+def test_one_process_answers_run_after_run_and_its_end_fails_a_run(tmp_path: Path) -> None:
+    backend = played(tmp_path, json.dumps(ANSWER), json.dumps(ANSWER))
+    for run in ("one", "two"):
+        (tmp_path / run).mkdir()
+        status = backend.run(job(), tmp_path / run, slot=0, on_progress=lambda _: None)
+        assert status.outcome == "ok"
+        assert status.virtual_s == pytest.approx(44e-6)
+        start = read_records(tmp_path / run / "records.jsonl")[0]
+        assert isinstance(start, wire.Start)
+        assert start.kernel == "ns-3 3.99"
+    assert backend.provenance() == {"ns3": "3.99"}
+    (tmp_path / "three").mkdir()
+    status = backend.run(job(), tmp_path / "three", slot=0, on_progress=lambda _: None)
+    assert status.outcome == "failed"
+    assert "status 3: out of luck" in str(status.reason)
+    backend.stop()
+
+
+def test_runs_go_where_their_model_is(tmp_path: Path) -> None:
+    both = WithNs3(Refusing(), played(tmp_path))
+    assert both.refuse(job_of("udp", path=PATH, workload=FLOW), "") == "the kernel's"
+    assert both.refuse(job("tls"), "") == refusal(job("tls"))
+    assert both.provenance() == {"kernel": "a kernel", "ns3": "not started yet"}
+
+
+class Refusing(Ns3Backend):
+    """Stands for a backend of the kernel's transports."""
+
+    def __init__(self) -> None:
+        super().__init__(environ={PYTHON_VARIABLE: sys.executable})
+
+    def refuse(self, job: Job, sha256: str) -> str | None:
+        del job, sha256
+        return "the kernel's"
+
+    def provenance(self) -> dict[str, Any]:
+        return {"kernel": "a kernel"}
