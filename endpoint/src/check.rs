@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::job::{FORMAT, Impairments, Job, Model, Resume};
 use crate::problems::Problems;
+use crate::workload;
 
 /// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
@@ -72,6 +73,7 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
         check_impairments(&format!("{at}.up"), &path.up, &mut problems);
     }
     check_transport(job, &mut problems);
+    workload::of(&job.workload).check(&mut problems);
     problems.into_list()
 }
 

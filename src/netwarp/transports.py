@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:  # help texts are made of this table without waiting for the models
     from netwarp.wire import Reconnect, Resume, TransportKind
 
+HttpVersion = Literal["1.1", "2", "3"]
+
 IP_HEADER_BYTES = 20
 UDP_HEADER_BYTES = 8
 TCP_HEADER_BYTES = 20
@@ -98,6 +100,8 @@ class TransportTraits:
     """Whether a client has to tell of its new address from the old one (RFC 5061, section 5.3)."""
     is_in_ns3: bool = False
     """Whether the simulator ns-3 has a model of it that netwarp drives."""
+    http_versions: tuple[HttpVersion, ...] = ()
+    """Versions of HTTP that run over it."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
     """What of its configuration a kernel may have been built without."""
     inherent: Mapping[str, str] = field(default_factory=dict)
@@ -105,6 +109,8 @@ class TransportTraits:
     it."""
 
 
+OVER_BYTES: tuple[HttpVersion, ...] = ("1.1", "2")
+"""Versions of HTTP that run over a stream of bytes."""
 _TWO_ADDRESSES = "is its two addresses (RFC 9293, section 3.4)"
 _NO_TICKETS = Missing("TCP has no session tickets")
 _NO_RESUMPTION = Missing("SCTP has nothing that a later association could resume")
@@ -124,6 +130,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
         own_options=TCP_OPTIONS | {"preset"},
+        http_versions=OVER_BYTES,
         runs_over_tcp=True,
         is_in_ns3=True,
         missing_resume={"1rtt": Missing(_NO_TICKETS.reason, "0rtt is TCP Fast Open; ")},
@@ -141,6 +148,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
         own_options=TCP_OPTIONS | {"preset"},
+        http_versions=OVER_BYTES,
         runs_over_tcp=True,
         is_encrypted=True,
         missing_reconnect={"migrate": Missing(f"the TCP connection below TLS {_TWO_ADDRESSES}")},
@@ -186,6 +194,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
         least_packet_bytes=1200,
         own_options=frozenset({"stack"}),
+        http_versions=("3",),
         is_encrypted=True,
         is_always_paced=True,
         multiplexes="always",
@@ -225,6 +234,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
         own_options=TCP_OPTIONS,
+        http_versions=OVER_BYTES,
         runs_over_tcp=True,
         second_path="needed",
         missing_resume={

@@ -1,6 +1,6 @@
 //! What the endpoint asks of a job beyond its fields.
 
-use super::{Change, Content, Impairments, Job, Loss, Reconnect, Timeline};
+use super::{Change, Content, Http, Impairments, Job, Loss, Reconnect, Timeline, Workload};
 #[cfg(test)]
 use super::{Recovery, SctpOptions, TcpOptions};
 
@@ -8,6 +8,28 @@ impl Job {
     /// Whether content may go on over another connection where one was given up.
     pub fn resumes(&self) -> bool {
         self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New
+    }
+}
+
+impl Workload {
+    /// The registered name of the application protocol that it speaks, if it has one
+    /// (<https://www.iana.org/assignments/tls-extensiontype-values>).
+    pub fn alpn(&self) -> Option<&'static [u8]> {
+        match self {
+            Self::Page(page) => Some(page.http.alpn()),
+            Self::Bulk(_) | Self::Stream(_) | Self::Command(_) | Self::Flow(_) => None,
+        }
+    }
+}
+
+impl Http {
+    /// Its registered name.
+    pub fn alpn(self) -> &'static [u8] {
+        match self {
+            Self::H1 => b"http/1.1",
+            Self::H2 => b"h2",
+            Self::H3 => b"h3",
+        }
     }
 }
 

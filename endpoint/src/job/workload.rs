@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, Direction, Flow};
+use super::{Command, Direction, Flow, Page};
 
 /// What travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,11 @@ pub enum Workload {
     ///
     /// Over `udp` a message is a datagram. Other transports carry them one after another on one stream.
     Flow(Flow),
+    /// A web page: a client loads its document and all that follows from it.
+    ///
+    /// A resource is requested when the one that refers to it has run: when it has arrived, and all that blocks it has
+    /// run. The page is loaded when all resources have arrived.
+    Page(Page),
 }
 
 /// One file, as fast as it goes.

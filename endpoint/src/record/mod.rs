@@ -7,6 +7,7 @@
 mod command;
 mod delivered;
 mod flow;
+mod page;
 mod playing;
 mod transfers;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::command::*;
 pub use self::delivered::*;
 pub use self::flow::*;
+pub use self::page::*;
 pub use self::playing::*;
 pub use self::transfers::*;
 
@@ -47,6 +49,8 @@ pub enum Record {
     /// VALUETOOLS 2009). A copy of what has arrived before is a duplicate, and in nothing else.
     #[serde(rename = "flow_stats")]
     FlowStats(FlowStatsRecord),
+    /// A resource of a page at the client. Times are those of W3C's Resource Timing.
+    Resource(ResourceRecord),
     /// What one direction of a path really did, counted on its links before the probes.
     ///
     /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router

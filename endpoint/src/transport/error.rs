@@ -211,6 +211,11 @@ macro_rules! others {
 
 others!(
     anyhow::Error,
+    h3::error::ConnectionError,
+    h3::error::StreamError,
+    http::header::InvalidHeaderValue,
+    http::status::InvalidStatusCode,
+    hyper::Error,
     nix::errno::Errno,
     quinn::ClosedStream,
     quinn::ConnectError,

@@ -11,7 +11,7 @@ use rustls::version::TLS13;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use super::tickets::{Sessions, Tickets, Verifier};
-use crate::job::Resume;
+use crate::job::{Job, Resume};
 
 /// The name in the certificate. It is never resolved.
 pub(crate) const SERVER_NAME: &str = "netwarp.test";
@@ -47,13 +47,15 @@ impl Identity {
     ///
     /// # Errors
     /// A key that does not fit the certificate.
-    pub(crate) fn server_config(&self, resume: Resume, early_bytes: u32) -> Result<ServerConfig> {
+    pub(crate) fn server_config(&self, job: &Job, early_bytes: u32) -> Result<ServerConfig> {
+        let resume = job.transport.resume;
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
             .context("choosing TLS 1.3")?
             .with_no_client_auth()
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key())
             .context("using the server's certificate")?;
+        config.alpn_protocols = alpn_protocols(job);
         config.send_tls13_tickets = usize::from(resume != Resume::None);
         config.session_storage = Arc::new(Sessions::default());
         if resume == Resume::ZeroRtt {
@@ -70,7 +72,8 @@ impl Identity {
 ///
 /// # Errors
 /// Bytes that are no certificate.
-pub(crate) fn client_config(trusted: &[u8], resume: Resume) -> Result<ClientConfig> {
+pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
+    let resume = job.transport.resume;
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(trusted.to_vec())).context("trusting the server's certificate")?;
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
@@ -81,12 +84,18 @@ pub(crate) fn client_config(trusted: &[u8], resume: Resume) -> Result<ClientConf
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
+    config.alpn_protocols = alpn_protocols(job);
     config.resumption = match resume {
         Resume::None => Resumption::disabled(),
         Resume::OneRtt | Resume::ZeroRtt => Resumption::store(Arc::new(Tickets::default())),
     };
     config.enable_early_data = resume == Resume::ZeroRtt;
     Ok(config)
+}
+
+/// What both ends say they speak (RFC 7301): a protocol with a registered name, if the run speaks one.
+fn alpn_protocols(job: &Job) -> Vec<Vec<u8>> {
+    job.workload.alpn().map(Vec::from).into_iter().collect()
 }
 
 fn provider() -> Arc<CryptoProvider> {

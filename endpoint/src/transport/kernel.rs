@@ -3,6 +3,7 @@
 //! A system call is the dearest thing in a guest (7 to 13 µs). A blocking socket needs one for megabytes, where an
 //! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
 
+use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -12,9 +13,10 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 
+use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
-use super::{MESSAGE_BATCH_BYTES, Pending, Report, Sent, received_now};
+use super::{Carrier, MESSAGE_BATCH_BYTES, Pending, Report, Sent, received_now};
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
@@ -100,6 +102,34 @@ pub(super) trait ByteStream: Send + 'static {
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more. For streams that are the whole
+    /// of a connection.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there are none; as `recv(2)`.
+    fn try_receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Takes some bytes to send without waiting, at least one.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is no room; as `send(2)`.
+    fn try_send(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Hands what [`Self::try_send`] has taken to the kernel, without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is no room for all; as `send(2)`.
+    fn try_flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// As [`Self::finish`], but leaves what is to be sent to [`Self::try_flush`].
+    fn end(&mut self) {}
 
     /// Settings and counters.
     fn report(&self) -> Result<Report>;
@@ -253,6 +283,13 @@ impl<S: ByteStream> super::Connection for Connection<S> {
                 ready.clear_ready();
             }
         })
+    }
+
+    fn carrier(&mut self) -> Result<Carrier> {
+        let [stream] = &self.streams[..] else {
+            bail!("a connection over {} is no stream of bytes: it has {} streams", self.name, self.streams.len());
+        };
+        Ok(Carrier::Bytes(Box::new(WatchedStream::new(stream.clone(), self.socket.clone())?)))
     }
 
     fn report(&self) -> Result<Report> {

@@ -3,6 +3,7 @@
 //! Workloads are written against these traits alone. A transport is a folder with a [`Stack`], and its line in
 //! [`TransportKind::stack`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
 
+mod duplex;
 pub(crate) mod error;
 mod identity;
 mod kernel;
@@ -22,8 +23,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
+
 pub(crate) use self::error::Error;
-use self::error::{Context as _, Result};
+use self::error::{Context as _, Result, bail};
+pub(crate) use self::quic::http3::{Http3Opener, Http3Streams};
 pub(crate) use self::stack::Stack;
 use crate::clock::Moment;
 use crate::content::Reader;
@@ -89,6 +93,15 @@ pub(crate) trait Connection: Send + Sync {
     /// Dropping this future loses no stream.
     fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn Stream>>>;
 
+    /// What a protocol that has framing or streams of its own runs over, in place of [`Self::open_stream`] and
+    /// [`Self::accept_stream`]. To be asked once. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// A transport that such protocols do not run over.
+    fn carrier(&mut self) -> Result<Carrier> {
+        bail!("no such protocol runs over this transport")
+    }
+
     /// Waits until the peer has closed the connection. What it still sends is thrown away.
     /// Dropping this future loses nothing of worth.
     fn closed(&mut self) -> Pending<'_, ()>;
@@ -109,6 +122,19 @@ pub(crate) trait Connection: Send + Sync {
     /// Ends the connection in the protocol's orderly way.
     fn close(self: Box<Self>) -> Pending<'static, ()>;
 }
+
+/// What application protocols such as HTTP run over.
+pub(crate) enum Carrier {
+    /// Bytes in order, both ways, as they come.
+    Bytes(Box<dyn Duplex>),
+    /// QUIC's streams.
+    Quic(Http3Streams),
+}
+
+/// Bytes in order, both ways, as they come.
+pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// Bytes in order, both ways. Of `udp` it is messages, in whatever order they come: it has no content.
 pub(crate) trait Stream: Send {

@@ -135,6 +135,22 @@ impl Socket {
         retry(|| size(unsafe { libc::recv(self.as_raw_fd(), address, length, flags) }))
     }
 
+    /// `send(2)`: sends some of the bytes, without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the kernel takes none; as `send(2)`.
+    pub(crate) fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
+        retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT))
+    }
+
+    /// `recv(2)`: receives some bytes, without waiting; 0 when the peer has closed.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there are none; as `recv(2)`.
+    pub(crate) fn try_receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive(buffer, libc::MSG_DONTWAIT)
+    }
+
     /// Waits for the next `length` bytes and throws them away uncopied: TCP's `MSG_TRUNC` (tcp(7)).
     ///
     /// # Errors

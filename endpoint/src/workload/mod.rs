@@ -4,6 +4,7 @@ mod attempts;
 mod bulk;
 pub(crate) mod command;
 mod flow;
+mod page;
 mod stream;
 
 use std::future::Future;
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 use self::attempts::AttemptTracker;
 use crate::arrival_log::SharedArrivalLog;
 use crate::job::{self, Change, Direction, Event, Job};
+use crate::problems::Problems;
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::WatchedArrivals;
 use crate::transport::error::{Error, Result};
@@ -136,6 +138,9 @@ pub(crate) trait Workload: Send + Sync {
         None
     }
 
+    /// Notes what is unsound of a job that the planner would not make.
+    fn check(&self, _problems: &mut Problems) {}
+
     /// Whether somebody plays the content: then the records say when it arrived, with a timeline or without.
     fn is_played(&self) -> bool {
         false
@@ -183,6 +188,7 @@ pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
         job::Workload::Stream(stream) => stream,
         job::Workload::Command(command) => command,
         job::Workload::Flow(flow) => flow,
+        job::Workload::Page(page) => page,
     }
 }
 

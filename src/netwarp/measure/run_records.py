@@ -13,7 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from netwarp.measure.select import T
-    from netwarp.wire import Direction, Job, Record, Segment, Side, Stats, Transfer
+    from netwarp.wire import Direction, Job, Record, Side, Stats, Transfer
+
+
+class Arrival(Protocol):
+    """Something whole that the receiver got."""
+
+    @property
+    def first_byte_ns(self) -> int:
+        """When the first of it was at hand."""
+
+    @property
+    def bytes(self) -> int:
+        """Size of its content."""
 
 
 class ContentReader(Protocol):
@@ -25,7 +37,7 @@ class ContentReader(Protocol):
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give the records that times are taken from."""
 
-    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Give what the receiver got, each whole."""
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:

@@ -52,18 +52,20 @@ TIME_METRICS = (
     Metric(
         "first_byte_s", "s", "lower", "Time to first byte",
         f"{_START} the receiver has the first content byte.",
-        "transfer, segment", _first_byte_s, FASTER,
+        "transfer, segment, resource", _first_byte_s, FASTER,
     ),
     Metric(
         "completion_time_s", "s", "lower", "Completion time",
-        f"{_START} the receiver has the last one, reconnections included; a stream has none.",
+        f"{_START} the receiver has the last one, reconnections included; a stream and a page have"
+        " none.",
         "connection, transfer", _completion_time_s, FASTER, head="completion",
         beside=("goodput_bit_s", "retransmitted_packets", "connect_time_s"),
     ),
     Metric(
         "goodput_bit_s", "bit/s", "higher", "Goodput",
-        "Content bits over the completion time; of a stream, whole segments over the session.",
-        "connection, transfer, segment", _goodput_bit_s, head="goodput", in_report=True,
+        "Content bits over the completion time; of a stream, whole segments over the session; of a"
+        " page, over the page load time.",
+        "connection, transfer, segment, resource", _goodput_bit_s, head="goodput", in_report=True,
     ),
     Metric(
         "transfer_goodput_bit_s", "bit/s", "higher", "Goodput after connecting",

@@ -41,7 +41,7 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
     chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
     if chart is None:
         raise InputError(
-            f"{run} recorded nothing over time: runs with a timeline or a stream do"
+            f"{run} recorded nothing over time: runs with a timeline, a stream or a page do"
             " (and only as long as their directory is kept)"
         )
     try:

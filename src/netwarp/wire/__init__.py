@@ -44,6 +44,13 @@ from netwarp.wire.job import (
     job_sha256,
     job_to_json,
 )
+from netwarp.wire.page import (
+    Http,
+    Page,
+    PageResource,
+    Resource,
+    ResourceType,
+)
 from netwarp.wire.path import (
     Distribution,
     GemodelLoss,
@@ -153,6 +160,7 @@ __all__ = [
     "GemodelLoss",
     "Goodput",
     "Handover",
+    "Http",
     "Impairments",
     "Job",
     "JsonValue",
@@ -165,6 +173,8 @@ __all__ = [
     "NoLoss",
     "OnOffArrivals",
     "Outage",
+    "Page",
+    "PageResource",
     "Path",
     "Pattern",
     "Play",
@@ -184,6 +194,8 @@ __all__ = [
     "Recovery",
     "Redraw",
     "Reorder",
+    "Resource",
+    "ResourceType",
     "Restore",
     "Resume",
     "Rule",

@@ -12,6 +12,7 @@ from netwarp.workloads.base import Activity, FileSize, Phase, Tone, Workload, Wo
 from netwarp.workloads.bulk import BulkWorkload
 from netwarp.workloads.command import CommandWorkload
 from netwarp.workloads.flow import FlowWorkload
+from netwarp.workloads.page import PageWorkload
 from netwarp.workloads.stream import StreamWorkload
 
 __all__ = [
@@ -29,7 +30,13 @@ __all__ = [
 
 WORKLOADS: Mapping[str, Workload[Any]] = {
     each.name: each
-    for each in (BulkWorkload(), StreamWorkload(), CommandWorkload(), FlowWorkload())
+    for each in (
+        BulkWorkload(),
+        StreamWorkload(),
+        CommandWorkload(),
+        FlowWorkload(),
+        PageWorkload(),
+    )
 }
 """All workloads by the value of `workload.kind`, the default first."""
 

@@ -17,7 +17,8 @@ from netwarp import wire
 from netwarp.fields import DurationNs, Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
-from netwarp.wire import Direction, Job, Record, Segment, Transfer
+from netwarp.measure.run_records import Arrival
+from netwarp.wire import Direction, Job, Record, TransportKind
 
 GUEST_MEMORY_BYTES = 1 << 30
 """Memory of a guest that runs nobody's programs but netwarp's."""
@@ -53,6 +54,11 @@ class WorkloadSection(Section):
         """Whether connections follow others of the run although the client stays where it is."""
         return False
 
+    @property
+    def usual_transport(self) -> TransportKind | None:
+        """What carries it where the study names no transport; None where it has to."""
+        return None
+
     def parts(self, streams: int | None) -> int:
         """Give the number of parts that travel at once.
 
@@ -68,6 +74,17 @@ class WorkloadSection(Section):
         Args:
             limit_ns: the run has failed when its own clock says more than this.
             parts: see `parts`.
+
+        Raises:
+            KeyValueError: with a key from the top of the study.
+        """
+
+    def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
+        """Refuse a transport that does not carry it.
+
+        Args:
+            kind: the transport.
+            moves: whether the client moves between paths.
 
         Raises:
             KeyValueError: with a key from the top of the study.
@@ -185,7 +202,7 @@ class Workload(ABC, Generic[W]):
         return records
 
     @abstractmethod
-    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Give what the receiver got, each delivery whole."""
 
     @abstractmethod

@@ -7,10 +7,11 @@
 mod info;
 mod stack;
 
-pub(super) use self::stack::MptcpStack;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+pub(super) use self::stack::MptcpStack;
 use super::Report;
 use super::error::{Context as _, Result};
 use super::kernel::{ByteStream, Protocol};
@@ -86,6 +87,14 @@ impl ByteStream for MptcpStream {
 
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         self.stream.receive_content(sink)
+    }
+
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.try_receive(buffer)
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.try_send(bytes)
     }
 
     fn report(&self) -> Result<Report> {

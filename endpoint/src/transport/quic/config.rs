@@ -14,6 +14,9 @@ use crate::job::Job;
 /// The application's code for an orderly close.
 pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
 
+/// HTTP/3's code for an orderly close (`H3_NO_ERROR`; RFC 9114, section 8.1).
+pub(crate) const HTTP3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
+
 /// The application's code for a connection that a client gives up because it has moved.
 pub(crate) const GIVEN_UP: VarInt = VarInt::from_u32(1);
 

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod config;
+pub(crate) mod http3;
 mod last_flight;
 mod receive;
 mod ring;
@@ -23,7 +24,8 @@ use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ReadError, 
 use socket2::{Domain, Type};
 
 use self::blocks::Blocks;
-use self::config::{GIVEN_UP, NO_ERROR};
+use self::config::{GIVEN_UP, HTTP3_NO_ERROR, NO_ERROR};
+use self::http3::Http3Streams;
 use self::last_flight::LastFlight;
 use self::receive::Receiver;
 use self::ring::RingSocket;
@@ -32,7 +34,7 @@ use self::session::Watched;
 use self::udp::Datagrams;
 use super::error::{Context as _, Error, Result, bail};
 use super::identity::{self, Identity, SERVER_NAME};
-use super::{Pending, Report, Sent, socket};
+use super::{Carrier, Pending, Report, Sent, socket};
 use crate::clock::{self, Moment};
 use crate::content::Reader;
 use crate::heap;
@@ -74,8 +76,8 @@ impl Dialer {
     /// # Errors
     /// Options quinn does not have.
     pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
-        let crypto = QuicClientConfig::try_from(identity::client_config(trusted, job.transport.resume)?)
-            .context("choosing QUIC's ciphers")?;
+        let crypto =
+            QuicClientConfig::try_from(identity::client_config(trusted, job)?).context("choosing QUIC's ciphers")?;
         let (endpoint, options) = bind(job, SocketAddr::new(home(job, server), 0), None)?;
         Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), crypto: Arc::new(crypto), options })
     }
@@ -133,8 +135,8 @@ impl Listener {
     /// As `bind(2)`; options quinn does not have.
     pub(crate) fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
         let identity = Identity::generate()?;
-        let crypto = QuicServerConfig::try_from(identity.server_config(job.transport.resume, u32::MAX)?)
-            .context("choosing QUIC's ciphers")?;
+        let crypto =
+            QuicServerConfig::try_from(identity.server_config(job, u32::MAX)?).context("choosing QUIC's ciphers")?;
         let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));
         config.transport_config(Arc::new(config::transport(job, address.ip(), None)?));
         let (endpoint, options) = bind(job, address, Some(config))?;
@@ -265,10 +267,17 @@ impl super::Connection for Connection {
         })
     }
 
+    fn carrier(&mut self) -> Result<Carrier> {
+        let streams = Http3Streams::new(self.connection.clone(), self.options.transport.buffer_bytes);
+        Ok(Carrier::Quic(streams))
+    }
+
     fn closed(&mut self) -> Pending<'_, ()> {
         Box::pin(async {
             match self.connection.closed().await {
                 error if closed_at_the_end(&error) => Ok(()),
+                // HTTP/3 closes for itself, when the peer has.
+                ConnectionError::LocallyClosed => Ok(()),
                 error => Err(error).context("waiting for the peer to close"),
             }
         })
@@ -315,7 +324,8 @@ impl super::Connection for Connection {
 }
 
 fn closed_in_order(error: &ConnectionError) -> bool {
-    matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR)
+    let ConnectionError::ApplicationClosed(close) = error else { return false };
+    [NO_ERROR, HTTP3_NO_ERROR].contains(&close.error_code)
 }
 
 /// Whether the peer has closed a connection on which it had all it wanted. Nothing retransmits a CONNECTION_CLOSE that is

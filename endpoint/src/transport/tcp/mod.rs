@@ -6,7 +6,7 @@
 pub(super) mod info;
 mod stack;
 
-pub(super) use self::stack::{TcpStack, check};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,6 +15,7 @@ use libc::c_int;
 use socket2::{Domain, Type};
 
 use self::info::TcpInfo;
+pub(super) use self::stack::{TcpStack, check};
 use super::Report;
 use super::error::{Context as _, Error, Result};
 use super::kernel::{ByteStream, Protocol};
@@ -141,6 +142,14 @@ impl ByteStream for TcpStream {
             }
         }
         Ok(())
+    }
+
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_receive(buffer)
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.try_send(bytes)
     }
 
     fn report(&self) -> Result<Report> {

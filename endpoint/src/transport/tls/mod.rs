@@ -19,7 +19,7 @@ use std::sync::Arc;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection as Session, HandshakeKind, ServerConfig, ServerConnection};
 
-use self::records::Records;
+use self::records::{NonBlocking, Records};
 use super::Report;
 use super::error::{Context as _, Error, Result};
 use super::identity::{self, Identity, SERVER_NAME};
@@ -36,6 +36,9 @@ const EARLY_DATA_BYTES: u32 = 16 << 10;
 /// Content sent at once while the handshake goes on.
 const EARLY_BLOCK_BYTES: usize = 64 << 10;
 
+/// The most plaintext of a record (RFC 8446, section 5.1).
+const RECORD_BYTES: usize = 16 << 10;
+
 /// The client's side.
 pub(super) struct Client {
     tcp: Tcp,
@@ -49,7 +52,7 @@ impl Client {
     /// # Errors
     /// Bytes that are no certificate.
     pub(super) fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
-        let config = Arc::new(identity::client_config(trusted, job.transport.resume)?);
+        let config = Arc::new(identity::client_config(trusted, job)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config })
     }
 }
@@ -90,7 +93,7 @@ impl Server {
     /// No random numbers to be had.
     pub(super) fn new(job: &Job) -> Result<Self> {
         let identity = Identity::generate()?;
-        let config = Arc::new(identity.server_config(job.transport.resume, EARLY_DATA_BYTES)?);
+        let config = Arc::new(identity.server_config(job, EARLY_DATA_BYTES)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
     }
 }
@@ -321,6 +324,38 @@ impl ByteStream for TlsStream {
         }
     }
 
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.session.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+            self.session.read_tls(&mut NonBlocking(&self.records.socket))?;
+            self.session.process_new_packets().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        }
+    }
+
+    /// No more than a record waits for room in the kernel.
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_flush()?;
+        let taken = self.session.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
+        match self.try_flush() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    fn try_flush(&mut self) -> io::Result<()> {
+        while self.session.wants_write() {
+            self.session.write_tls(&mut NonBlocking(&self.records.socket))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.session.send_close_notify();
+    }
+
     fn report(&self) -> Result<Report> {
         let report = tcp::report(TransportKind::Tls, &self.records.socket, &self.options)?;
         Ok(Report { resumed: self.resumed(), ..report })
@@ -343,6 +378,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::job::{Http, Workload};
 
     fn job() -> Job {
         let mut job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-bulk-quic.json")).unwrap();
@@ -389,5 +425,26 @@ mod tests {
         config.max_early_data_size = 0;
         server.config = Arc::new(config);
         assert_eq!(exchange(&client, &server), (Resume::OneRtt, Resume::OneRtt));
+    }
+
+    #[test]
+    fn ends_that_speak_different_versions_of_http_do_not_connect() {
+        let text = include_str!("../../../../tests/golden/job-page-tls.json");
+        let http2: Job = serde_json::from_str(text).unwrap();
+        let mut http1 = http2.clone();
+        let Workload::Page(page) = &mut http1.workload else { panic!("the golden job is a page") };
+        page.http = Http::H1;
+        let server = Server::new(&http1).unwrap();
+        let client = Client::new(&http2, server.identity.certificate()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let theirs = listener.accept().unwrap().0;
+        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        std::thread::scope(|scope| {
+            let refused = scope.spawn(|| server.establish(take(theirs)).err().expect("it is refused"));
+            assert!(client.establish(take(ours)).is_err());
+            let message = format!("{:#}", refused.join().unwrap());
+            assert!(message.to_lowercase().contains("application protocol"), "{message}");
+        });
     }
 }

@@ -67,3 +67,22 @@ impl Write for Records {
         Ok(())
     }
 }
+
+/// A socket's bytes as rustls takes and gives them, without waiting.
+pub(super) struct NonBlocking<'a>(pub &'a Socket);
+
+impl Read for NonBlocking<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_receive(buffer)
+    }
+}
+
+impl Write for NonBlocking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

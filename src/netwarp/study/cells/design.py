@@ -19,8 +19,8 @@ from netwarp.study.sections.diagnose import key_value_error, with_value
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import TransportOptions, merge_transport
 from netwarp.transports import TRANSPORTS
-from netwarp.wire import Job
-from netwarp.workloads import WORKLOADS, section_model
+from netwarp.wire import Job, TransportKind
+from netwarp.workloads import WORKLOADS, WorkloadSection, section_model
 
 MOST_CELLS = 100_000
 _MODELS: Mapping[str, type[Section]] = {
@@ -64,7 +64,7 @@ def build_design(raw: Mapping[str, Any]) -> Design:
         KeyValueError: a factor, level or combination that cannot be run.
     """
     factors = read_factors(raw.get("factors", {}))
-    _refuse_unused_options(raw, factors)
+    _refuse_options_that_are_none(raw)
     if math.prod(len(factor.levels) for factor in factors) > MOST_CELLS:
         raise KeyValueError(
             "factors",
@@ -73,6 +73,7 @@ def build_design(raw: Mapping[str, Any]) -> Design:
             "drop levels, or make two studies of it",
         )
     cells = tuple(_Builder(raw, factors).cells())
+    _refuse_unused_options(raw, cells)
     _refuse_unused_keys(raw, cells)
     return Design(factors, cells)
 
@@ -118,7 +119,9 @@ class _Builder:
             yield Cell(index, labels, spec, template)
 
     def _build(self, chosen: Mapping[str, Level], capture: bool) -> tuple[CellSpec, Job]:
-        found = {name: self._section(name, chosen) for name in _SECTIONS}
+        workload, _ = self._section("workload", chosen)
+        usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
+        found = {name: self._section(name, chosen, usual) for name in _SECTIONS}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
             spec = CellSpec(**sections)
@@ -128,13 +131,22 @@ class _Builder:
             contents = {name: table.content for name, table in tables.items()}
             raise _where_written(with_value(error, contents), tables.values()) from None
 
-    def _section(self, name: str, chosen: Mapping[str, Level]) -> tuple[Section, _Table]:
-        """Validate a section, once for each combination of its own levels."""
+    def _section(
+        self, name: str, chosen: Mapping[str, Level], usual: TransportKind | None = None
+    ) -> tuple[Section, _Table]:
+        """Validate a section, once for each combination of its own levels.
+
+        Args:
+            name: of the section.
+            chosen: the cell's levels.
+            usual: the transport where the study names none.
+        """
         own = {key: chosen[key] for key in self._keys[name]}
-        known = (name, tuple(level.label for level in own.values()))
+        kind = usual or "" if name == "transport" else ""
+        known = (name, (kind, *(level.label for level in own.values())))
         section = self._sections.get(known)
         if section is None:
-            table = _table(self._raw, name, own)
+            table = _table(self._raw, name, own, usual)
             try:
                 section = self._sections[known] = _validated(name, table.content), table
             except KeyValueError as error:
@@ -166,7 +178,9 @@ def _where_written(error: KeyValueError, tables: Iterable[_Table]) -> KeyValueEr
     return KeyValueError(key, error.value, error.reason, error.remedy)
 
 
-def _table(raw: Mapping[str, Any], section: str, own: Mapping[str, Level]) -> _Table:
+def _table(
+    raw: Mapping[str, Any], section: str, own: Mapping[str, Level], usual: TransportKind | None
+) -> _Table:
     """Give the table of a section in a cell: the study's, with the levels of its factors."""
     content = raw.get(section, {})
     if not isinstance(content, Mapping):
@@ -184,7 +198,11 @@ def _table(raw: Mapping[str, Any], section: str, own: Mapping[str, Level]) -> _T
             origins[path] = factor_key(key)
             if word:  # which only one workload has
                 origins["workload.words"] = factor_key(key)
-    return _Table(content, origins) if section != "transport" else _merged(content, level, origins)
+    if section != "transport":
+        return _Table(content, origins)
+    if usual is not None:
+        content = {"kind": usual, **content}
+    return _merged(content, level, origins)
 
 
 def _with_level(section: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]:
@@ -221,31 +239,29 @@ def _merged(
     return _Table(merged.options, {**found, **origins})
 
 
-def _refuse_unused_options(raw: Mapping[str, Any], factors: Sequence[Factor]) -> None:
+def _refuse_options_that_are_none(raw: Mapping[str, Any]) -> None:
+    """Look at the options of each transport, whether a cell has it or not."""
     section = raw.get("transport", {})
-    if not isinstance(section, Mapping):
-        return
-    levels = next((factor.levels for factor in factors if factor.key == "transport"), ())
-    named = [
-        level.value.get("kind") if isinstance(level.value, dict) else level.value
-        for level in levels
-    ] or [section.get("kind")]
-    used = {kind for kind in named if isinstance(kind, str)}
     for kind in TRANSPORTS:
-        if kind in section and kind not in used:
-            raise KeyValueError(
-                f"transport.{kind}",
-                section[kind],
-                f"the study does not use {kind}",
-                "drop the table, or add the transport",
-            )
-        if kind in section:
+        if isinstance(section, Mapping) and kind in section:
             try:
                 TransportOptions.model_validate(section[kind])
             except ValidationError as error:
                 raise key_value_error(
                     error, TransportOptions, section[kind], f"transport.{kind}"
                 ) from None
+
+
+def _refuse_unused_options(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+    used = {cell.spec.transport.kind for cell in cells}
+    for kind in TRANSPORTS:
+        if kind in raw.get("transport", {}) and kind not in used:
+            raise KeyValueError(
+                f"transport.{kind}",
+                raw["transport"][kind],
+                f"the study does not use {kind}",
+                "drop the table, or add the transport",
+            )
 
 
 def _refuse_unused_keys(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:

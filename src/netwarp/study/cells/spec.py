@@ -54,6 +54,7 @@ class CellSpec:
         self._refuse_workloads_of_another_transport()
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
+        self.workload.refuse_transport(self.transport.kind, moves=self.path.may_hand_over)
         self.workload.refuse_misfit(self.limits.virtual_s * NS_PER_S, self.parts)
         self._refuse_resumption_of_nothing()
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from netwarp import wire
 from netwarp.measure.printed import printed_metric
+from netwarp.measure.run_records import Arrival
 from netwarp.measure.select import of_kind
-from netwarp.wire import Job, Program, Record, Segment, Transfer
+from netwarp.wire import Job, Program, Record
 from netwarp.workloads.base import Workload
 from netwarp.workloads.command.metrics import COMMAND_METRICS
 from netwarp.workloads.command.printed import NothingPrintedError, printed_value
@@ -40,7 +41,7 @@ class CommandWorkload(Workload[wire.Command]):
         """Say when the client's program was started."""
         return min(each.started_ns for each in of_kind(records, Program) if each.side == "client")
 
-    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Give nothing: nobody but the programs knows what arrived."""
         del job, records
         return ()

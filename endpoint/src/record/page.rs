@@ -1,0 +1,30 @@
+//! The workload of a web page, and what a client recorded of each of its resources.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+/// A resource of a page at the client. Times are those of W3C's Resource Timing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResourceRecord {
+    /// Index of the resource.
+    pub resource: u32,
+    /// Index of the connection that carried it.
+    pub connection: u32,
+    /// Which of the connection's requests it was, from 0.
+    pub request: u32,
+    /// The server's answer.
+    pub status: u16,
+    /// Size of the content as it arrived (`encodedBodySize`).
+    pub bytes: u64,
+    /// The client wanted it (`fetchStart`): what refers to it had run. It may have waited for a connection.
+    pub fetch_start_ns: u64,
+    /// The request was handed to a connection (`requestStart`).
+    pub request_start_ns: u64,
+    /// The head of the response was at hand (`responseStart`).
+    pub response_start_ns: u64,
+    /// The last byte of its content was at hand (`responseEnd`).
+    pub response_end_ns: u64,
+    /// Hex SHA-256 of the content as it arrived, if asked for.
+    pub sha256: Option<String>,
+}

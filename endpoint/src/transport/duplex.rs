@@ -1,0 +1,87 @@
+//! A kernel connection's bytes as they come, for protocols that frame them themselves, such as HTTP's.
+//!
+//! Those read whatever is there and write while they read, which blocking calls cannot: here the event loop watches the socket.
+
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+
+use super::error::{Context as _, Result};
+use super::kernel::ByteStream;
+use super::socket::Socket;
+
+/// Bytes that the kernel may hold beside those it has sent (`TCP_NOTSENT_LOWAT`): what waits longer waits with its sender, who
+/// can still put something more urgent before it.
+const UNSENT_BYTES: libc::c_int = 16 << 10;
+
+/// A stream of a kernel connection, watched by the event loop. The connection can be reported on meanwhile.
+pub(super) struct WatchedStream<S> {
+    stream: Arc<Mutex<S>>,
+    socket: AsyncFd<Arc<Socket>>,
+}
+
+impl<S: ByteStream> WatchedStream<S> {
+    /// Has the event loop watch the connection's socket. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// As `epoll_ctl(2)` and `setsockopt(2)`.
+    pub(super) fn new(stream: Arc<Mutex<S>>, socket: Arc<Socket>) -> Result<Self> {
+        socket.set(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &UNSENT_BYTES, "TCP_NOTSENT_LOWAT")?;
+        // SAFETY: a Socket owns its descriptor and never gives it up or changes it.
+        let watched = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE | Interest::WRITABLE) };
+        Ok(Self { stream, socket: watched.map_err(io::Error::from).context("watching a socket")? })
+    }
+
+    /// Makes a call that sends when the socket has room.
+    fn poll_sending<T>(
+        &self,
+        context: &mut Context<'_>,
+        mut call: impl FnMut(&mut S) -> io::Result<T>,
+    ) -> Poll<io::Result<T>> {
+        loop {
+            let mut ready = ready!(self.socket.poll_write_ready(context))?;
+            match call(&mut self.stream.lock().expect("no holder panics")) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => ready.clear_ready(),
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+}
+
+impl<S: ByteStream> AsyncRead for WatchedStream<S> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            // Stays ready until nothing is left, in the socket and in what decrypts it.
+            let mut ready = ready!(self.socket.poll_read_ready(context))?;
+            match self.stream.lock().expect("no holder panics").try_receive(buffer.initialize_unfilled()) {
+                Ok(received) => {
+                    buffer.advance(received);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => ready.clear_ready(),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl<S: ByteStream> AsyncWrite for WatchedStream<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_sending(context, |stream| stream.try_send(bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_sending(context, ByteStream::try_flush)
+    }
+
+    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel. The kernel's own is left to
+    /// [`super::Connection::close`].
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.lock().expect("no holder panics").end();
+        self.poll_flush(context)
+    }
+}

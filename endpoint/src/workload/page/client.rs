@@ -1,0 +1,201 @@
+//! The client's part: loads a page as a browser does.
+//!
+//! What the page's graph makes wanted is asked for at once over HTTP/2 and HTTP/3. Over HTTP/1.1 a connection carries one request
+//! at a time: the most urgent goes first, and while requests wait another connection is opened, up to the page's most.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::exchange::{Exchange, Requester, Response, connect};
+use super::graph::Graph;
+use super::request::request;
+use crate::clock::Moment;
+use crate::job::{Http, Page};
+use crate::record::{ConnectionRecord, Record, ResourceRecord, Side};
+use crate::sink::Sink;
+use crate::transport::error::{Context as _, Result, ensure};
+use crate::transport::{Connection, Dialer};
+use crate::workload::{Run, connection_record};
+
+/// Loads a page and closes its connections. Gives all records.
+///
+/// # Errors
+/// A resource that does not arrive as the page has it, or never can.
+pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
+    let mut client = Client::new(run, page, dialer);
+    client.load().await?;
+    client.close().await
+}
+
+struct Client<'a> {
+    run: &'a Arc<Run>,
+    page: &'a Page,
+    dialer: &'a Arc<dyn Dialer>,
+    graph: Graph<'a>,
+    /// What waits for a connection: the most urgent first, then in the page's order. With when it was wanted.
+    queue: BinaryHeap<Reverse<(u8, usize, u64)>>,
+    dialing: JoinSet<Result<OpenConnection>>,
+    connections: Vec<OpenConnection>,
+    fetching: JoinSet<Result<Fetched>>,
+    records: Vec<Record>,
+}
+
+struct OpenConnection {
+    number: u32,
+    connection: Box<dyn Connection>,
+    /// None while it is busy with a request, and carries one at a time.
+    requester: Option<Requester>,
+    /// Speaks HTTP.
+    speaking: JoinHandle<()>,
+    requests: u32,
+}
+
+struct Fetched {
+    /// Place among the open connections.
+    place: usize,
+    /// What asked for it.
+    requester: Requester,
+    record: ResourceRecord,
+}
+
+impl<'a> Client<'a> {
+    fn new(run: &'a Arc<Run>, page: &'a Page, dialer: &'a Arc<dyn Dialer>) -> Self {
+        Self {
+            run,
+            page,
+            dialer,
+            graph: Graph::new(&page.resources),
+            queue: BinaryHeap::new(),
+            dialing: JoinSet::new(),
+            connections: Vec::new(),
+            fetching: JoinSet::new(),
+            records: Vec::new(),
+        }
+    }
+
+    async fn load(&mut self) -> Result<()> {
+        self.want();
+        while !self.graph.is_loaded() {
+            let is_under_way = !self.fetching.is_empty() || !self.dialing.is_empty();
+            ensure!(is_under_way, "resources of the page wait for each other: nothing is left to ask for");
+            tokio::select! {
+                biased;
+                Some(fetched) = self.fetching.join_next() => {
+                    let fetched = fetched.context("a task panicked")??;
+                    self.fetched(fetched)?;
+                }
+                Some(dialled) = self.dialing.join_next() => {
+                    self.connections.push(dialled.context("a task panicked")??);
+                }
+            }
+            self.ask()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the connections in order, those that nothing was asked for on too.
+    async fn close(mut self) -> Result<Vec<Record>> {
+        while let Some(dialled) = self.dialing.join_next().await {
+            self.connections.push(dialled.context("a task panicked")??);
+        }
+        for OpenConnection { number, connection, .. } in &self.connections {
+            let record = connection_record(self.run, Side::Client, &**connection, false)?;
+            let record = record.map(|record| ConnectionRecord { connection: *number, ..record });
+            self.records.extend(record.map(Record::Connection));
+        }
+        for OpenConnection { connection, requester, speaking, .. } in self.connections {
+            drop(requester);
+            speaking.await.context("a task panicked")?;
+            connection.close().await?;
+        }
+        Ok(self.records)
+    }
+
+    /// Takes up what the page has come to want, and opens connections for it.
+    fn want(&mut self) {
+        let now_ns = Moment::now().since(self.run.epoch_ns);
+        for index in self.graph.take_wanted() {
+            self.queue.push(Reverse((self.page.resources[index].urgency, index, now_ns)));
+        }
+        let most = if self.page.http == Http::H1 { self.page.connections as usize } else { 1 };
+        let opened = self.connections.len() + self.dialing.len();
+        let idle = self.connections.iter().filter(|each| each.requester.is_some()).count();
+        let lacking = self.queue.len().saturating_sub(idle + self.dialing.len());
+        for number in (opened..most).take(lacking) {
+            self.dial(number as u32);
+        }
+    }
+
+    fn dial(&mut self, number: u32) {
+        let (dialer, run, http) = (self.dialer.clone(), self.run.clone(), self.page.http);
+        self.dialing.spawn(async move {
+            let mut connection = dialer.dial(run.server, false).await?;
+            let (requester, speaking) = connect(http, connection.carrier()?, run.job.transport.buffer_bytes).await?;
+            Ok(OpenConnection { number, connection, requester: Some(requester), speaking, requests: 0 })
+        });
+    }
+
+    /// Asks for what waits, as far as there are connections for it.
+    fn ask(&mut self) -> Result<()> {
+        let idle = |connection: &OpenConnection| connection.requester.is_some();
+        while let (false, Some(place)) = (self.queue.is_empty(), self.connections.iter().position(idle)) {
+            let Some(Reverse((_, index, fetch_start_ns))) = self.queue.pop() else { break };
+            let connection = &mut self.connections[place];
+            let of_request = (index as u32, connection.number, connection.requests);
+            connection.requests += 1;
+            let resource = &self.page.resources[index];
+            let request = request(self.page.http, self.run.job.transport.kind, resource, connection.number)?;
+            let sink = Sink::new(resource.body_bytes, self.page.verify);
+            let sink = sink.watching_arrivals(self.run.watched_arrivals());
+            let mut requester = connection.requester.take().context("the connection is busy")?;
+            // One that can carry more at the same time is not busy.
+            connection.requester = requester.another();
+            let exchange = Exchange { request, sink };
+            let (run, status, path) = (self.run.clone(), resource.status, resource.path.clone());
+            self.fetching.spawn(async move {
+                let response = requester.exchange(exchange).await.with_context(|| format!("loading {path}"))?;
+                ensure!(response.status == status, "{path} was answered with {}, not {status}", response.status);
+                let record =
+                    record(&run, of_request, fetch_start_ns, response).with_context(|| format!("loading {path}"))?;
+                Ok(Fetched { place, requester, record })
+            });
+        }
+        Ok(())
+    }
+
+    fn fetched(&mut self, Fetched { place, requester, record }: Fetched) -> Result<()> {
+        let connection = &mut self.connections[place];
+        connection.requester.get_or_insert(requester);
+        self.graph.arrived(record.resource as usize);
+        self.records.push(Record::Resource(record));
+        self.want();
+        Ok(())
+    }
+}
+
+fn record(
+    run: &Run,
+    (resource, connection, request): (u32, u32, u32),
+    fetch_start_ns: u64,
+    response: Response,
+) -> Result<ResourceRecord> {
+    let Response { status, request_start, response_start, response_end, sink } = response;
+    let received = sink.received()?;
+    let [request_start_ns, response_start_ns, response_end_ns] =
+        [request_start, response_start, response_end].map(|moment| moment.since(run.epoch_ns));
+    Ok(ResourceRecord {
+        resource,
+        connection,
+        request,
+        status,
+        bytes: sink.position_bytes(),
+        fetch_start_ns,
+        request_start_ns,
+        response_start_ns,
+        response_end_ns,
+        sha256: received.sha256,
+    })
+}

@@ -1,0 +1,59 @@
+//! HTTP/3 at the server: a task for each request, in the order in which QUIC's streams have their turns.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use h3::server::RequestResolver;
+use tokio::task::JoinSet;
+
+use super::request;
+use super::response::Answers;
+use crate::transport::Http3Streams;
+use crate::transport::error::{Context as _, Result};
+
+/// Serves a connection until its client has closed it.
+///
+/// # Errors
+/// A resource that cannot be read; a client that does not keep to the protocol.
+pub(super) async fn speak(streams: Http3Streams, answers: Answers) -> Result<()> {
+    let (priorities, answers) = (streams.priorities(), Arc::new(answers));
+    let mut connection = h3::server::builder().send_grease(false).build(streams).await.context("beginning HTTP/3")?;
+    let mut answering = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            Some(answered) = answering.join_next() => answered.context("a task panicked")??,
+            accepted = connection.accept() => match accepted {
+                Ok(Some(resolver)) => {
+                    let (answers, priorities) = (answers.clone(), priorities.clone());
+                    answering.spawn(answer(resolver, answers, move |stream, rank| priorities.set(stream, rank)));
+                }
+                Ok(None) => return Ok(()),
+                Err(error) if error.is_h3_no_error() => return Ok(()),
+                Err(error) => return Err(error).context("serving HTTP/3"),
+            },
+        }
+    }
+}
+
+/// Answers one request. Its stream has the rank of its priority: QUIC puts what is more urgent first.
+async fn answer(
+    resolver: RequestResolver<Http3Streams, Bytes>,
+    answers: Arc<Answers>,
+    prioritise: impl Fn(h3::quic::StreamId, i32),
+) -> Result<()> {
+    let (request, mut stream) = resolver.resolve_request().await.context("receiving a request")?;
+    let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+    let (head, mut content) = answers.answer(path, request.headers())?;
+    let order = (stream.id().into_inner() / STREAMS_APART) as u32;
+    prioritise(stream.id(), request::priority(request.headers()).rank(order));
+    stream.send_response(head).await.context("answering")?;
+    while let Some(block) = poll_fn(|context| content.poll_block(context)).await {
+        stream.send_data(block?).await.context("answering")?;
+    }
+    stream.finish().await.context("ending an answer")
+}
+
+/// What follows a client's stream with a request is the one so far on (RFC 9000, section 2.1).
+const STREAMS_APART: u64 = 4;

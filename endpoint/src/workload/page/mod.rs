@@ -1,0 +1,108 @@
+//! `page`: a web page, loaded by one client from one server, over HTTP.
+//!
+//! [`graph`], [`priority`] and [`site`] decide, and know no connection; [`client`] and [`server`] carry out, over what [`exchange`]
+//! and [`response`] have for all versions of HTTP.
+
+mod client;
+mod exchange;
+mod graph;
+mod http3;
+mod priority;
+mod request;
+mod response;
+mod server;
+mod site;
+mod verify;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::{Driving, Ends, Handovers, OverConnections, Run, Workload};
+use crate::job::{self, Job};
+use crate::problems::Problems;
+use crate::record::Record;
+use crate::transport::{Connection, Dialer, Pending};
+
+/// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
+const LARGEST_WINDOW_BYTES: u64 = (1 << 31) - 1;
+
+impl OverConnections for job::Page {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        _handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a> {
+        Box::pin(client::load(run, self, dialer))
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        connection: Box<dyn Connection>,
+        finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(server::serve(run, self, connection, finish))
+    }
+}
+
+impl Workload for job::Page {
+    fn ends(&self) -> Ends<'_> {
+        Ends::Connections(self)
+    }
+
+    fn is_delivery(&self, record: &Record) -> bool {
+        matches!(record, Record::Resource(_))
+    }
+
+    fn difference(&self, _job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        verify::difference(deliveries, self)
+    }
+
+    /// What a resource waits for stands before it, so that none waits for itself.
+    fn check(&self, problems: &mut Problems) {
+        for (index, resource) in self.resources.iter().enumerate() {
+            let mut before = resource.initiator.iter().chain(&resource.blocked_by);
+            problems.require(before.all(|before| (*before as usize) < index), "workload.resources", || {
+                format!("has {} wait for what does not stand before it", resource.path)
+            });
+        }
+        let size = self.resources.iter().try_fold(0_u64, |sum, resource| sum.checked_add(resource.body_bytes));
+        problems.require(size.is_some(), "workload.resources", || "have more bytes than 64 bits count".to_owned());
+    }
+
+    fn content_bytes(&self) -> u64 {
+        self.resources.iter().fold(0, |sum, resource| u64::saturating_add(sum, resource.body_bytes))
+    }
+}
+
+/// A flow-control window of HTTP/2.
+fn window(bytes: u64) -> u32 {
+    bytes.min(LARGEST_WINDOW_BYTES) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check;
+    use crate::job::{Job, Page, Workload};
+
+    #[test]
+    fn resources_that_wait_for_each_other_are_refused() {
+        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-tls.json")).expect("a job");
+        type Spoil = fn(&mut Page);
+        let spoil: [(&str, Spoil); 4] = [
+            ("has / wait for what", |page| page.resources[0].initiator = Some(0)),
+            ("has /style.css wait for what", |page| page.resources[1].initiator = Some(2)),
+            ("has /old.js wait for what", |page| page.resources[2].blocked_by = vec![99]),
+            ("have more bytes than", |page| page.resources[3].body_bytes = u64::MAX),
+        ];
+        for (expected, spoil) in spoil {
+            let mut job = job.clone();
+            let Workload::Page(page) = &mut job.workload else { panic!("the golden job is a page") };
+            spoil(page);
+            let found = check::problems(&job);
+            assert!(found.len() == 1 && found[0].contains(expected), "{expected}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a client asks with: header fields about as many and as long as a browser's, so that they weigh as much.
+
+use anyhow::{Context as _, Result};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, HOST, HeaderMap, HeaderName, HeaderValue, REFERER, USER_AGENT,
+};
+use http::{Request, Version};
+
+use super::priority::Priority;
+use crate::job::{Http, PageResource, ResourceType, TransportKind};
+
+/// The name of the server, as its certificate has it.
+const AUTHORITY: &str = "netwarp.test";
+
+/// Carries the client's number of the connection, by which the records of both ends are told apart.
+const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
+
+/// The `priority` field (RFC 9218, section 5).
+const PRIORITY: HeaderName = HeaderName::from_static("priority");
+
+const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) netwarp/1.0 Safari/537.36";
+
+/// The request for a resource, without a content.
+///
+/// # Errors
+/// A path that no URL has.
+pub(super) fn request(
+    http: Http,
+    transport: TransportKind,
+    resource: &PageResource,
+    connection: u32,
+) -> Result<Request<()>> {
+    let scheme = if transport == TransportKind::Tcp || transport == TransportKind::Mptcp { "http" } else { "https" };
+    let origin = format!("{scheme}://{AUTHORITY}");
+    let (version, uri) = match http {
+        Http::H1 => (Version::HTTP_11, resource.path.clone()),
+        Http::H2 => (Version::HTTP_2, format!("{origin}{}", resource.path)),
+        Http::H3 => (Version::HTTP_3, format!("{origin}{}", resource.path)),
+    };
+    let request = Request::builder().version(version).uri(&uri).body(());
+    let mut request = request.with_context(|| format!("asking for {uri}"))?;
+    let fields = request.headers_mut();
+    if http == Http::H1 {
+        fields.insert(HOST, HeaderValue::from_static(AUTHORITY));
+    }
+    fields.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    fields.insert(ACCEPT, HeaderValue::from_static(accepted(resource.resource_type)));
+    fields.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate, br, zstd"));
+    fields.insert(ACCEPT_LANGUAGE, HeaderValue::from_static("en-US,en;q=0.9"));
+    if resource.initiator.is_some() {
+        fields.insert(REFERER, HeaderValue::try_from(format!("{origin}/")).context("naming the page")?);
+    }
+    let priority = Priority { urgency: resource.urgency, incremental: resource.incremental };
+    fields.insert(PRIORITY, HeaderValue::try_from(priority.to_field()).context("writing a priority")?);
+    fields.insert(CONNECTION_NUMBER, connection.into());
+    Ok(request)
+}
+
+/// The client's number of the connection that a request came over, if it says so: other clients do not.
+pub(super) fn connection_number(fields: &HeaderMap) -> Option<u32> {
+    fields.get(CONNECTION_NUMBER)?.to_str().ok()?.parse().ok()
+}
+
+/// The priority that a request has.
+pub(super) fn priority(fields: &HeaderMap) -> Priority {
+    Priority::of_field(fields.get(PRIORITY).and_then(|field| field.to_str().ok()).unwrap_or(""))
+}
+
+fn accepted(resource_type: ResourceType) -> &'static str {
+    match resource_type {
+        ResourceType::Document => {
+            "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8"
+        }
+        ResourceType::Stylesheet => "text/css,*/*;q=0.1",
+        ResourceType::Image => "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8",
+        ResourceType::Script | ResourceType::Font | ResourceType::Fetch | ResourceType::Other => "*/*",
+    }
+}

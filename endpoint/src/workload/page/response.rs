@@ -1,0 +1,118 @@
+//! What a server answers with: a resource's bytes, handed over block by block when it is its turn.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use http::{Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+
+use super::priority::{Responses, Turn};
+use super::request;
+use super::site::Site;
+use crate::content::Reader;
+use crate::job::ResourceType;
+use crate::transport::error::{Context as _, Error, Result};
+
+/// Content handed to the protocol below at once: little, for what it has taken goes before what is more urgent.
+pub(super) const BLOCK_BYTES: usize = 16 << 10;
+
+/// A server's end of one connection: answers requests.
+#[derive(Debug, Clone)]
+pub(super) struct Answers {
+    site: Arc<Site>,
+    responses: Responses,
+    /// The client's number of the connection, once a request has said it.
+    number: Arc<OnceLock<u32>>,
+}
+
+impl Answers {
+    /// None given yet.
+    pub(super) fn new(site: Arc<Site>) -> Self {
+        Self { site, responses: Responses::default(), number: Arc::default() }
+    }
+
+    /// The client's number of the connection, if a request has said it.
+    pub(super) fn connection_number(&self) -> Option<u32> {
+        self.number.get().copied()
+    }
+
+    /// Head and content of the answer to a request: 404 for what the page does not have.
+    ///
+    /// # Errors
+    /// A resource that cannot be read, or that no answer can be given for.
+    pub(super) fn answer(&self, path: &str, fields: &HeaderMap) -> Result<(Response<()>, Content)> {
+        if let Some(number) = request::connection_number(fields) {
+            self.number.get_or_init(|| number);
+        }
+        let mut head = Response::new(());
+        let Some(index) = self.site.find(path) else {
+            *head.status_mut() = StatusCode::NOT_FOUND;
+            return Ok((head, Content(None)));
+        };
+        let resource = &self.site.page.resources[index];
+        *head.status_mut() = StatusCode::from_u16(resource.status).context("choosing a status")?;
+        head.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type(resource.resource_type)));
+        if let Some(location) = &resource.location {
+            let location = HeaderValue::try_from(location).context("writing where a redirection leads")?;
+            head.headers_mut().insert(LOCATION, location);
+        }
+        let reader = self.site.open(index).with_context(|| format!("answering the request for {path}"))?;
+        let turn = self.responses.begin(request::priority(fields));
+        Ok((head, Content((reader.remaining_bytes() > 0).then_some((reader, turn)))))
+    }
+}
+
+/// What is left of a response's content.
+pub(super) struct Content(Option<(Reader, Turn)>);
+
+impl Content {
+    /// The next block, when it is this response's turn; none at the end.
+    pub(super) fn poll_block(&mut self, context: &Context<'_>) -> Poll<Option<Result<Bytes>>> {
+        let Some((reader, turn)) = &mut self.0 else { return Poll::Ready(None) };
+        ready!(turn.poll(context));
+        let mut block = vec![0; reader.remaining_bytes().min(BLOCK_BYTES as u64) as usize];
+        let read = reader.read(&mut block).context("reading a resource").map(drop);
+        if reader.remaining_bytes() == 0 {
+            // Others need not wait until the last block has left.
+            self.0 = None;
+        }
+        Poll::Ready(Some(read.map(|()| block.into())))
+    }
+
+    /// Bytes not handed over yet.
+    pub(super) fn remaining_bytes(&self) -> u64 {
+        self.0.as_ref().map_or(0, |(reader, _)| reader.remaining_bytes())
+    }
+}
+
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>>>> {
+        self.poll_block(context).map(|block| block.map(|block| block.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining_bytes())
+    }
+}
+
+fn media_type(resource_type: ResourceType) -> &'static str {
+    match resource_type {
+        ResourceType::Document => "text/html; charset=utf-8",
+        ResourceType::Stylesheet => "text/css",
+        ResourceType::Script => "text/javascript",
+        ResourceType::Image => "image/webp",
+        ResourceType::Font => "font/woff2",
+        ResourceType::Fetch => "application/json",
+        ResourceType::Other => "application/octet-stream",
+    }
+}

@@ -1,0 +1,64 @@
+//! A page's bytes, as its server has them: files, or bytes made from the seed, each resource's others. Pure but for reading them.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+
+use crate::content::{Part, Reader, hash};
+use crate::job::{Content, Page, PageResource};
+
+/// A page and its bytes.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// The page.
+    pub page: Page,
+    contents: Vec<(Content, Part)>,
+    by_path: HashMap<String, usize>,
+}
+
+impl Site {
+    /// The page's, whose seeded bytes can be counted in 64 bits.
+    pub(super) fn of(page: &Page) -> Self {
+        let size_bytes = page.resources.iter().map(|resource| resource.body_bytes).sum();
+        let mut offset_bytes = 0;
+        let mut contents = Vec::new();
+        for PageResource { file, body_bytes, .. } in &page.resources {
+            contents.push(match file {
+                Some(path) => {
+                    let content = Content::File { path: path.clone(), size_bytes: *body_bytes };
+                    (content, Part { offset_bytes: 0, length_bytes: *body_bytes })
+                }
+                None => {
+                    let content = Content::Seeded { seed: page.seed, size_bytes };
+                    (content, Part { offset_bytes, length_bytes: *body_bytes })
+                }
+            });
+            offset_bytes += body_bytes;
+        }
+        let by_path = page.resources.iter().enumerate().map(|(index, resource)| (resource.path.clone(), index));
+        Self { page: page.clone(), contents, by_path: by_path.collect() }
+    }
+
+    /// Index of the resource with this path and query, if the page has one.
+    pub(super) fn find(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    /// To read a resource, not hashing it.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(super) fn open(&self, index: usize) -> Result<Reader> {
+        let (content, part) = &self.contents[index];
+        Reader::open(content, *part, false)
+    }
+
+    /// Hex SHA-256 of a resource.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(super) fn sha256(&self, index: usize) -> Result<String> {
+        let (content, part) = &self.contents[index];
+        hash(Reader::open(content, *part, true)?)
+    }
+}

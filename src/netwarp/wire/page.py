@@ -1,0 +1,128 @@
+"""The workload of a web page, and what a client recorded of each of its resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U32, U64, Direction, Meaning, Wire
+
+U8 = Annotated[int, Field(ge=0, lt=2**8)]
+U16 = Annotated[int, Field(ge=0, lt=2**16)]
+Http = Annotated[
+    Literal["h1", "h2", "h3"],
+    Meaning(
+        "A version of HTTP.",
+        {
+            "h1": "HTTP/1.1 (RFC 9112), over several connections.",
+            "h2": "HTTP/2 (RFC 9113), over one connection.",
+            "h3": "HTTP/3 (RFC 9114), over one QUIC connection.",
+        },
+    ),
+]
+ResourceType = Annotated[
+    Literal["document", "stylesheet", "script", "image", "font", "fetch", "other"],
+    Meaning(
+        "What a resource is to the page that has it.",
+        {
+            "document": "The page itself, or one in a frame of it.",
+            "stylesheet": "CSS.",
+            "script": "JavaScript.",
+            "image": "A picture.",
+            "font": "A font.",
+            "fetch": "What a script asked for.",
+            "other": "Anything else.",
+        },
+    ),
+]
+
+
+class Page(Wire):
+    """A web page: a client loads its document and all that follows from it.
+
+    A resource is requested when the one that refers to it has run: when it has arrived, and all
+    that blocks it has run. The page is loaded when all resources have arrived.
+    """
+
+    kind: Literal["page"]
+    """Always `page`."""
+    http: Http
+    """How it is asked for."""
+    connections: Annotated[int, Field(ge=1, lt=2**32)]
+    """The most connections the client opens to the server."""
+    seed: U64
+    """Of the bytes of resources that are no files."""
+    resources: tuple[PageResource, ...] = Field(min_length=1, strict=False)
+    """The document first; each after the one that refers to it."""
+    verify: bool
+    """Hash what arrives, and compare with the page's bytes."""
+
+    @property
+    def direction(self) -> Direction:
+        """A page goes to its client."""
+        return "down"
+
+
+class PageResource(Wire):
+    """One resource of a page."""
+
+    path: str
+    """What is asked for: path and query of its URL."""
+    resource_type: ResourceType
+    """What it is to the page."""
+    body_bytes: U64
+    """Size of the response's content, as it travels."""
+    file: str | None
+    """Absolute path of the file it is; null for bytes made from the seed."""
+    status: U16
+    """The server's answer, such as 200."""
+    location: str | None
+    """Where a redirection leads, for its answer says so."""
+    initiator: U32 | None
+    """Index of the resource that refers to it; null for the document."""
+    blocked_by: tuple[U32, ...] = Field(strict=False)
+    """Indices of the resources that have to run before it does: of a script, the stylesheets and
+    the scripts before it."""
+    render_blocking: bool
+    """Whether nothing is shown before it has run."""
+    urgency: Annotated[U8, Field(le=7)]
+    """Priority with which it is asked for (RFC 9218), 0 the most urgent."""
+    incremental: bool
+    """Whether it is of use before it is whole (RFC 9218)."""
+
+
+class Resource(Wire):
+    """A resource of a page at the client. Times are those of W3C's Resource Timing."""
+
+    record: Literal["resource"]
+    """Always `resource`."""
+    resource: U32
+    """Index of the resource."""
+    connection: U32
+    """Index of the connection that carried it."""
+    request: U32
+    """Which of the connection's requests it was, from 0."""
+    status: U16
+    """The server's answer."""
+    bytes: U64
+    """Size of the content as it arrived (`encodedBodySize`)."""
+    fetch_start_ns: U64
+    """The client wanted it (`fetchStart`): what refers to it had run. It may have waited for a
+    connection."""
+    request_start_ns: U64
+    """The request was handed to a connection (`requestStart`)."""
+    response_start_ns: U64
+    """The head of the response was at hand (`responseStart`)."""
+    response_end_ns: U64
+    """The last byte of its content was at hand (`responseEnd`)."""
+    sha256: str | None
+    """Hex SHA-256 of the content as it arrived, if asked for."""
+
+    @property
+    def first_byte_ns(self) -> int:
+        """When the first of it was at hand."""
+        return self.response_start_ns
+
+
+Page.model_rebuild()

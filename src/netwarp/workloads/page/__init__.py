@@ -1,0 +1,39 @@
+"""`page`: a web page over HTTP, loaded as a browser does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netwarp import wire
+from netwarp.measure.select import of_kind
+from netwarp.wire import Job, Record, Resource
+from netwarp.workloads.base import Workload
+from netwarp.workloads.page import verdict
+from netwarp.workloads.page.metrics import PAGE_METRICS
+from netwarp.workloads.page.section import PageSection
+
+
+class PageWorkload(Workload[wire.Page]):
+    """Times are those of the whole page."""
+
+    section = PageSection
+    wire_type = wire.Page
+    metrics = PAGE_METRICS
+
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Resource]:
+        """Give the resources that the client got."""
+        del job
+        return of_kind(records, Resource)
+
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Say when the last resource had arrived."""
+        del job
+        return max(each.response_end_ns for each in of_kind(records, Resource))
+
+    def difference(self, job: Job, records: Sequence[Record]) -> str | None:
+        """Say what the client recorded that cannot be."""
+        return verdict.difference(self.of(job), records)
+
+    def chart_end_ns(self, records: Sequence[Record]) -> int | None:
+        """Say when the last resource had arrived."""
+        return max((each.response_end_ns for each in of_kind(records, Resource)), default=None)

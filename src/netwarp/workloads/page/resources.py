@@ -1,0 +1,108 @@
+"""A page as it is written, and what follows for loading it: what blocks what, what is urgent.
+
+This is the HTML standard's rule, simply said. A stylesheet in the head blocks what is shown, and
+the scripts after it. A script in the head blocks what is shown, and the scripts after it. Nothing
+blocks requests: what a document refers to is asked for as soon as the document is there (browsers
+look ahead of the scripts that block their parser); what a script or a stylesheet refers to, as soon
+as that has run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from netwarp import wire
+from netwarp.fields import KeyValueError
+
+_PRIORITIES: Mapping[wire.ResourceType, tuple[int, bool]] = {
+    "document": (0, True),
+    "stylesheet": (0, False),
+    "font": (1, False),
+    "script": (2, False),
+    "fetch": (2, True),
+    "image": (4, True),
+    "other": (5, True),
+}
+"""Urgency, and whether it is of use before it is whole (RFC 9218): in the order in which browsers
+ask for what they show."""
+_URGENCY_IN_HEAD = 1
+"""That of scripts that block what is shown."""
+
+
+@dataclass(frozen=True)
+class SiteResource:
+    """A resource as its page is written."""
+
+    path: str
+    """Path and query of its URL."""
+    type: wire.ResourceType
+    body_bytes: int
+    initiator: str | None = None
+    """Path of the resource that refers to it; None for the page's document."""
+    in_head: bool = False
+    """Whether it stands in the document's head, and neither as `async` nor as `defer`."""
+    status: int = 200
+    location: str | None = None
+    """Where a redirection leads."""
+    file: str | None = None
+    """The file that it is; bytes are made from the seed where there is none."""
+
+
+def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:
+    """Work out how a page loads.
+
+    Args:
+        page: its document first.
+
+    Raises:
+        KeyValueError: a resource that stands there twice, or that nothing can lead to; its key is
+            None, for the caller to say which one names the page.
+    """
+    places: dict[str, int] = {}
+    for index, each in enumerate(page):
+        if each.path in places:
+            raise KeyValueError(None, each.path, "the page has it twice", "drop one of them")
+        places[each.path] = index
+    _refuse_what_never_loads(page, places)
+    made = []
+    blocking: list[int] = []
+    for index, each in enumerate(page):
+        urgency, incremental = _PRIORITIES[each.type]
+        blocks = each.in_head and each.type in ("stylesheet", "script")
+        in_head_script = blocks and each.type == "script"
+        made.append(
+            wire.PageResource(
+                path=each.path,
+                resource_type=each.type,
+                body_bytes=each.body_bytes,
+                file=each.file,
+                status=each.status,
+                location=each.location,
+                initiator=None if each.initiator is None else places[each.initiator],
+                blocked_by=tuple(blocking) if in_head_script else (),
+                render_blocking=index == 0 or blocks,
+                urgency=_URGENCY_IN_HEAD if in_head_script else urgency,
+                incremental=incremental,
+            )
+        )
+        if blocks:
+            blocking.append(index)
+    return tuple(made)
+
+
+def _refuse_what_never_loads(page: Sequence[SiteResource], places: Mapping[str, int]) -> None:
+    for each in page[1:]:
+        if each.initiator is None:
+            reason = "nothing refers to it, and only the page's document is asked for unasked"
+            raise KeyValueError(None, each.path, reason, "name what refers to it")
+        seen = [each.path]
+        while (initiator := page[places[seen[-1]]].initiator) is not None:
+            if initiator not in places:
+                reason = f"the page does not have {initiator}, which refers to it"
+                raise KeyValueError(None, each.path, reason, "add that to the page")
+            if initiator in seen:
+                circle = " refers to ".join([initiator, *reversed(seen[seen.index(initiator) :])])
+                reason = f"resources refer to each other in a circle: {circle}"
+                raise KeyValueError(None, each.path, reason, "break the circle")
+            seen.append(initiator)

@@ -1,0 +1,89 @@
+"""``[workload]`` with ``kind = "page"``: a web page over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, Kind
+from netwarp.transports import TRANSPORTS, HttpVersion
+from netwarp.wire import Direction, TransportKind
+from netwarp.workloads.base import WorkloadSection
+from netwarp.workloads.page.built_in import PageName, built_in_page
+
+ConnectionCount = Annotated[
+    int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")
+]
+
+WIRE_VERSIONS: Mapping[HttpVersion, wire.Http] = {"1.1": "h1", "2": "h2", "3": "h3"}
+
+
+class PageSection(WorkloadSection):
+    """A web page that a client loads as a browser does, over HTTP, from a server that has all of
+    it. The client has nothing in a cache, and computing takes no time. Where a study names no
+    transport, it is TLS for HTTP/1.1 and HTTP/2, and QUIC for HTTP/3.
+    """
+
+    kind: Literal["page"]
+    """A web page, loaded by a client of netwarp's own from a server of its own."""
+    page: PageName
+    """A built-in page: that of nam-2021 (HTML, CSS, JS and five images), or one of today's weight
+    with so many resources (`web-30`, `web-80`, `web-150`)."""
+    http: HttpVersion = "2"
+    """Version of HTTP. 1.1 and 2 run over `tls`, or without encryption over `tcp` and `mptcp`; 3
+    runs over `quic`."""
+    connections: ConnectionCount = 6
+    """HTTP/1.1: connections that the client opens at most, as browsers do; the others use one."""
+    verify: bool = True
+    """Hash the content at the client and compare; otherwise it counts and discards."""
+
+    @property
+    def content_direction(self) -> Direction:
+        """A page goes to its client."""
+        return "down"
+
+    @property
+    def usual_transport(self) -> TransportKind:
+        """What its version of HTTP runs over with encryption."""
+        return next(kind for kind in self._carriers if TRANSPORTS[kind].is_encrypted)
+
+    @property
+    def _carriers(self) -> list[TransportKind]:
+        """What its version of HTTP runs over."""
+        return [kind for kind, traits in TRANSPORTS.items() if self.http in traits.http_versions]
+
+    def parts(self, streams: int | None) -> int:
+        """Give the number of connections that may be open at once."""
+        del streams
+        return self.connections if self.http == "1.1" else 1
+
+    def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
+        """Refuse what its version of HTTP does not run over, and clients that move."""
+        if kind not in self._carriers:
+            versions = TRANSPORTS[kind].http_versions
+            raise KeyValueError(
+                "workload.http",
+                self.http,
+                f"HTTP/{self.http} runs over {' or '.join(self._carriers)}, not over {kind}",
+                f"over {kind} runs HTTP/{' and HTTP/'.join(versions)}"
+                if versions
+                else f"no version of HTTP runs over {kind}: choose another transport",
+            )
+        if moves:
+            raise KeyValueError(
+                "path.handovers", None, "the client that loads a page stays where it is", "drop it"
+            )
+
+    def job(self, parts: int) -> wire.Page:
+        """Give what the endpoint is told."""
+        return wire.Page(
+            kind="page",
+            http=WIRE_VERSIONS[self.http],
+            connections=parts,
+            seed=0,
+            resources=built_in_page(self.page),
+            verify=self.verify,
+        )
