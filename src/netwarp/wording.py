@@ -42,6 +42,7 @@ FACTOR_TITLES = {
     "workload.rule": "Rule of the player",
     "workload.seek": "Seek probability",
     "workload.size": "File size",
+    "workload.http": "Version of HTTP",
     "workload.kind": "Workload",
     "transport.kind": "Transport",
 }
@@ -62,6 +63,9 @@ FACTOR_NAMES = {
     "path.trace.down": "rate trace",
     "transport.reconnect": "reconnection",
 }
+
+_TELLING_FACTORS = frozenset({"workload.http"})
+"""Factors whose levels say themselves what they are."""
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,8 @@ def level_text(factor: str, label: str) -> str:
     """Write one level as people read it."""
     if factor == "transport":
         return transport_text(label)
+    if factor == "workload.http":
+        return f"HTTP/{label}"
     scale = scale_of([label])
     if scale is None:
         return label
@@ -246,7 +252,12 @@ def transport_text(label: str) -> str:
 
 def condition_text(factors: Mapping[str, str]) -> str:
     """Write the levels that cells share as one line: `RTT 50 ms, loss 1 %`."""
-    return ", ".join(f"{factor_name(f)} {level_text(f, level)}" for f, level in factors.items())
+    return ", ".join(
+        level_text(f, level)
+        if f in _TELLING_FACTORS
+        else f"{factor_name(f)} {level_text(f, level)}"
+        for f, level in factors.items()
+    )
 
 
 def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:

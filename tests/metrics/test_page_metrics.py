@@ -49,7 +49,8 @@ def test_the_golden_load() -> None:
 
 def test_waiting_is_before_the_request_and_after_it() -> None:
     at = {"fetch_start_ns": 100 * MS, "request_start_ns": 140 * MS, "response_start_ns": 200 * MS}
-    records = with_resources({index: at | {"response_end_ns": 300 * MS} for index in range(8)})
+    done: dict[str, object] = {**at, "response_end_ns": 300 * MS}
+    records = with_resources(dict.fromkeys(range(8), done))
     found = metrics_from_records(job(), records)
     assert found["blocked_s"] == pytest.approx(0.04)
     assert found["wait_s"] == pytest.approx(0.06)

@@ -45,6 +45,7 @@ FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-ser
 INK, FAINT = "#1F2328", "#57606A"
 
 START_UP, STALL, WAIT, OUTAGE = "#DDE2E7", "#D1242F", "#AAB3BD", "#8C959F"
+RECEIVING = "#3572A5"
 LOWEST_QUALITY, HIGHEST_QUALITY = (0xB6, 0xD4, 0xEE), (0x0A, 0x3D, 0x78)
 DIVERGING = ("#542788", "#F7F7F7", "#B35806")
 """Colours for less, the same and more (ColorBrewer's PuOr, safe for any colour vision)."""

@@ -8,7 +8,15 @@ from typing import Any
 from netwarp import wire
 from netwarp.fields import KeyValueError
 from netwarp.suggestions import did_you_mean
-from netwarp.workloads.base import Activity, FileSize, Phase, Tone, Workload, WorkloadSection
+from netwarp.workloads.base import (
+    Activity,
+    FileSize,
+    Item,
+    Phase,
+    Tone,
+    Workload,
+    WorkloadSection,
+)
 from netwarp.workloads.bulk import BulkWorkload
 from netwarp.workloads.command import CommandWorkload
 from netwarp.workloads.flow import FlowWorkload
@@ -19,6 +27,7 @@ __all__ = [
     "WORKLOADS",
     "Activity",
     "FileSize",
+    "Item",
     "Phase",
     "Tone",
     "Workload",

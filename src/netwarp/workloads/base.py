@@ -110,6 +110,15 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Item:
+    """One of many things that were done at the same time."""
+
+    name: str
+    phases: Sequence[Phase]
+    """In order of time, none over another."""
+
+
+@dataclass(frozen=True)
 class Activity:
     """What a workload did over time, for charts. Times are in nanoseconds of the run's clock."""
 
@@ -123,6 +132,10 @@ class Activity:
     """The play time buffered, as corners of a line: time and level."""
     jumps: Sequence[tuple[int, str]] = ()
     """Moments at which the viewer moved, with where to."""
+    items: Sequence[Item] = ()
+    """Things done at the same time, in the order in which they are to be shown."""
+    milestones: Sequence[tuple[int, str]] = ()
+    """Moments at which something was reached, with what."""
 
 
 class Workload(ABC, Generic[W]):

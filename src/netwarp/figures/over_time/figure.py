@@ -139,6 +139,9 @@ def _run_description(run: ShownRun) -> str:
         parts.append(f"{_counted(len(stalls), 'stall')} ({number(stalled_s)} s together)")
     if timeline.seeks:
         parts.append(_counted(len(timeline.seeks), "seek"))
+    if timeline.items:
+        parts.append(_counted(len(timeline.items), "resource"))
+    parts += [f"{mark.label} at {number(mark.at_s)} s" for mark in timeline.milestones]
     return f"{run.name}: {', '.join(parts)}." if run.name else f"{', '.join(parts)}."
 
 

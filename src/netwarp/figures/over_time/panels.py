@@ -1,6 +1,7 @@
 """The chart of runs over time: panels under one another with one time axis.
 
-Top to bottom: the path's round-trip time, goodput, what the player did, its buffer. Runs that are
+Top to bottom: the path's round-trip time, goodput, what the player did, the resources of a page,
+the player's buffer. Runs that are
 shown together have a row each in every panel, in their colours, with their names at the right.
 """
 
@@ -21,6 +22,7 @@ from netwarp.figures.over_time.plots import (
     tip,
     value_axis,
 )
+from netwarp.figures.over_time.waterfall import waterfall_panel
 from netwarp.figures.style import (
     FAINT,
     GREY,
@@ -63,6 +65,7 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
         _path_panel(frame, runs),
         _goodput_panel(frame, runs),
         _activity_panel(frame, runs),
+        waterfall_panel(frame, runs),
         _buffer_panel(frame, runs),
     ]
     filled = [panel for panel in made if panel]

@@ -33,10 +33,18 @@ if TYPE_CHECKING:
 
     from netwarp.figures.lines import Point
     from netwarp.wire import Job, Record
-    from netwarp.workloads import Activity, Tone
+    from netwarp.workloads import Activity, Phase, Tone
 
 MOST_GOODPUT_STEPS = 300
 """Two pixels each: narrower ones show single bursts, and hide the rate behind them."""
+
+
+@dataclass(frozen=True)
+class ItemBands:
+    """One of many things that were done at the same time."""
+
+    name: str
+    bands: list[Band]
 
 
 @dataclass(frozen=True)
@@ -67,11 +75,15 @@ class RunTimeline:
     """Moments at which a connection dialled anew was ready."""
     seeks: list[Mark] = field(default_factory=list)
     """Moments at which the viewer moved the play position."""
+    items: list[ItemBands] = field(default_factory=list)
+    """What the workload did at the same time, a row each."""
+    milestones: list[Mark] = field(default_factory=list)
+    """Moments at which the workload reached something."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was recorded over time."""
-        return self.goodput_mbit_s is None and not self.playback
+        return self.goodput_mbit_s is None and not self.playback and not self.items
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
@@ -139,19 +151,21 @@ def _reconnections(records: Iterable[Record]) -> list[Mark]:
 
 
 def _with_activity(timeline: RunTimeline, activity: Activity) -> RunTimeline:
-    phases = [
-        Band(phase.start_ns / NS_PER_S, phase.end_ns / NS_PER_S, phase.label)
-        for phase in activity.phases
-    ]
     points = [(at_ns / NS_PER_S, level_ns / NS_PER_S) for at_ns, level_ns in activity.buffered_ns]
     return replace(
         timeline,
         buffer_s=Line(thinned(points, MOST_POINTS)) if points else None,
         activity=activity.title,
-        playback=_merged(phases, timeline.end_s),
+        playback=_merged(_bands(activity.phases), timeline.end_s),
         tones=activity.tones,
         seeks=[Mark(at_ns / NS_PER_S, label) for at_ns, label in activity.jumps],
+        items=[ItemBands(each.name, _bands(each.phases)) for each in activity.items],
+        milestones=[Mark(at_ns / NS_PER_S, label) for at_ns, label in activity.milestones],
     )
+
+
+def _bands(phases: Iterable[Phase]) -> list[Band]:
+    return [Band(each.start_ns / NS_PER_S, each.end_ns / NS_PER_S, each.label) for each in phases]
 
 
 def _merged(bands: Sequence[Band], end_s: float) -> list[Band]:

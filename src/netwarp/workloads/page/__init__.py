@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from netwarp import wire
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Record, Resource
-from netwarp.workloads.base import Workload
+from netwarp.workloads.base import Activity, Workload
 from netwarp.workloads.page import verdict
 from netwarp.workloads.page.metrics import PAGE_METRICS
 from netwarp.workloads.page.section import PageSection
+from netwarp.workloads.page.waterfall import waterfall
 
 
 class PageWorkload(Workload[wire.Page]):
@@ -37,3 +38,7 @@ class PageWorkload(Workload[wire.Page]):
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Say when the last resource had arrived."""
         return max((each.response_end_ns for each in of_kind(records, Resource)), default=None)
+
+    def activity(self, job: Job, records: Sequence[Record]) -> Activity:
+        """Arrange what the page's resources waited for, as far as a run came."""
+        return waterfall(self.of(job), records)
