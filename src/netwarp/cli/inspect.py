@@ -68,8 +68,11 @@ def timeline(
 def export(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     format_: Annotated[
-        str, typer.Option("--format", metavar="csv|json|iperf3", help="What to write.")
+        str, typer.Option("--format", metavar="csv|json|iperf3|har", help="What to write.")
     ] = "csv",
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Only this run. Default: all.")
+    ] = None,
 ) -> None:
     """Write a run directory's results to standard output in another format."""
     from netwarp.cli.terminal import print_damage
@@ -78,7 +81,7 @@ def export(
 
     opened = open_run(_run_directory(directory))
     print_damage(opened)
-    sys.stdout.write(export_results(opened.data, format_))
+    sys.stdout.write(export_results(opened.data, format_, run))
 
 
 def _run_directory(path: Path) -> Path:

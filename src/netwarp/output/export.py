@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
 from netwarp.metrics import metric_named
 from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.suggestions import did_you_mean
 from netwarp.units import NS_PER_S
+from netwarp.version import __version__
 from netwarp.wire import Goodput
+from netwarp.wording import cell_text
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,14 +25,25 @@ if TYPE_CHECKING:
     from netwarp.results import RunResult
 
 
-def export_results(data: RunData, format_: str) -> str:
+def export_results(data: RunData, format_: str, run: str | None = None) -> str:
     """Write the results of a run directory in a format of `EXPORTS`.
 
+    Args:
+        data: of the run directory.
+        format_: name of the format.
+        run: the one run that is written; None for all.
+
     Raises:
-        InputError: there is no such format.
+        InputError: there is no such format or run, or the format has nothing to say of any run.
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")
+    if run is not None:
+        chosen = tuple(each for each in data.results.runs if each.run == run)
+        if not chosen:
+            known = [each.run for each in data.results.runs]
+            raise InputError(f"--run {run}: no such run; {did_you_mean(run, known[:12])}")
+        data = replace(data, results=replace(data.results, runs=chosen))
     return EXPORTS[format_](data)
 
 
@@ -76,6 +92,30 @@ def to_iperf3(data: RunData) -> str:
     """
     documents = [_iperf3(run, data) for run in data.results.runs]
     return json.dumps(documents, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_har(data: RunData) -> str:
+    """Write an HTTP Archive, version 1.2: a page for each run, with an entry for each resource.
+
+    Raises:
+        InputError: no run loaded anything over HTTP.
+    """
+    archives = []
+    for run in data.results.runs:
+        job = data.job(run.run)
+        if job is not None:
+            title = f"{run.run}: {cell_text(run.factors, ', ')}"
+            archives.append(workload_of(job).http_archive(job, data.records(run.run), title))
+    loaded = [each for each in archives if each is not None]
+    if not loaded:
+        raise InputError("--format har: no run loaded a page over HTTP, or none was kept")
+    log = {
+        "version": "1.2",
+        "creator": {"name": "netwarp", "version": __version__},
+        "pages": [each.page for each in loaded],
+        "entries": [entry for each in loaded for entry in each.entries],
+    }
+    return json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _fixed(data: RunData) -> dict[str, str]:
@@ -151,5 +191,6 @@ EXPORTS: Mapping[str, Callable[[RunData], str]] = {
     "csv": to_csv,
     "json": to_json,
     "iperf3": to_iperf3,
+    "har": to_har,
 }
 """Formats by name."""

@@ -11,6 +11,7 @@ from netwarp.suggestions import did_you_mean
 from netwarp.workloads.base import (
     Activity,
     FileSize,
+    HttpArchive,
     Item,
     Phase,
     Tone,
@@ -27,6 +28,7 @@ __all__ = [
     "WORKLOADS",
     "Activity",
     "FileSize",
+    "HttpArchive",
     "Item",
     "Phase",
     "Tone",

@@ -138,6 +138,14 @@ class Activity:
     """Moments at which something was reached, with what."""
 
 
+@dataclass(frozen=True)
+class HttpArchive:
+    """A run as HAR 1.2 has it: one of its pages, and that page's entries."""
+
+    page: Mapping[str, Any]
+    entries: Sequence[Mapping[str, Any]]
+
+
 class Workload(ABC, Generic[W]):
     """A kind of workload."""
 
@@ -255,6 +263,11 @@ class Workload(ABC, Generic[W]):
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Say when the last end was done, as far as a run came; None where none was."""
+
+    def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
+        """Write a run as HAR has it, as far as it came; None where nothing came over HTTP."""
+        del job, records, title
+        return None
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
         """Arrange what it did by time, as far as a run came."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from netwarp import wire
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Record, Resource
-from netwarp.workloads.base import Activity, Workload
+from netwarp.workloads.base import Activity, HttpArchive, Workload
 from netwarp.workloads.page import verdict
+from netwarp.workloads.page.archive import http_archive
 from netwarp.workloads.page.metrics import PAGE_METRICS
 from netwarp.workloads.page.section import PageSection
 from netwarp.workloads.page.waterfall import waterfall
@@ -42,3 +43,7 @@ class PageWorkload(Workload[wire.Page]):
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
         """Arrange what the page's resources waited for, as far as a run came."""
         return waterfall(self.of(job), records)
+
+    def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
+        """Write a load as HAR has it, as far as it came."""
+        return http_archive(job, self.of(job), records, title)

@@ -1,0 +1,140 @@
+"""A page's load as HAR 1.2 has it (http://www.softwareishard.com/blog/har-12-spec/).
+
+Browser tools open it. Names that begin with an underscore are those that browsers add. The run's
+clock begins with the year 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+from netwarp import wire
+from netwarp.measure.select import connections, of_kind
+from netwarp.wire import Connection, Job, Page, PageResource, Record, Resource
+from netwarp.workloads.base import HttpArchive
+
+NS_PER_MS = 1_000_000
+UNKNOWN = -1
+"""What HAR has in place of a number that nobody knows, or of a time that does not apply."""
+MEDIA_TYPES: Mapping[wire.ResourceType, str] = {
+    "document": "text/html; charset=utf-8",
+    "stylesheet": "text/css",
+    "script": "text/javascript",
+    "image": "image/webp",
+    "font": "font/woff2",
+    "fetch": "application/json",
+    "other": "application/octet-stream",
+}
+"""As the server says it."""
+PROTOCOLS: Mapping[wire.Http, str] = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}
+"""As the Performance API names them (`nextHopProtocol`): by their ALPN identifiers."""
+
+
+def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) -> HttpArchive:
+    """Write a load as a page of a HAR and its entries; a load that broke off as far as it came.
+
+    Args:
+        job: of the run.
+        page: its workload.
+        records: of the run.
+        title: what the page is called.
+    """
+    came = sorted(of_kind(records, Resource), key=lambda each: (each.fetch_start_ns, each.resource))
+    opened = {each.connection: each for each in connections(records, "client")}
+    scheme = "https" if job.transport.kind in ("tls", "quic") else "http"
+    start_ns = min((each.fetch_start_ns for each in came), default=0)
+    is_whole = len(came) == len(page.resources)
+    end_ns = max((each.response_end_ns for each in came), default=0)
+    har_page = {
+        "startedDateTime": _moment(start_ns),
+        "id": job.run,
+        "title": title,
+        "pageTimings": {"onLoad": _ms(end_ns - start_ns) if is_whole else UNKNOWN},
+    }
+    origin = f"{scheme}://netwarp.test"
+    entries = [_entry(job.run, origin, page, each, opened[each.connection]) for each in came]
+    return HttpArchive(har_page, entries)
+
+
+def _entry(
+    run: str, origin: str, page: Page, came: Resource, connection: Connection
+) -> dict[str, Any]:
+    resource = page.resources[came.resource]
+    timings = _timings(came, connection)
+    protocol = PROTOCOLS[page.http]
+    entry = {
+        "pageref": run,
+        "startedDateTime": _moment(came.fetch_start_ns),
+        "time": _ms(came.response_end_ns - came.fetch_start_ns),
+        "request": _request(origin + resource.path, protocol),
+        "response": _response(resource, came, protocol),
+        "cache": {},
+        "timings": timings,
+        "connection": str(came.connection),
+        "_resourceType": resource.resource_type,
+    }
+    if resource.initiator is not None:
+        url = origin + page.resources[resource.initiator].path
+        entry["_initiator"] = {"type": "parser", "url": url}
+    return entry
+
+
+def _request(url: str, protocol: str) -> dict[str, Any]:
+    return {
+        "method": "GET",
+        "url": url,
+        "httpVersion": protocol,
+        "cookies": [],
+        "headers": [],
+        "queryString": [],
+        "headersSize": UNKNOWN,
+        "bodySize": 0,
+    }
+
+
+def _response(resource: PageResource, came: Resource, protocol: str) -> dict[str, Any]:
+    phrases = {status.value: status.phrase for status in HTTPStatus}
+    return {
+        "status": came.status,
+        "statusText": phrases.get(came.status, ""),
+        "httpVersion": protocol,
+        "cookies": [],
+        "headers": [],
+        "content": {"size": came.bytes, "mimeType": MEDIA_TYPES[resource.resource_type]},
+        "redirectURL": resource.location or "",
+        "headersSize": UNKNOWN,
+        "bodySize": came.bytes,
+    }
+
+
+def _timings(came: Resource, connection: Connection) -> dict[str, float]:
+    """Divide the time of a resource as HAR does; connecting is the first request's of a connection.
+
+    How much of it was TLS's is not known apart.
+    """
+    blocked_ns, connect_ns = came.request_start_ns - came.fetch_start_ns, None
+    if came.request == 0:
+        since_ns = max(came.fetch_start_ns, connection.start_ns)
+        connect_ns = max(0, connection.connected_ns - since_ns)
+        blocked_ns = max(0, blocked_ns - connect_ns)
+    return {
+        "blocked": _ms(blocked_ns),
+        "dns": UNKNOWN,
+        "connect": UNKNOWN if connect_ns is None else _ms(connect_ns),
+        "send": 0,
+        "wait": _ms(came.response_start_ns - came.request_start_ns),
+        "receive": _ms(came.response_end_ns - came.response_start_ns),
+        "ssl": UNKNOWN,
+    }
+
+
+def _ms(duration_ns: int) -> float:
+    return duration_ns / NS_PER_MS
+
+
+def _moment(at_ns: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at_ns / 1000)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
