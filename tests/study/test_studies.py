@@ -7,7 +7,7 @@ import pytest
 from netwarp.plan import plan_study
 from netwarp.sources import SOURCE_FILE, load_sources
 from netwarp.study import Study, load_study
-from netwarp.wire import Bulk, Flow, Stream
+from netwarp.wire import Bulk, Flow, Page, Stream, Workload
 
 STUDIES = sorted(
     path
@@ -44,11 +44,21 @@ def test_every_study_in_a_sources_folder_is_in_its_index() -> None:
 
 def work(study: Study) -> int:
     """Give what all runs of a study send (bytes, messages) or play (nanoseconds)."""
-    workloads = [run.job.workload for run in plan_study(study)]
-    return sum(each.content.size_bytes if isinstance(each, Bulk)
-               else each.watch_ns if isinstance(each, Stream)
-               else each.messages or 0 if isinstance(each, Flow) else 0
-               for each in workloads)  # fmt: skip
+    return sum(_work_of(run.job.workload) for run in plan_study(study))
+
+
+def _work_of(workload: Workload) -> int:
+    match workload:
+        case Bulk():
+            return workload.content.size_bytes
+        case Stream():
+            return workload.watch_ns
+        case Flow():
+            return workload.messages or 0
+        case Page():
+            return sum(each.body_bytes for each in workload.resources)
+        case _:
+            return 0
 
 
 @pytest.mark.parametrize("path", OF_SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -47,7 +47,7 @@ impl Priority {
     /// The higher goes first, and the equal take turns. Of one urgency, responses of use only when whole go one after another in
     /// the order of their requests, before those that are of use in parts and share what is left (RFC 9218, section 10).
     pub(super) fn rank(self, order: u32) -> i32 {
-        let in_order = i32::try_from(order).map_or(0, |order| (RANKS - 1 - order).max(1));
+        let in_order = i32::try_from(order).map_or(1, |order| (RANKS - 1 - order).max(1));
         i32::from(LEAST_URGENT - self.urgency.min(LEAST_URGENT)) * RANKS + if self.incremental { 0 } else { in_order }
     }
 }

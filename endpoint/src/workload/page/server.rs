@@ -159,7 +159,7 @@ mod tests {
     fn the_more_urgent_overtakes_what_is_being_sent() {
         let mut page = page();
         let (style, image) = (1, 4);
-        page.resources[image].body_bytes = 600_000;
+        page.resources[image].body_bytes = 6_000_000;
         page.resources[style].body_bytes = 100_000;
         with_server(Http::H2, &page, async |mut requester, _| {
             let mut other = requester.another().unwrap();
