@@ -22,6 +22,10 @@ class PageWorkload(Workload[wire.Page]):
     wire_type = wire.Page
     metrics = PAGE_METRICS
 
+    def content_bytes(self, job: Job) -> int:
+        """Say how much the page weighs."""
+        return sum(each.body_bytes for each in self.of(job).resources)
+
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Resource]:
         """Give the resources that the client got."""
         del job
