@@ -28,7 +28,7 @@ from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.study.stacks import with_stacks
 from netwarp.study.traces import with_traces
-from netwarp.workloads import relative_paths, workload_of
+from netwarp.workloads import FileReader, file_readers, relative_paths, workload_of
 
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
@@ -131,7 +131,7 @@ def study_from_mapping(
     question: str | None = None,
     display: Display = str,
 ) -> Study:
-    """Validate a study given as tables. Reads no file but the rate traces they name.
+    """Validate a study given as tables. Reads no file but the rate traces and pages they name.
 
     Args:
         raw: as `tomllib` reads a study file.
@@ -213,4 +213,31 @@ def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
         if isinstance(factors, dict) and isinstance(factors.get(varied), list):
             at = factor_key(varied)
             factors[varied] = [absolute(name, at) for name in factors[varied]]
+    _read_files(tables)
     return tables
+
+
+def _read_files(tables: dict[str, Any]) -> None:
+    """Read the files of a workload that say what it is; from here on the study needs them no more.
+
+    Tables that stand for files which were read before are left as they are.
+    """
+    workload, factors = tables.get("workload"), tables.get("factors")
+    for key, read in file_readers(workload).items():
+        varied = f"workload.{key}"
+        if isinstance(workload, dict) and isinstance(workload.get(key), str):
+            workload[key] = _read_file(read, workload[key], varied)
+        if isinstance(factors, dict) and isinstance(factors.get(varied), list):
+            factors[varied] = [
+                _read_file(read, name, factor_key(varied)) if isinstance(name, str) else name
+                for name in factors[varied]
+            ]
+
+
+def _read_file(read: FileReader, name: str, key: str) -> Mapping[str, Any]:
+    try:
+        return read(name)
+    except UnreadableFileError as error:
+        raise KeyValueError(key, name, error.reason, "name one that can be read") from None
+    except KeyValueError as error:
+        raise KeyValueError(key, name, error.reason, error.remedy) from None

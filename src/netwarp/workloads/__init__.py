@@ -10,6 +10,7 @@ from netwarp.fields import KeyValueError
 from netwarp.suggestions import did_you_mean
 from netwarp.workloads.base import (
     Activity,
+    FileReader,
     FileSize,
     HttpArchive,
     Item,
@@ -27,6 +28,7 @@ from netwarp.workloads.stream import StreamWorkload
 __all__ = [
     "WORKLOADS",
     "Activity",
+    "FileReader",
     "FileSize",
     "HttpArchive",
     "Item",
@@ -34,6 +36,7 @@ __all__ = [
     "Tone",
     "Workload",
     "WorkloadSection",
+    "file_readers",
     "relative_paths",
     "section_model",
     "workload_of",
@@ -65,6 +68,13 @@ def relative_paths(table: object) -> Mapping[str, str | None]:
     kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
     chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
     return chosen.section.relative_paths if chosen else {}
+
+
+def file_readers(table: object) -> Mapping[str, FileReader]:
+    """Give the keys of a ``[workload]`` table whose files are read with the study."""
+    kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
+    chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
+    return chosen.section.file_readers if chosen else {}
 
 
 def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:

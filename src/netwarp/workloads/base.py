@@ -24,6 +24,14 @@ GUEST_MEMORY_BYTES = 1 << 30
 """Memory of a guest that runs nobody's programs but netwarp's."""
 FileSize = Callable[[str], int]
 """Looks up the size of a file in bytes."""
+FileReader = Callable[[str], Mapping[str, Any]]
+"""Reads a file or folder into the table that stands for it in a study from then on: it has a
+`label`, and all that runs need to know.
+
+Raises:
+    UnreadableFileError: it cannot be read.
+    KeyValueError: it is not what it should be; the key is None.
+"""
 W = TypeVar("W", bound=wire.Workload)
 
 
@@ -38,6 +46,8 @@ class WorkloadSection(Section):
     relative_paths: ClassVar[Mapping[str, str | None]] = {}
     """Keys that name files or folders, where a relative one starts at the study; with what stands
     for a key that is not given."""
+    file_readers: ClassVar[Mapping[str, FileReader]] = {}
+    """Of these, the keys whose files are read with the study, each with what reads it."""
 
     takes_losses: ClassVar[bool] = False
     """Whether it makes sense over a transport that repeats nothing."""

@@ -65,6 +65,8 @@ def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:
             raise KeyValueError(None, each.path, "the page has it twice", "drop one of them")
         places[each.path] = index
     _refuse_what_never_loads(page, places)
+    page = _initiators_first(page)
+    places = {each.path: index for index, each in enumerate(page)}
     made = []
     blocking: list[int] = []
     for index, each in enumerate(page):
@@ -89,6 +91,19 @@ def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:
         if blocks:
             blocking.append(index)
     return tuple(made)
+
+
+def _initiators_first(page: Sequence[SiteResource]) -> list[SiteResource]:
+    """Put what refers to others before them; the rest stays in the page's order."""
+    by_path = {each.path: each for each in page}
+
+    def distance(each: SiteResource) -> int:
+        steps = 0
+        while each.initiator is not None:
+            each, steps = by_path[each.initiator], steps + 1
+        return steps
+
+    return sorted(page, key=distance)
 
 
 def _refuse_what_never_loads(page: Sequence[SiteResource], places: Mapping[str, int]) -> None:

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind
+from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.transports import TRANSPORTS, HttpVersion
 from netwarp.wire import Direction, TransportKind
-from netwarp.workloads.base import WorkloadSection
+from netwarp.workloads.base import FileReader, WorkloadSection
 from netwarp.workloads.page.built_in import PageName, built_in_page
+from netwarp.workloads.page.directory import read_directory
+from netwarp.workloads.page.har import read_har
+from netwarp.workloads.page.resources import SiteResource, resources
 
 ConnectionCount = Annotated[
     int, Field(ge=1, le=100, strict=True), Kind("a whole number from 1 to 100")
 ]
 
+
+class ReadPage(Section):
+    """A page that was read from a file or folder."""
+
+    label: str
+    file: str
+    resources: Annotated[tuple[wire.PageResource, ...], Field(min_length=1, strict=False)]
+
+
+HarPage = Annotated[ReadPage, Kind("a HAR file")]
+DirectoryPage = Annotated[ReadPage, Kind("a directory")]
 WIRE_VERSIONS: Mapping[HttpVersion, wire.Http] = {"1.1": "h1", "2": "h2", "3": "h3"}
+
+
+def read_page(read: Callable[[str], list[SiteResource]], name: str) -> Mapping[str, Any]:
+    """Read a page, and work out how it loads; see `WorkloadSection.file_readers`."""
+    made = [each.model_dump(mode="json") for each in resources(read(name))]
+    return {"label": Path(name).name, "file": name, "resources": made}
 
 
 class PageSection(WorkloadSection):
@@ -27,11 +49,25 @@ class PageSection(WorkloadSection):
     transport, it is TLS for HTTP/1.1 and HTTP/2, and QUIC for HTTP/3.
     """
 
+    relative_paths: ClassVar[Mapping[str, str | None]] = {"har": None, "directory": None}
+    file_readers: ClassVar[Mapping[str, FileReader]] = {
+        "har": partial(read_page, read_har),
+        "directory": partial(read_page, read_directory),
+    }
+
     kind: Literal["page"]
     """A web page, loaded by a client of netwarp's own from a server of its own."""
-    page: PageName
+    page: PageName | None = None
     """A built-in page: that of nam-2021 (HTML, CSS, JS and five images), or one of today's weight
-    with so many resources (`web-30`, `web-80`, `web-150`)."""
+    with so many resources (`web-30`, `web-80`, `web-150`). One of `page`, `har` and
+    `directory`."""
+    har: HarPage | None = None
+    """A page that a browser has loaded and saved: sizes, and what led to what, are its; the bytes
+    are made from the seed, and one server has all of them. A relative path starts at the study
+    file."""
+    directory: DirectoryPage | None = None
+    """A page as a directory: `index.html`, and the files that it and its stylesheets refer to. A
+    relative path starts at the study file."""
     http: HttpVersion = "2"
     """Version of HTTP. 1.1 and 2 run over `tls`, or without encryption over `tcp` and `mptcp`; 3
     runs over `quic`."""
@@ -60,6 +96,23 @@ class PageSection(WorkloadSection):
         del streams
         return self.connections if self.http == "1.1" else 1
 
+    @property
+    def _resources(self) -> tuple[wire.PageResource, ...]:
+        if self.page is not None:
+            return built_in_page(self.page)
+        read = self.har or self.directory
+        return read.resources if read else ()
+
+    @model_validator(mode="after")
+    def _one_page(self) -> Self:
+        given = [key for key in ("page", "har", "directory") if getattr(self, key) is not None]
+        if len(given) != 1:
+            found = f"{' and '.join(given)} are given" if given else "none is given"
+            raise KeyValueError(
+                "page", None, f"of page, har and directory, {found}", 'give one: page = "web-80"'
+            )
+        return self
+
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
         """Refuse what its version of HTTP does not run over, and clients that move."""
         if kind not in self._carriers:
@@ -84,6 +137,6 @@ class PageSection(WorkloadSection):
             http=WIRE_VERSIONS[self.http],
             connections=parts,
             seed=0,
-            resources=built_in_page(self.page),
+            resources=self._resources,
             verify=self.verify,
         )
