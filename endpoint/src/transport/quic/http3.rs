@@ -17,6 +17,7 @@ use super::receive::Receiver;
 
 /// What waits for the connection.
 type Waiting<T> = Option<Pin<Box<dyn Future<Output = T> + Send + Sync>>>;
+type Received = (Receiver, Result<Option<Bytes>, ReadError>);
 type Opened = Result<(quinn::SendStream, quinn::RecvStream), ConnectionError>;
 
 /// A connection whose streams are HTTP/3's.
@@ -218,7 +219,7 @@ pub(crate) struct ReceivingStream {
 enum Receiving {
     Idle(Receiver),
     /// Gives the receiver back, with what has come.
-    Waiting(Pin<Box<dyn Future<Output = (Receiver, Result<Option<Bytes>, ReadError>)> + Send + Sync>>),
+    Waiting(Pin<Box<dyn Future<Output = Received> + Send + Sync>>),
     /// Nobody wants more of it: dropping the receiver has told the peer.
     Stopped,
 }

@@ -211,7 +211,7 @@ mod tests {
                 };
                 let (answer, ()) = tokio::join!(requester.exchange(exchange(&page, Http::H1, 1)), serving);
                 let received = answer.and_then(|answer| Ok(answer.sink.received()?));
-                let message = format!("{:#}", received.err().expect("it is not what was to come"));
+                let message = format!("{:#}", received.expect_err("it is not what was to come"));
                 assert!(message.contains(expected), "{message}");
             });
         }
