@@ -17,7 +17,12 @@ from netwarp.suggestions import did_you_mean
 COMMAND = "compare"
 PATH_OPTIONS = tuple(key for key, _ in options())
 """Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
-_TRANSPORT_OPTIONS = ("transport.congestion", "transport.streams", "transport.resume")
+_OPTIONS = (
+    *(f"path.{key}" for key in PATH_OPTIONS),
+    *(f"workload.{key}" for key in ("size", "file", "chunks", "dial", "direction", "verify")),
+    *(f"transport.{key}" for key in ("congestion", "streams", "resume")),
+)
+"""Keys that have an option of their own; any other is given with `--set`."""
 
 
 def study_from_compare(
@@ -63,9 +68,9 @@ def study_from_compare(
     for key in path:
         if key not in PATH_OPTIONS:
             unknown = KeyValueError(
-                f"path.{key}", None, "unknown option", did_you_mean(key, PATH_OPTIONS)
+                option_of(key), None, "unknown option", did_you_mean(key, PATH_OPTIONS)
             )
-            raise Refusals(COMMAND, display=_display).study_error(unknown)
+            raise Refusals(COMMAND).study_error(unknown)
     tables: dict[str, Any] = {
         "title": f"{_listed(transports)} compared",
         "path": {},
@@ -130,14 +135,12 @@ def _listed(names: Sequence[str]) -> str:
 def _display(key: str) -> str:
     """Name the option a key was given by: ``path.loss_up`` is ``--loss-up``."""
     bare = key.removeprefix("factors.").replace('"', "")
-    section, _, name = bare.partition(".")
-    if "." in name:
-        return f"--set {key}"
-    if bare == "transport" or bare == "transport.kind":
+    if bare in ("transport", "transport.kind"):
         return "--transport"
-    if section in ("path", "workload") or bare in _TRANSPORT_OPTIONS:
-        return option_of(name)
-    return key if section in ("transport", "limits", "figure") else option_of(bare)
+    section, _, name = bare.partition(".")
+    if bare in _OPTIONS or not name:
+        return option_of(name or bare)
+    return key if section == "figure" else f"--set {bare}"
 
 
 def option_of(name: str) -> str:
