@@ -13,6 +13,7 @@ from typing import Any
 
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
+from netwarp.transports import TRANSPORTS
 from netwarp.wire import Connection, Job, Page, PageResource, Record, Resource
 from netwarp.workloads.base import HttpArchive
 
@@ -44,7 +45,7 @@ def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) ->
     """
     came = sorted(of_kind(records, Resource), key=lambda each: (each.fetch_start_ns, each.resource))
     opened = {each.connection: each for each in connections(records, "client")}
-    scheme = "https" if job.transport.kind in ("tls", "quic") else "http"
+    scheme = "https" if TRANSPORTS[job.transport.kind].is_encrypted else "http"
     start_ns = min((each.fetch_start_ns for each in came), default=0)
     is_whole = len(came) == len(page.resources)
     end_ns = max((each.response_end_ns for each in came), default=0)
