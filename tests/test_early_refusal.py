@@ -34,7 +34,7 @@ def _refusal(text: str, type_: str) -> str | None:
 
 
 def test_every_quantity_of_a_path_is_read_at_once() -> None:
-    words = {"ProfileName", "Distribution", "Mtu"}
+    words = {"ProfileName", "Distribution", "Mtu", "Neighbours"}
     assert {row.type for row in PATH_PROPERTIES} == READERS.keys() | words
 
 
@@ -69,7 +69,7 @@ def test_an_option_refused_early_is_told_in_the_same_words(key: str, level: str)
     option = f"--{key.replace('_', '-')}"
     told = _run("compare", f"{option}=1%,{level}" if level.endswith("%") else f"{option}={level}")
     with pytest.raises(StudyError) as late:
-        study_from_compare(transports=["tcp"], path={key: [level]})
+        study_from_compare(transports=["tcp"], path={key: [level]}, sizes=["1MB"])
     assert told.stderr.splitlines()[0] == f"error: {late.value}"
     assert "pydantic" not in told.stderr.split()
 

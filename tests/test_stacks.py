@@ -74,8 +74,13 @@ def test_what_a_stack_lacks_is_refused(tables: dict[str, Any], words: str) -> No
 
 
 def test_tcp_has_no_other_stack() -> None:
+    study = {
+        "title": "t",
+        "transport": {"kind": "tcp", "stack": TABLE},
+        "workload": {"kind": "bulk", "size": "1MB"},
+    }
     with pytest.raises(StudyError, match="tcp has no such option"):
-        study_from_mapping({"title": "t", "transport": {"kind": "tcp", "stack": TABLE}})
+        study_from_mapping(study)
 
 
 def test_a_stack_that_is_not_built_is_refused_with_the_remedy() -> None:
