@@ -38,7 +38,7 @@ pub enum Arrivals {
     },
     /// A Poisson process: the times between messages are exponentially distributed.
     Poisson {
-        /// Their mean.
+        /// The mean time from one message to the next, in nanoseconds.
         interval_ns: u64,
     },
     /// Bursts: constant arrivals in on-periods, none in off-periods, both of exponentially distributed length.

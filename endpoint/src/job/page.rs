@@ -73,12 +73,12 @@ pub enum ResourceType {
     Stylesheet,
     /// JavaScript.
     Script,
-    /// A picture.
+    /// An image, of any format.
     Image,
-    /// A font.
+    /// A font that the page brings along.
     Font,
     /// What a script asked for.
     Fetch,
-    /// Anything else.
+    /// A resource of none of the other types.
     Other,
 }

@@ -14,7 +14,7 @@ pub struct FlowSentRecord {
     pub side: Side,
     /// How many there were.
     pub messages: u64,
-    /// Their bytes.
+    /// The size of all these messages together, in bytes.
     pub bytes: u64,
     /// When the first was sent.
     pub first_ns: u64,
@@ -39,7 +39,7 @@ pub struct FlowStatsRecord {
     pub sent: Option<u64>,
     /// How many arrived.
     pub received: u64,
-    /// Their bytes.
+    /// The size of all that arrived, in bytes.
     pub received_bytes: u64,
     /// When the first arrived; null where none did.
     pub first_received_ns: Option<u64>,
@@ -54,7 +54,7 @@ pub struct FlowStatsRecord {
     pub rfc3550_jitter_ns: Option<u64>,
     /// Those that arrived after one that was sent later (RFC 4737, section 3.3).
     pub reordered: Option<u64>,
-    /// Further copies.
+    /// How many copies arrived of what had arrived before.
     pub duplicates: Option<u64>,
     /// The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty where nothing arrived.
     pub delay_quantiles_ns: Vec<u64>,

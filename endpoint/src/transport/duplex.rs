@@ -10,8 +10,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
+use super::byte_stream::ByteStream;
 use super::error::{Context as _, Result};
-use super::kernel::ByteStream;
 use super::socket::Socket;
 
 /// Bytes that the kernel may hold beside those it has sent (`TCP_NOTSENT_LOWAT`): what waits longer waits with its sender, who

@@ -3,9 +3,7 @@
 //! A system call is the dearest thing in a guest (7 to 13 µs). A blocking socket needs one for megabytes, where an
 //! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
 
-use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_blocking;
 
+use super::byte_stream::{ByteStream, Turns};
 use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
@@ -21,7 +20,7 @@ use crate::clock::Moment;
 use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
 use crate::job::{Job, Reconnect};
-use crate::sink::{SharedSink, Sink};
+use crate::sink::SharedSink;
 
 /// One of the kernel's stream transports, configured.
 pub(super) trait Protocol: Send + Sync + 'static {
@@ -77,66 +76,6 @@ pub(super) trait Protocol: Send + Sync + 'static {
         None
     }
 }
-
-/// A stream of a kernel connection; all calls block.
-pub(super) trait ByteStream: Send + 'static {
-    /// Sends a small message.
-    fn send(&mut self, message: &[u8]) -> Result<()>;
-
-    /// Fills the buffer.
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<()>;
-
-    /// Sends all of the content.
-    fn send_content(&mut self, content: &mut Reader) -> Result<()>;
-
-    /// Receives all that the sink waits for, more than nothing.
-    fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
-
-    /// What has to happen before a receiving call is worth a thread, where streams may wait for long and there are many. None:
-    /// a thread may wait as well.
-    fn turns(&self) -> Option<Turns> {
-        None
-    }
-
-    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel.
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more. For streams that are the whole
-    /// of a connection.
-    ///
-    /// # Errors
-    /// `WouldBlock` when there are none; as `recv(2)`.
-    fn try_receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Takes some bytes to send without waiting, at least one.
-    ///
-    /// # Errors
-    /// `WouldBlock` when there is no room; as `send(2)`.
-    fn try_send(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Hands what [`Self::try_send`] has taken to the kernel, without waiting.
-    ///
-    /// # Errors
-    /// `WouldBlock` when there is no room for all; as `send(2)`.
-    fn try_flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// As [`Self::finish`], but leaves what is to be sent to [`Self::try_flush`].
-    fn end(&mut self) {}
-
-    /// Settings and counters.
-    fn report(&self) -> Result<Report>;
-}
-
-/// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.
-pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
 
 /// A client of a kernel transport.
 pub(super) struct Dialer<P> {

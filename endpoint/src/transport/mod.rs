@@ -3,6 +3,7 @@
 //! Workloads are written against these traits alone. A transport is a folder with a [`Stack`], and its line in
 //! [`TransportKind::stack`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
 
+mod byte_stream;
 mod duplex;
 pub(crate) mod error;
 mod identity;

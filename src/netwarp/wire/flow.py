@@ -55,7 +55,7 @@ class PoissonArrivals(Wire):
     kind: Literal["poisson"]
     """Always `poisson`."""
     interval_ns: Annotated[int, Field(ge=1, lt=2**64)]
-    """Their mean."""
+    """The mean time from one message to the next, in nanoseconds."""
 
 
 class OnOffArrivals(Wire):
@@ -99,7 +99,7 @@ class FlowSent(Wire):
     messages: U64
     """How many there were."""
     bytes: U64
-    """Their bytes."""
+    """The size of all these messages together, in bytes."""
     first_ns: U64
     """When the first was sent."""
     last_ns: U64
@@ -139,7 +139,7 @@ class FlowStats(Wire):
     received: U64
     """How many arrived."""
     received_bytes: U64
-    """Their bytes."""
+    """The size of all that arrived, in bytes."""
     first_received_ns: U64 | None
     """When the first arrived; null where none did."""
     last_received_ns: U64 | None
@@ -155,7 +155,7 @@ class FlowStats(Wire):
     reordered: U64 | None
     """Those that arrived after one that was sent later (RFC 4737, section 3.3)."""
     duplicates: U64 | None
-    """Further copies."""
+    """How many copies arrived of what had arrived before."""
     delay_quantiles_ns: tuple[U64, ...] = Field(strict=False)
     """The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty where
     nothing arrived."""

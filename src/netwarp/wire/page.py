@@ -29,10 +29,10 @@ ResourceType = Annotated[
             "document": "The page itself, or one in a frame of it.",
             "stylesheet": "CSS.",
             "script": "JavaScript.",
-            "image": "A picture.",
-            "font": "A font.",
+            "image": "An image, of any format.",
+            "font": "A font that the page brings along.",
             "fetch": "What a script asked for.",
-            "other": "Anything else.",
+            "other": "A resource of none of the other types.",
         },
     ),
 ]

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 from pydantic import Field
 
 from netwarp import wire
+from netwarp.errors import BackendError
 from netwarp.fields import DurationNs, Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
@@ -253,9 +254,9 @@ class Workload(ABC, Generic[W]):
         """Give what ns-3's applications are to send, by the names of the simulation program.
 
         Raises:
-            NotImplementedError: it was refused.
+            BackendError: ns-3's applications cannot do it.
         """
-        raise NotImplementedError(self.simulator_refusal(job))
+        raise BackendError(self.simulator_refusal(job))
 
     def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
         """Word what ns-3 saw as records; nothing where it did not come to its end.
@@ -265,10 +266,10 @@ class Workload(ABC, Generic[W]):
             answer: FlowMonitor's sums, and times of the run's clock.
 
         Raises:
-            NotImplementedError: it was refused.
+            BackendError: ns-3's applications cannot do it.
         """
         del answer
-        raise NotImplementedError(self.simulator_refusal(job))
+        raise BackendError(self.simulator_refusal(job))
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 pub(super) use self::stack::MptcpStack;
 use super::Report;
+use super::byte_stream::ByteStream;
 use super::error::{Context as _, Result};
-use super::kernel::{ByteStream, Protocol};
+use super::kernel::Protocol;
 use super::socket::Socket;
 use super::tcp::{self, TcpStream};
 use crate::content::Reader;

@@ -13,7 +13,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// None yet.
+    /// A pool that has no block yet; each will be of so many bytes.
     pub(crate) fn new(each_bytes: usize) -> Self {
         Self { each_bytes, idle: Arc::default() }
     }

@@ -12,6 +12,7 @@ mod ring;
 mod runtime;
 mod session;
 mod stack;
+mod stream;
 mod udp;
 
 pub(super) use self::stack::QuicStack;
@@ -20,10 +21,9 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ReadError, ServerConfig, StoppedError};
+use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ServerConfig};
 use socket2::{Domain, Type};
 
-use self::blocks::Blocks;
 use self::config::{GIVEN_UP, HTTP3_NO_ERROR, NO_ERROR};
 use self::http3::Http3Streams;
 use self::last_flight::LastFlight;
@@ -31,20 +31,16 @@ use self::receive::Receiver;
 use self::ring::RingSocket;
 use self::runtime::EventLoop;
 use self::session::Watched;
+use self::stream::Stream;
 use self::udp::Datagrams;
-use super::error::{Context as _, Error, Result, bail};
+use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
-use super::{Carrier, Pending, Report, Sent, socket};
+use super::{Carrier, Pending, Report, socket};
 use crate::clock::{self, Moment};
-use crate::content::Reader;
 use crate::heap;
 use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
 use crate::record::{Settings, Stats};
-use crate::sink::SharedSink;
 use crate::topology;
-
-/// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
-const SEND_BLOCK_BYTES: usize = 64 << 10;
 
 /// The client's side: one UDP socket for all its connections, until the host moves.
 pub(crate) struct Dialer {
@@ -332,70 +328,4 @@ fn closed_in_order(error: &ConnectionError) -> bool {
 /// lost; an endpoint that has forgotten the connection since answers with a stateless reset (RFC 9000, section 10.3).
 fn closed_at_the_end(error: &ConnectionError) -> bool {
     closed_in_order(error) || matches!(error, ConnectionError::Reset)
-}
-
-struct Stream {
-    send: quinn::SendStream,
-    receive: Receiver,
-    index: u32,
-}
-
-impl super::Stream for Stream {
-    fn index(&self) -> u32 {
-        self.index
-    }
-
-    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
-        Box::pin(async { self.send.write_all(message).await.context("sending over quic") })
-    }
-
-    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
-        Box::pin(async { self.receive.fill(buffer).await })
-    }
-
-    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
-        Box::pin(async move {
-            let first_byte = Moment::now();
-            let blocks = Blocks::new(content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize);
-            while content.remaining_bytes() > 0 {
-                let mut block = blocks.take();
-                let length = content.read(&mut block)?.len();
-                self.send.write_chunk(blocks.lend(block, length)).await.context("sending the content over quic")?;
-            }
-            Ok(Sent { first_byte, sha256: content.into_sha256() })
-        })
-    }
-
-    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
-        Box::pin(async move {
-            let remaining_bytes = || sink.lock().expect("no holder panics").remaining_bytes();
-            while let remaining @ 1.. = remaining_bytes() {
-                let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
-                let bytes = self.receive.next(limit).await.context("receiving the content over quic")?;
-                let ended = || Error::closed(format!("the stream ended when {remaining} bytes were to come"));
-                sink.lock().expect("no holder panics").consume(&bytes.ok_or_else(ended)?)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Waits for the peer's end of the stream too: dropping a stream that has not ended asks the peer to stop sending.
-    fn finish(&mut self) -> Pending<'_, bool> {
-        Box::pin(async {
-            self.send.finish().context("finishing a QUIC stream")?;
-            match self.send.stopped().await {
-                Ok(None) => {}
-                Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),
-                // The peer closes only when it has all it wants.
-                Err(StoppedError::ConnectionLost(error)) if closed_at_the_end(&error) => {}
-                Err(error) => return Err(error).context("finishing a QUIC stream"),
-            }
-            match self.receive.next(1).await {
-                Ok(None) => Ok(true),
-                Ok(Some(_)) => bail!("the peer sent more than it was asked for"),
-                Err(ReadError::ConnectionLost(error)) if closed_at_the_end(&error) => Ok(true),
-                Err(error) => Err(error).context("waiting for the end of a QUIC stream"),
-            }
-        })
-    }
 }

@@ -153,7 +153,7 @@ async fn received(request_start: Moment, response: hyper::Response<Incoming>, mu
     Ok(Response { status, request_start, response_start, response_end: Moment::now(), sink })
 }
 
-/// No content.
+/// The body of a message without content.
 pub(super) struct Empty;
 
 impl Body for Empty {

@@ -10,7 +10,7 @@ use crate::job::{Content, Page, PageResource};
 /// A page and its bytes.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// The page.
+    /// The page's resources and how they are fetched, as the job describes them.
     pub page: Page,
     contents: Vec<(Content, Part)>,
     by_path: HashMap<String, usize>,

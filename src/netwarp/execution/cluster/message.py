@@ -45,7 +45,7 @@ class Refused:
     """A worker that cannot carry out runs of this study."""
 
     worker: str
-    """Its address."""
+    """The address of the worker, as dask names it."""
     reason: str
 
 

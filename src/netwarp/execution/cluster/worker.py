@@ -42,7 +42,7 @@ _executions: dict[str, VirtualBackend | Refused] = {}
 _under_way: Counter[str] = Counter()
 """Runs under way, by the name of their execution."""
 _changed = threading.Condition()
-"""Guards both."""
+"""Held while `_executions` or `_under_way` is read or changed."""
 
 
 def programs_here() -> bytes:

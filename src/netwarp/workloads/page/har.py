@@ -151,7 +151,7 @@ def _type(entry: Mapping[str, Any]) -> wire.ResourceType:
 
 
 def _body_bytes(response: Mapping[str, Any]) -> int:
-    """Give the content's size as it travelled, or else as it was without its encoding."""
+    """Give the content's size in bytes as it was transferred, else as it was without encoding."""
     if response["status"] in _WITHOUT_CONTENT:
         return 0
     sizes = (response.get("bodySize", -1), response["content"].get("size", 0))

@@ -1,0 +1,83 @@
+//! A QUIC stream as the workloads use it: messages and contents in both directions, and its end.
+
+use quinn::{ReadError, StoppedError};
+
+use super::blocks::Blocks;
+use super::closed_at_the_end;
+use super::receive::Receiver;
+use crate::clock::Moment;
+use crate::content::Reader;
+use crate::sink::SharedSink;
+use crate::transport::error::{Context as _, Error, bail};
+use crate::transport::{self, Pending, Sent};
+
+/// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
+const SEND_BLOCK_BYTES: usize = 64 << 10;
+
+/// A stream in both directions.
+pub(super) struct Stream {
+    pub send: quinn::SendStream,
+    pub receive: Receiver,
+    /// Its place among the connection's streams, from 0.
+    pub index: u32,
+}
+
+impl transport::Stream for Stream {
+    fn index(&self) -> u32 {
+        self.index
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.send.write_all(message).await.context("sending over quic") })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.receive.fill(buffer).await })
+    }
+
+    fn send_content(&mut self, mut content: Reader) -> Pending<'_, Sent> {
+        Box::pin(async move {
+            let first_byte = Moment::now();
+            let blocks = Blocks::new(content.remaining_bytes().min(SEND_BLOCK_BYTES as u64) as usize);
+            while content.remaining_bytes() > 0 {
+                let mut block = blocks.take();
+                let length = content.read(&mut block)?.len();
+                self.send.write_chunk(blocks.lend(block, length)).await.context("sending the content over quic")?;
+            }
+            Ok(Sent { first_byte, sha256: content.into_sha256() })
+        })
+    }
+
+    fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let remaining_bytes = || sink.lock().expect("no holder panics").remaining_bytes();
+            while let remaining @ 1.. = remaining_bytes() {
+                let limit = usize::try_from(remaining).unwrap_or(usize::MAX);
+                let bytes = self.receive.next(limit).await.context("receiving the content over quic")?;
+                let ended = || Error::closed(format!("the stream ended when {remaining} bytes were to come"));
+                sink.lock().expect("no holder panics").consume(&bytes.ok_or_else(ended)?)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits for the peer's end of the stream too: dropping a stream that has not ended asks the peer to stop sending.
+    fn finish(&mut self) -> Pending<'_, bool> {
+        Box::pin(async {
+            self.send.finish().context("finishing a QUIC stream")?;
+            match self.send.stopped().await {
+                Ok(None) => {}
+                Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),
+                // The peer closes only when it has all it wants.
+                Err(StoppedError::ConnectionLost(error)) if closed_at_the_end(&error) => {}
+                Err(error) => return Err(error).context("finishing a QUIC stream"),
+            }
+            match self.receive.next(1).await {
+                Ok(None) => Ok(true),
+                Ok(Some(_)) => bail!("the peer sent more than it was asked for"),
+                Err(ReadError::ConnectionLost(error)) if closed_at_the_end(&error) => Ok(true),
+                Err(error) => Err(error).context("waiting for the end of a QUIC stream"),
+            }
+        })
+    }
+}
