@@ -97,9 +97,9 @@ def show_value(value: Any) -> str:
 
 def one_line(text: str, most_characters: int = MOST_CHARACTERS) -> str:
     """Write a text as one line that a terminal can show: cut, and control characters escaped."""
-    cut = text if len(text) <= most_characters else text[: most_characters - 3] + "…"
-    if cut.isprintable():
-        return cut
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut
-    )
+    shown = text[: most_characters + 1]
+    if not shown.isprintable():
+        shown = "".join(
+            each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown
+        )
+    return shown if len(shown) <= most_characters else shown[: most_characters - 3] + "…"

@@ -94,7 +94,7 @@ def print_error(message: str) -> None:
     is_coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     head = f"{BOLD_RED}error:{PLAIN}" if is_coloured else "error:"
     with contextlib.suppress(OSError):  # nobody may be left to read it
-        sys.stderr.write(f"{head} {one_line(message, SCREENFUL)}\n")
+        sys.stderr.write(f"{head} {one_line(message, SCREENFUL - len(head) - 1)}\n")
 
 
 def console() -> Console:
