@@ -75,7 +75,7 @@ class NamedBackend(Backend, Protocol):
 
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
-        """Open it.
+        """Open the backend as its name and argument on the command line say.
 
         Args:
             argument: what follows its name; empty where nothing does.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 
-@contextmanager
-def open_executor(name: str = LOCAL, jobs: int | None = None) -> Iterator[Executor]:
-    """Open an executor while runs are carried out.
+def open_executor(name: str = LOCAL, jobs: int | None = None) -> AbstractContextManager[Executor]:
+    """Open an executor, which is there while its context is entered.
 
     Args:
         name: `local`, `dask-local:N`, `dask://HOST:PORT` or `dask+insecure://HOST:PORT`.
@@ -28,13 +26,8 @@ def open_executor(name: str = LOCAL, jobs: int | None = None) -> Iterator[Execut
 
     Raises:
         InputError: no such executor, or one that `jobs` does not belong to.
-        BackendError: it cannot be reached, or lacks something.
+        BackendError: Dask is not installed; on entering: it cannot be reached, or lacks something.
     """
-    with _opened(name, jobs) as executor:
-        yield executor
-
-
-def _opened(name: str, jobs: int | None) -> AbstractContextManager[Executor]:
     if name == LOCAL:
         return nullcontext(LocalExecutor(jobs))
     if jobs is not None:
