@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use crate::capture::KeyLog;
 use crate::control::{Message, Order};
 use crate::job::Job;
 use crate::network::Network;
@@ -40,11 +41,11 @@ pub(crate) trait Host {
     /// It cannot be kept.
     fn finish(&mut self, job: &Job) -> Result<()>;
 
-    /// Starts a role, which reads the job from `job_file`.
+    /// Starts a role, which reads the job from `job_file` and logs its TLS secrets to `keys`, if there is one.
     ///
     /// # Errors
     /// It cannot be started.
-    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path) -> Result<Box<dyn Role>>;
+    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>>;
 }
 
 /// A role at work. Its descriptor is readable when it has something to say. Dropped, it ends.
@@ -115,7 +116,7 @@ impl Host for Namespaces {
         (self.finish)(job)
     }
 
-    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
         let program = job.transport.stack.as_ref().map(|stack| stack.program.as_str());
         let namespace = match side {
             Side::Client => Namespace::Client,
@@ -123,7 +124,8 @@ impl Host for Namespaces {
         };
         let (address, is_virtual) = (topology::server_address(0), self.clock == ClockKind::Virtual);
         let network = self.network.as_ref().context("the path is not built yet")?;
-        let role = network.within(namespace, || RoleProcess::spawn(side, program, job_file, address, is_virtual))?;
+        let role =
+            network.within(namespace, || RoleProcess::spawn(side, program, job_file, address, is_virtual, keys))?;
         Ok(Box::new(role))
     }
 }

@@ -11,7 +11,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use crate::calibration::{self, Capacities};
-use crate::capture::Capture;
+use crate::capture::{Capture, KeyLog};
 use crate::check;
 use crate::clock;
 use crate::control::{Message, Order};
@@ -52,9 +52,10 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     records.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
     host.build(job).stage("setup")?;
     require_network(job, host).stage("setup")?;
-    let server = host.spawn(Side::Server, job, job_file).stage("setup")?;
-    let client = host.spawn(Side::Client, job, job_file).stage("setup")?;
-    let capture = start_capture(host, job, job_file).stage("setup")?;
+    let keys = job.capture.then(KeyLog::new).transpose().stage("setup")?;
+    let server = host.spawn(Side::Server, job, job_file, keys.as_ref()).stage("setup")?;
+    let client = host.spawn(Side::Client, job, job_file, keys.as_ref()).stage("setup")?;
+    let capture = start_capture(host, job, keys, job_file).stage("setup")?;
     let watcher = start_watcher(host, job).stage("setup")?;
     if clock == ClockKind::Virtual {
         clock::await_tick();
@@ -128,10 +129,10 @@ fn start_record(job: &Job, clock: ClockKind) -> Result<Record> {
     }))
 }
 
-fn start_capture(host: &mut dyn Host, job: &Job, job_file: &Path) -> Result<Option<Capture>> {
-    let Some(network) = host.network().filter(|_| job.capture) else { return Ok(None) };
+fn start_capture(host: &mut dyn Host, job: &Job, keys: Option<KeyLog>, job_file: &Path) -> Result<Option<Capture>> {
+    let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    Capture::start(network, job, directory).map(Some).context("capture packets")
+    Capture::start(network, job, keys, directory).map(Some).context("capture packets")
 }
 
 fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {

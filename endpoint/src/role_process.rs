@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
+use crate::capture::{KeyLog, key_log};
 use crate::control::{MESSAGE_FD, Order};
 use crate::host::{Event, Role};
 use crate::record::Side;
@@ -43,6 +44,7 @@ impl RoleProcess {
     ///
     /// # Arguments
     /// * `program` - somebody else's; none for this one.
+    /// * `keys` - where it logs its TLS secrets, if it is to.
     ///
     /// # Errors
     /// A program that is not there, or cannot be executed.
@@ -52,6 +54,7 @@ impl RoleProcess {
         job: &Path,
         address: Ipv4Addr,
         virtual_clock: bool,
+        keys: Option<&KeyLog>,
     ) -> Result<Self> {
         let name = name(side);
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -65,12 +68,16 @@ impl RoleProcess {
         let arguments = [called, &name_argument, c"--job", &job, c"--address", &address];
         let clock = virtual_clock.then_some(c"NETWARP_CLOCK=virtual");
         let path = (!is_ours).then_some(PATH);
-        let environment: Vec<_> = clock.into_iter().chain(path).collect();
+        let secrets = keys.map(|_| key_log::ROLE_ENVIRONMENT);
+        let environment: Vec<_> = clock.into_iter().chain(path).chain(secrets).collect();
 
         // posix_spawn shares the memory until exec: a plain fork would copy page tables for nothing.
         let mut actions = nix::spawn::PosixSpawnFileActions::init().context("prepare a process")?;
         actions.add_dup2(their_orders.as_raw_fd(), libc::STDIN_FILENO).context("prepare a process")?;
         actions.add_dup2(their_messages.as_raw_fd(), MESSAGE_FD).context("prepare a process")?;
+        if let Some(keys) = keys {
+            actions.add_dup2(keys.as_raw_fd(), key_log::ROLE_FD).context("prepare a process")?;
+        }
         let attributes = nix::spawn::PosixSpawnAttr::init().context("prepare a process")?;
         let process = nix::spawn::posix_spawn(&*program, &actions, &attributes, &arguments, &environment)
             .with_context(|| format!("start the {name}, {}", program.to_string_lossy()))?;

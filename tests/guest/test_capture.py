@@ -77,6 +77,14 @@ def test_a_capture_changes_no_record(captured: list[Measured], tmp_path: Path) -
         assert records[0] == records[1], without.transport
 
 
+def test_the_captures_secrets_decrypt_it(captured: list[Measured]) -> None:
+    """TLS 1.3's Finished (RFC 8446, 4.4.4) and QUIC's streams (RFC 9000, 19.8) are encrypted."""
+    encrypted = {"tls": "tls.handshake.type == 20", "quic": "quic.stream_data"}
+    for transport, only in encrypted.items():
+        run = next(each for each in captured if each.transport == transport)
+        assert fields(run.path, "frame.number", only=only), transport
+
+
 def test_sctp_bundles_small_messages(tmp_path: Path) -> None:
     """Chunks of 256 bytes share packets up to the MTU: at most five in 1500 bytes."""
     sctp = {"kind": "sctp", "max_message": "256B", "label": "bundling"}

@@ -7,6 +7,7 @@
 //! in which server and client run, and every reading of a process's clock moves it. So nothing runs: the kernel puts
 //! the packets into memory, which holds them all, and the file is written when the transfer is over.
 
+pub(crate) mod key_log;
 pub(crate) mod pcapng;
 mod ring;
 
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+pub(crate) use self::key_log::KeyLog;
 use self::pcapng::{Packet, PacketDirection};
 pub(crate) use self::ring::{CapturedPacket, Ring, Selection};
 use crate::job::{Direction, Job};
@@ -41,19 +43,23 @@ const WRITE_BYTES: usize = 8 << 20;
 pub(crate) struct Capture {
     path: PathBuf,
     routers: Vec<Ring>,
+    keys: KeyLog,
     finished: bool,
 }
 
 impl Capture {
     /// Starts capturing on all routers, for a file in `directory`.
     ///
+    /// # Arguments
+    /// * `keys` - where the roles log their TLS secrets.
+    ///
     /// # Errors
     /// A workload of more than can be kept; no packet sockets; no memory.
-    pub(crate) fn start(network: &Network, job: &Job, directory: &Path) -> Result<Self> {
+    pub(crate) fn start(network: &Network, job: &Job, keys: KeyLog, directory: &Path) -> Result<Self> {
         let memory_bytes = memory_bytes(job)?;
         let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes, None));
         let routers = (0..=u8::MAX).take(job.paths.len()).map(open).collect::<Result<_>>()?;
-        Ok(Self { path: directory.join(FILE_NAME), routers, finished: false })
+        Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
     }
 
     /// Ends the capture and writes the file: what has passed the routers until now, and nothing after it.
@@ -73,6 +79,10 @@ impl Capture {
         let file = File::create(&self.path).with_context(attempt)?;
         let mut file = BufWriter::with_capacity(WRITE_BYTES, Settled(file));
         pcapng::section(&mut file, concat!("netwarp-endpoint ", env!("CARGO_PKG_VERSION"))).with_context(attempt)?;
+        let keys = self.keys.lines().context("read the run's TLS secrets")?;
+        if !keys.is_empty() {
+            pcapng::tls_key_log(&mut file, &keys).with_context(attempt)?;
+        }
         let mut interfaces = BTreeMap::new();
         for router in (0..=u8::MAX).take(self.routers.len()) {
             for point in points(router, self.routers.len() > 1) {

@@ -1,4 +1,4 @@
-//! Writes pcapng (IETF, draft-ietf-opsawg-pcapng): section header, interfaces, packets. Pure.
+//! Writes pcapng (IETF, draft-ietf-opsawg-pcapng): section header, TLS secrets, interfaces, packets. Pure.
 //!
 //! Every block is its type, its length, a body padded to words, and its length again. Numbers are little endian, as the
 //! section header's magic says.
@@ -8,8 +8,12 @@ use std::io::{self, Write};
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+/// Secrets as lines of the NSS key log format: "TLSK".
+const TLS_KEY_LOG: u32 = 0x544c_534b;
+
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 const LINKTYPE_ETHERNET: u32 = 1;
 
@@ -51,6 +55,15 @@ pub(crate) fn section(to: &mut impl Write, application: &str) -> io::Result<()> 
     put_option(&mut body, SHB_USERAPPL, application.as_bytes());
     end_options(&mut body);
     block(to, SECTION_HEADER, &body)
+}
+
+/// Adds the secrets of TLS connections, as lines of the NSS key log format. They must come before the packets.
+pub(crate) fn tls_key_log(to: &mut impl Write, lines: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(lines.len()).map_err(io::Error::other)?;
+    let mut body = [TLS_KEY_LOG, length].map(u32::to_le_bytes).concat();
+    body.extend_from_slice(lines);
+    pad(&mut body);
+    block(to, DECRYPTION_SECRETS, &body)
 }
 
 /// Describes the next interface.
@@ -103,7 +116,7 @@ fn block(to: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// By hand from the draft's figures 9, 10 and 13.
+    /// By hand from the draft's figures 9, 10, 13 and 17.
     #[test]
     fn blocks_byte_by_byte() {
         let mut bytes = Vec::new();
@@ -115,6 +128,11 @@ mod tests {
         interface(&mut bytes, "if", "what").unwrap();
         let expected = "01000000 30000000 01000000 00000000 0200 0200 69660000 0300 0400 77686174 \
                         0900 0100 09000000 00000000 30000000";
+        assert_eq!(hex::encode(&bytes), expected.replace(' ', ""));
+
+        bytes.clear();
+        tls_key_log(&mut bytes, b"abcde").unwrap();
+        let expected = "0a000000 1c000000 4b534c54 05000000 61626364 65000000 1c000000";
         assert_eq!(hex::encode(&bytes), expected.replace(' ', ""));
 
         bytes.clear();

@@ -4,6 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use super::*;
+use crate::capture::KeyLog;
 use crate::network::Network;
 
 #[test]
@@ -54,7 +55,7 @@ impl Host for Scripted {
         Ok(())
     }
 
-    fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path, _keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
         let script = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,

@@ -8,7 +8,7 @@ use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::version::TLS13;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, KeyLogFile, RootCertStore, ServerConfig};
 
 use super::tickets::{Sessions, Tickets, Verifier};
 use crate::job::{Job, Resume};
@@ -90,6 +90,8 @@ pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
         Resume::OneRtt | Resume::ZeroRtt => Resumption::store(Arc::new(Tickets::default())),
     };
     config.enable_early_data = resume == Resume::ZeroRtt;
+    // It logs where SSLKEYLOGFILE says, which captured runs have.
+    config.key_log = Arc::new(KeyLogFile::new());
     Ok(config)
 }
 

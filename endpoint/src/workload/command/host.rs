@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 
 use anyhow::{Context as _, Error, Result, anyhow};
 
+use crate::capture::key_log;
 use crate::clock::Moment;
 use crate::job::Command;
 use crate::programs::process::{Program, Start, how_it_ended};
@@ -78,7 +79,8 @@ impl Host {
         let reaper = Reaper::start(name(side))?;
         let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
         let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
-        let environment: Vec<_> = defaults.chain(named).collect();
+        let secrets = std::env::var(key_log::VARIABLE).map(|file| (key_log::VARIABLE.to_owned(), file));
+        let environment: Vec<_> = defaults.chain(secrets).chain(named).collect();
         let argv: Vec<_> = argv.iter().map(|word| run.named_in(word)).collect();
         let program = Program::start(&Start {
             argv: &argv,

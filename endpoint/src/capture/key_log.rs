@@ -1,0 +1,53 @@
+//! The TLS secrets of a captured run, in memory: with them in its file, a capture is read decrypted.
+//!
+//! Roles and the programs they start append lines of the NSS key log format (draft-ietf-tls-keylogfile) to it. They
+//! find it by the variable that browsers, curl and most QUIC stacks know.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsRawFd, RawFd};
+
+use anyhow::{Context, Result};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+/// The variable that names the file, for programs that log their secrets.
+pub(crate) const VARIABLE: &str = "SSLKEYLOGFILE";
+
+/// The descriptor by which roles inherit the file.
+pub(crate) const ROLE_FD: RawFd = 4;
+
+/// The variable as roles have it. It names [`ROLE_FD`].
+pub(crate) const ROLE_ENVIRONMENT: &CStr = c"SSLKEYLOGFILE=/proc/self/fd/4";
+
+/// A file of secrets that lies in memory: writing to it makes nobody wait, so that no record changes.
+#[derive(Debug)]
+pub(crate) struct KeyLog(File);
+
+impl KeyLog {
+    /// Makes an empty one.
+    ///
+    /// # Errors
+    /// No memory, or no descriptors.
+    pub(crate) fn new() -> Result<Self> {
+        let file = memfd_create(c"key-log", MFdFlags::MFD_CLOEXEC).context("make a file in memory for TLS secrets")?;
+        Ok(Self(file.into()))
+    }
+
+    /// Gives all lines that were written so far.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn lines(&mut self) -> io::Result<Vec<u8>> {
+        let mut lines = Vec::new();
+        self.0.rewind()?;
+        self.0.read_to_end(&mut lines)?;
+        Ok(lines)
+    }
+}
+
+impl AsRawFd for KeyLog {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
