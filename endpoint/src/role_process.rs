@@ -183,7 +183,8 @@ mod tests {
     /// `/proc/self/exe` is the test runner here, which does not know a role's arguments.
     #[test]
     fn a_process_that_exits_without_a_message_is_gone() {
-        let mut role = RoleProcess::spawn(Side::Server, None, Path::new("/none"), Ipv4Addr::LOCALHOST, false).unwrap();
+        let mut role =
+            RoleProcess::spawn(Side::Server, None, Path::new("/none"), Ipv4Addr::LOCALHOST, false, None).unwrap();
         let events = role.receive().unwrap();
         assert!(matches!(&events[..], [Event::Gone(Some(how))] if how.starts_with("exited with status")), "{events:?}");
         assert!(!role.is_running());
