@@ -23,7 +23,7 @@ class Transfer:
     """A run in a guest: so many bytes over one transport and path."""
 
     name: str
-    transport: str
+    transport: str | dict[str, str]
     size: str
     path: dict[str, str]
     goal: Goal = field(default_factory=Goal)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from netwarp.plan.treatment import equal_treatment
 from netwarp.stacks import (
     MANIFEST,
     PATH_VARIABLE,
+    SOURCES,
     find_stack,
     installed,
     missing_program,
@@ -141,3 +144,12 @@ def test_a_shipped_stack_is_planned_before_it_is_built_and_refused_before_it_run
     assert missing is not None
     assert "netwarp stack build quic-go" in missing
     assert missing_program("wrong", str(WRONG / "role")) is None
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")
+@pytest.mark.parametrize("name", ["quic-go"])
+def test_the_sources_of_a_stack_in_go_pass_their_own_tests(name: str) -> None:
+    done = subprocess.run(
+        ["go", "test", "./..."], cwd=SOURCES / name, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -37,8 +37,9 @@ type bulk struct {
 // IP and UDP headers of IPv4.
 const headersBytes = 28
 
-// The largest and the smallest UDP payload that quic-go sends (internal/protocol).
+// UDP payloads that quic-go sends: the first, the largest that it finds by discovery, the smallest (internal/protocol).
 const (
+	firstPayloadBytes = 1280
 	mostPayloadBytes  = 1452
 	leastPayloadBytes = 1200
 )
@@ -64,9 +65,9 @@ func readJob(file string) (*job, error) {
 	return &read, nil
 }
 
-// payloadBytes is the UDP payload of a full packet.
-func (j *job) payloadBytes() uint16 {
-	return uint16(max(leastPayloadBytes, min(mostPayloadBytes, j.Paths[0].MTUBytes-headersBytes)))
+// payloadBytes is the UDP payload of a full packet, of those up to a size.
+func (j *job) payloadBytes(most int) uint64 {
+	return uint64(max(leastPayloadBytes, min(most, j.Paths[0].MTUBytes-headersBytes)))
 }
 
 // part is where a chunk lies in the content: equal parts, and the last takes the rest.

@@ -24,7 +24,11 @@ func main() {
 	file := options.String("job", "", "the job")
 	address := options.String("address", "", "the server's address")
 	_ = options.Parse(os.Args[2:])
-	started := openOrchestrator()
+	started, err := openOrchestrator()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	if err := work(started, side, *file, net.ParseIP(*address)); err != nil {
 		started.fail(side, err)
 		os.Exit(1)
@@ -45,13 +49,14 @@ func work(started *orchestrator, side, file string, address net.IP) error {
 	return ours.drive(server)
 }
 
-// config gives quic-go the job's windows from the start, so that it need not grow them, and the path's packet size.
+// config gives quic-go the job's windows from the start, so that it need not grow them. Packets grow from quic-go's first
+// size by path MTU discovery: told another first size, its pacer and its congestion control differ in what a packet is, and
+// the connection asks for the time over and over until both agree (internal/congestion, newPacer).
 func (r *role) config() *quic.Config {
 	buffer := r.job.Transport.BufferBytes
 	return &quic.Config{
 		InitialStreamReceiveWindow: buffer, MaxStreamReceiveWindow: buffer,
 		InitialConnectionReceiveWindow: buffer, MaxConnectionReceiveWindow: buffer,
-		InitialPacketSize: r.job.payloadBytes(), DisablePathMTUDiscovery: true,
 		MaxIncomingStreams: int64(r.job.Workload.Chunks) + 1,
 		MaxIdleTimeout:     time.Duration(r.job.Limits.VirtualNS),
 		// A run gives up at its own limit.

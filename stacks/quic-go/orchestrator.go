@@ -10,8 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Messages go to descriptor 3 (docs/role-protocol.md).
-const messageFD = 3
+// Orders come from standard input, messages go to descriptor 3 (docs/role-protocol.md).
+const (
+	orderFD   = 0
+	messageFD = 3
+)
 
 // order is a line from the orchestrator.
 type order struct {
@@ -28,8 +31,13 @@ type orchestrator struct {
 	epochNS  int64
 }
 
-func openOrchestrator() *orchestrator {
-	return &orchestrator{orders: bufio.NewScanner(os.Stdin), messages: os.NewFile(messageFD, "messages")}
+func openOrchestrator() (*orchestrator, error) {
+	// A read that blocks would keep Go's only processor, and nothing takes it away while the clock is held.
+	if err := unix.SetNonblock(orderFD, true); err != nil {
+		return nil, fmt.Errorf("open the orders: %w", err)
+	}
+	orders := os.NewFile(orderFD, "orders")
+	return &orchestrator{orders: bufio.NewScanner(orders), messages: os.NewFile(messageFD, "messages")}, nil
 }
 
 // next is the next order; nil when there will be none.

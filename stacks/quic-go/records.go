@@ -68,13 +68,13 @@ type dialled struct {
 func (d *dialled) record(side string, transfer uint64, asked *job) connectionRecord {
 	counted := d.conn.ConnectionStats()
 	smoothed, least := int64(counted.SmoothedRTT), int64(counted.MinRTT)
-	buffer, payload := asked.Transport.BufferBytes, uint64(asked.payloadBytes())
+	buffer, first := asked.Transport.BufferBytes, asked.payloadBytes(firstPayloadBytes)
 	return connectionRecord{
 		Record: "connection", Side: side, Connection: transfer, Transfer: transfer,
 		Resumed: resumed(d.conn.ConnectionState()), StartNS: d.startNS, ConnectedNS: d.connectedNS,
 		Settings: settings{
 			Transport: "quic", Congestion: "reno", Paced: true,
-			InitialWindowBytes: initialWindowPackets * payload, MSSBytes: payload,
+			InitialWindowBytes: initialWindowPackets * first, MSSBytes: asked.payloadBytes(mostPayloadBytes),
 			SendBufferBytes: buffer, ReceiveBufferBytes: buffer,
 		},
 		Stats: stats{

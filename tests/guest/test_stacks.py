@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from bench.counting import count
+from bench.lines import FAST, Transfer
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.stacks import find_stack, missing_program
 
@@ -76,3 +78,11 @@ def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
         records.append((tmp_path / place / "runs" / "c001-r00" / RECORDS_FILE).read_bytes())
     assert records[0] == records[1]
     assert b'"congestion":"reno"' in records[0]
+
+
+def test_a_role_in_go_asks_for_the_time_once_a_wake_up() -> None:
+    require("quic-go")
+    stack = {"kind": "quic", "stack": "quic-go", "congestion": "reno", "label": "quic-go"}
+    calls = count(Transfer("quic-go", stack, "2MB", FAST))
+    packets = 2_000_000 // 1280
+    assert calls < 11 * packets, "nine a packet with the clock held, 35 without"
