@@ -35,6 +35,10 @@ PARTIAL_SUFFIX = ".partial"
 OutcomeName = Literal["ok", "failed"]
 Clock = Literal["virtual", "real"]
 
+# When virtual time begins, 2026-01-01T00:00:00Z: TLS certificates need a date, and a run must not
+# depend on today's.
+EPOCH_NS = 1_767_225_600_000_000_000
+
 _RUN_NAME = re.compile(r"c\d+-r\d+")
 _PLAN_TYPES = {
     "run": str, "cell": int, "replicate": int, "seed": int, "factors": dict, "job_sha256": str,

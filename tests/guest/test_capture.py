@@ -9,8 +9,7 @@ import pytest
 
 from guest.lab import ALL, Measured, run_study_cells
 from guest.tshark import CAPTURE_FILE, INTERFACES, fields
-from netwarp.backends.virtual import EPOCH_NS
-from netwarp.run_directory import RECORDS_FILE
+from netwarp.run_directory import EPOCH_NS, RECORDS_FILE
 
 LOSSY = {"rtt": "40ms", "loss_down": "3%", "loss_up": "2%", "rate": "20mbit"}
 # Where each direction is seen before and after its impairment.

@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import iperf3
 import pytest
 from rich.console import Console
 
@@ -219,6 +220,23 @@ def test_iperf3_has_the_whole_run_as_an_interval_where_no_seconds_were_recorded(
         if "error" not in run:
             (interval,) = run["intervals"]
             assert interval["sum"] == run["end"]["sum_received"] | {"omitted": False}
+
+
+def test_a_reader_of_iperf3s_output_reads_the_export(kept: RunData) -> None:
+    first, *_ = json.loads(export_results(kept, "iperf3"))
+    read = iperf3.TestResult(json.dumps(first))
+    assert (read.type, read.protocol, read.reverse) == ("client", "TCP", True)
+    assert (read.local_host, read.remote_host) == ("client", "server")
+    assert read.time == "Thu, 01 Jan 2026 00:00:00 GMT"
+    assert read.received_bytes == support.SIZE_BYTES
+    assert read.received_Mbps == pytest.approx(
+        first["end"]["sum_received"]["bits_per_second"] / 1e6
+    )
+    assert read.local_cpu_total > 0
+    assert read.local_cpu_total == read.local_cpu_user + read.local_cpu_system
+    assert read.remote_cpu_total == 0, "its usage was not recorded"
+    failures = [run for run in json.loads(export_results(kept, "iperf3")) if "error" in run]
+    assert [iperf3.TestResult(json.dumps(run)).error for run in failures] == [support.FAILURE]
 
 
 def test_iperf3_has_an_interval_for_each_second_of_a_run_recorded_over_time(

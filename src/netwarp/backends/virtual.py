@@ -28,14 +28,12 @@ from netwarp.backends.scratch import (
 from netwarp.backends.spinning import spinning_command
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
-from netwarp.run_directory import CONSOLE_FILE, Clock, Status, last_line
+from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, Status, last_line
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
 from netwarp.workloads import workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
-# TLS certificates need a date; the run must not depend on today's. 2026-01-01T00:00:00Z.
-EPOCH_NS = 1_767_225_600_000_000_000
 ENDPOINT_LINK = "endpoint"
 
 

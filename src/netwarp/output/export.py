@@ -6,15 +6,14 @@ import csv
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError
 from netwarp.metrics import metric_named
+from netwarp.output.iperf3 import iperf3_document
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.suggestions import did_you_mean
-from netwarp.units import NS_PER_S
 from netwarp.version import __version__
-from netwarp.wire import Goodput
 from netwarp.wording import cell_text
 from netwarp.workloads import workload_of
 
@@ -85,12 +84,8 @@ def to_json(data: RunData) -> str:
 
 
 def to_iperf3(data: RunData) -> str:
-    """Write one object per run with the names of iperf3's JSON.
-
-    `intervals` has the content received in each second of a run that recorded it over time, and
-    one interval, the whole of it, of a run that did not.
-    """
-    documents = [_iperf3(run, data) for run in data.results.runs]
+    """Write an array with the document that iperf3 would have printed for each run."""
+    documents = [iperf3_document(run, data) for run in data.results.runs]
     return json.dumps(documents, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -133,58 +128,6 @@ def _values(run: RunResult) -> dict[str, float | int | None]:
 
 def _is_whole(name: str) -> bool:
     return metric_named(name).is_whole
-
-
-def _iperf3(run: RunResult, data: RunData) -> dict[str, Any]:
-    transport = run.factors.get("transport") or _fixed(data).get("transport.kind", "")
-    start = {"test_start": {"protocol": transport.upper()}}
-    document: dict[str, Any] = {"title": run.run, "start": start, "intervals": [], "end": {}}
-    if run.outcome == "failed":
-        return document | {"error": run.reason}
-    document["intervals"] = _intervals(run.run, data)
-    seconds, bits_per_second = run.value("completion_time_s"), run.value("goodput_bit_s")
-    if seconds is not None and bits_per_second is not None:
-        total = _sum(0, seconds, round(seconds * bits_per_second / 8))
-        total["bits_per_second"] = bits_per_second
-        retransmits = run.value("retransmitted_packets")
-        sent = total if retransmits is None else total | {"retransmits": int(retransmits)}
-        document["end"] = {"sum_sent": sent, "sum_received": total}
-        document["intervals"] = document["intervals"] or [_interval(total)]
-    return document
-
-
-def _intervals(run: str, data: RunData) -> list[dict[str, Any]]:
-    """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter.
-
-    Nothing where it was not recorded over time.
-    """
-    recorded = next((each for each in data.records(run) if isinstance(each, Goodput)), None)
-    if recorded is None:
-        return []
-    by_second: dict[int, int] = {}
-    for step, received in enumerate(recorded.bytes):
-        second = step * recorded.step_ns // NS_PER_S
-        by_second[second] = by_second.get(second, 0) + received
-    end_s = len(recorded.bytes) * recorded.step_ns / NS_PER_S
-    return [
-        _interval(_sum(second, min(second + 1, end_s), received))
-        for second, received in by_second.items()
-    ]
-
-
-def _interval(total: dict[str, Any]) -> dict[str, Any]:
-    return {"streams": [], "sum": total | {"omitted": False}}
-
-
-def _sum(start_s: float, end_s: float, received: int) -> dict[str, Any]:
-    seconds = end_s - start_s
-    return {
-        "start": start_s,
-        "end": end_s,
-        "seconds": seconds,
-        "bytes": received,
-        "bits_per_second": 8 * received / seconds if seconds else 0,
-    }
 
 
 EXPORTS: Mapping[str, Callable[[RunData], str]] = {

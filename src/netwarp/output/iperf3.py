@@ -1,0 +1,189 @@
+"""A run in the JSON that `iperf3 --json` prints at the client (iperf 3.12), for tools that read it.
+
+The content flows from the server to the client, as with `iperf3 --reverse`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any
+
+from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.run_directory import EPOCH_NS
+from netwarp.units import NS_PER_S
+from netwarp.version import __version__
+from netwarp.wire import FlowSent, FlowStats, Goodput, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netwarp.evaluation import RunData
+    from netwarp.results import RunResult
+    from netwarp.wire import Record, Side
+
+_SOCKET = 1
+_NAMES: dict[str, Any] = {
+    "local_host": "client",
+    "local_port": 0,
+    "remote_host": "server",
+    "remote_port": 4433,
+}
+"""Both ends; the client's port is not recorded."""
+_ENDS: Mapping[Side, str] = {"client": "host", "server": "remote"}
+"""What iperf3 calls them, seen from the client."""
+
+
+def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
+    """Give what iperf3 would have printed.
+
+    `intervals` has the content received in each second of a run that recorded it over time, and
+    one interval, the whole of it, of a run that did not.
+
+    Args:
+        run: the run.
+        data: of its directory.
+    """
+    document: dict[str, Any] = {
+        "start": _start(run, data),
+        "intervals": [],
+        "end": {},
+        "title": run.run,
+    }
+    if run.outcome == "failed":
+        return document | {"error": run.reason}
+    intervals = _intervals(run, data)
+    end = _packets(run, data) or _content(run)
+    if end is None:
+        return document | {"intervals": intervals}
+    total = end.get("sum_received") or end["sum"]
+    cpu = _cpu_utilization_percent(data.records(run.run), total["seconds"])
+    return document | {
+        "intervals": intervals or [_interval(total)],
+        "end": end | {"cpu_utilization_percent": cpu},
+    }
+
+
+def _start(run: RunResult, data: RunData) -> dict[str, Any]:
+    transport = run.factors.get("transport") or _transport(data)
+    started = _started(data)
+    return {
+        "connected": [{"socket": _SOCKET, **_NAMES}],
+        "version": f"netwarp {__version__}",
+        "system_info": str(data.provenance.get("kernel") or ""),
+        "timestamp": {
+            "time": format_datetime(started, usegmt=True),
+            "timesecs": int(started.timestamp()),
+        },
+        "connecting_to": {"host": _NAMES["remote_host"], "port": _NAMES["remote_port"]},
+        "test_start": {
+            "protocol": transport.upper(),
+            "num_streams": 1,
+            "blksize": 0,
+            "omit": 0,
+            "duration": 0,
+            "bytes": round(_content_bytes(run)),
+            "blocks": 0,
+            "reverse": 1,
+        },
+    }
+
+
+def _started(data: RunData) -> datetime:
+    """Give the run's date: of the guest's clock, or of the study in real time."""
+    if data.clock == "virtual":
+        return datetime.fromtimestamp(EPOCH_NS // NS_PER_S, UTC)
+    return datetime.fromisoformat(data.provenance["started"])
+
+
+def _transport(data: RunData) -> str:
+    runs = data.results.runs
+    job = data.job(runs[0].run) if runs else None
+    return fixed_conditions(data.study, job).get("transport.kind", "")
+
+
+def _content_bytes(run: RunResult) -> float:
+    seconds, bit_s = run.value("completion_time_s"), run.value("goodput_bit_s")
+    return 0 if seconds is None or bit_s is None else seconds * bit_s / 8
+
+
+def _content(run: RunResult) -> dict[str, Any] | None:
+    """Sum up a transfer as iperf3 sums up TCP; None of a run that transferred nothing."""
+    seconds, bit_s = run.value("completion_time_s"), run.value("goodput_bit_s")
+    if seconds is None or bit_s is None:
+        return None
+    received = _sum(0, seconds, round(_content_bytes(run))) | {"bits_per_second": bit_s}
+    retransmits = run.value("retransmitted_packets")
+    sent = received if retransmits is None else received | {"retransmits": int(retransmits)}
+    stream = {"sender": {"socket": _SOCKET, **sent}, "receiver": {"socket": _SOCKET, **received}}
+    return {"streams": [stream], "sum_sent": sent, "sum_received": received}
+
+
+def _packets(run: RunResult, data: RunData) -> dict[str, Any] | None:
+    """Sum up a flow of packets as iperf3 sums up UDP; None of a run of anything else."""
+    records = data.records(run.run)
+    arrived = next((r for r in records if isinstance(r, FlowStats) and r.unit == "packet"), None)
+    sent = next((record for record in records if isinstance(record, FlowSent)), None)
+    if arrived is None or sent is None or run.value("lost_packets") is None:
+        return None
+    end_ns = max(sent.last_ns, arrived.last_received_ns or 0) - sent.first_ns
+    lost = int(run.value("lost_packets") or 0)
+    packets = arrived.received + lost
+    total = _sum(0, end_ns / NS_PER_S, arrived.received_bytes) | {
+        "jitter_ms": 1000 * (run.value("jitter_rfc3550_s") or 0),
+        "lost_packets": lost,
+        "packets": packets,
+        "lost_percent": 100 * lost / packets if packets else 0,
+    }
+    return {"streams": [{"udp": {"socket": _SOCKET, **total}}], "sum": total}
+
+
+def _cpu_utilization_percent(records: list[Record], seconds: float) -> dict[str, float]:
+    """Give each end's share of a CPU: 0 in virtual time, where computing takes no time."""
+    shares = {
+        f"{end}_{part}": 0.0 for end in _ENDS.values() for part in ("total", "user", "system")
+    }
+    for usage in records:
+        if isinstance(usage, Usage) and seconds:
+            end = _ENDS[usage.side]
+            user, system = (
+                100 * cpu_ns / NS_PER_S / seconds for cpu_ns in (usage.user_ns, usage.system_ns)
+            )
+            shares |= {f"{end}_total": user + system, f"{end}_user": user, f"{end}_system": system}
+    return shares
+
+
+def _intervals(run: RunResult, data: RunData) -> list[dict[str, Any]]:
+    """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter.
+
+    Nothing where it was not recorded over time.
+    """
+    recorded = next((each for each in data.records(run.run) if isinstance(each, Goodput)), None)
+    if recorded is None:
+        return []
+    by_second: dict[int, int] = {}
+    for step, received in enumerate(recorded.bytes):
+        second = step * recorded.step_ns // NS_PER_S
+        by_second[second] = by_second.get(second, 0) + received
+    end_s = len(recorded.bytes) * recorded.step_ns / NS_PER_S
+    return [
+        _interval(_sum(second, min(second + 1, end_s), received))
+        for second, received in by_second.items()
+    ]
+
+
+def _interval(total: dict[str, Any]) -> dict[str, Any]:
+    whole = total | {"omitted": False}
+    return {"streams": [{"socket": _SOCKET, **whole}], "sum": whole}
+
+
+def _sum(start_s: float, end_s: float, received_bytes: int) -> dict[str, Any]:
+    seconds = end_s - start_s
+    return {
+        "start": start_s,
+        "end": end_s,
+        "seconds": seconds,
+        "bytes": received_bytes,
+        "bits_per_second": 8 * received_bytes / seconds if seconds else 0,
+        "sender": False,
+    }
