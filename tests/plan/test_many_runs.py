@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from netwarp import wire
+from netwarp.errors import StudyError
 from netwarp.plan import plan_study
 from netwarp.study import load_study, study_from_mapping
+from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.paths import PathSection
-from netwarp.wire import Job, job_from_json, job_sha256, job_to_json
+from netwarp.wire import job_from_json, job_sha256, job_to_json
+from netwarp.workloads.bulk.section import BulkSection
 from support import tables
 
 STUDIES = sorted((Path(__file__).parents[2] / "studies").rglob("*.toml"))
@@ -44,23 +49,82 @@ def test_no_text_of_a_job_is_taken_for_a_slot() -> None:
     assert {quality.name for quality in run.job.workload.qualities} == set(named)  # type: ignore[union-attr]
 
 
-def test_work_grows_with_cells_and_not_with_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def _work(monkeypatch: pytest.MonkeyPatch, study: dict[str, Any]) -> Counter[str]:
+    """Count what planning a study does that costs more than to look something up."""
     done: Counter[str] = Counter()
-    validate, dump = PathSection.model_validate, Job.model_dump
+    plan_study(study_from_mapping(tables("tcp")))  # what is made once for all studies
 
-    def counted_validate(*arguments: Any, **options: Any) -> PathSection:
-        done["paths validated"] += 1
-        return validate(*arguments, **options)
+    def count(owner: type, name: str, what: str) -> None:
+        original = getattr(owner, name)
 
-    def counted_dump(self: Job, **options: Any) -> dict[str, Any]:
-        done["jobs written"] += 1
-        return dump(self, **options)
+        def counted(*arguments: Any, **options: Any) -> Any:
+            done[what] += 1
+            return original(*arguments, **options)
 
-    monkeypatch.setattr(PathSection, "model_validate", counted_validate)
-    monkeypatch.setattr(Job, "model_dump", counted_dump)
-    plan = plan_study(study_from_mapping(tables("tcp", **MANY)))
-    assert len({run.job_sha256 for run in plan}) == len(plan) == 2 * 50 * 200
-    assert done == {"paths validated": 50, "jobs written": 100}
+        patch.setattr(owner, name, counted)
+
+    with monkeypatch.context() as patch:
+        count(PathSection, "model_validate", "paths validated")
+        count(CellTransport, "model_validate", "transports validated")
+        count(BulkSection, "model_validate", "workloads validated")
+        for part in (wire.Job, wire.Path, wire.Transport, wire.Bulk, wire.Timeline, wire.Limits):
+            count(part, "__init__", f"{part.__name__} made")
+            count(part, "model_dump", f"{part.__name__} written")
+        plan = plan_study(study_from_mapping(study))
+    assert len({run.job_sha256 for run in plan}) == len(plan)
+    return done
+
+
+def test_work_grows_with_cells_and_not_with_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = _work(monkeypatch, tables("tcp", **MANY))
+    assert done == {
+        "paths validated": 50,
+        "transports validated": 2,
+        "workloads validated": 1,
+        "Job made": 100,
+        "Path made": 100,
+        "Transport made": 2,
+        "Bulk made": 1,
+        "Limits made": 1,
+        "Path written": 100,
+        "Transport written": 2,
+        "Bulk written": 1,
+        "Timeline written": 1,
+        "Limits written": 1,
+    }
+
+
+def test_a_level_costs_what_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten thousand levels of one key, each makes its own path, and shares all the rest."""
+
+    def work(levels: int) -> Counter[str]:
+        delays = [f"{delay_us}us" for delay_us in range(1, levels + 1)]
+        return _work(
+            monkeypatch,
+            tables("tcp", factors={"path.rtt": delays, "transport": ["tcp"]}, replicates=1),
+        )
+
+    small, large = work(10), work(40)
+    each = {"paths validated": 1, "Job made": 1, "Path made": 1, "Path written": 1}
+    assert large - small == {what: 30 * times for what, times in each.items()}
+
+
+def test_the_collector_is_paused_while_a_study_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would go through all cells again and again, and find nothing to free."""
+    collects: list[bool] = []
+    for part, name in ((wire.Path, "__init__"), (wire.Path, "model_dump")):
+        original = getattr(part, name)
+
+        def noticed(*arguments: Any, original: Any = original, **options: Any) -> Any:
+            collects.append(gc.isenabled())
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(part, name, noticed)
+    plan_study(study_from_mapping(tables("tcp")))
+    assert collects == [False, False]
+    with pytest.raises(StudyError):
+        study_from_mapping(tables("no transport"))
+    assert gc.isenabled()
 
 
 def test_a_long_timeline_is_gone_through_and_not_searched() -> None:

@@ -1,39 +1,39 @@
 """The jobs of a cell's runs, written fast: one text, and what each run puts into it.
 
 Runs of a cell differ in name, seeds and random times alone, and a study may have a hundred thousand
-of them. So a job is made JSON once for each cell, with slots, and a run fills them.
+of them. So a job is made JSON once for each cell, with slots, and a run fills them. Cells have most
+of their jobs in common, too: what is the same object in several is made JSON once.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from netwarp import wire
+from netwarp.once import Once
 from netwarp.wire import Job
+from netwarp.wire.base import Wire
 
-# No text of a job can look like a slot once it is JSON: a backslash of its own is written as two.
-_SLOT = '"\\ud800{}"'
 NAME = "name"
 EVENTS = "events"
 START = "start"
+# No text of a job can look like a slot once it is JSON: a backslash of its own is written as two.
+_SLOT = re.compile(r'"\\ud800([^"]*)"')
+_KEYS = sorted(Job.model_fields)
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class JobText:
     """A cell's job as canonical JSON with slots, see `wire.job_to_json`."""
 
-    def __init__(self, template: Job, drawn: Collection[str] = ()) -> None:
-        """Make slots for the name, the seeds, and what `random_times.drawn_slots` names."""
-        content = template.model_dump(mode="json")
-        if EVENTS in drawn:
-            content["timeline"]["events"] = f"\ud800{EVENTS}"
-        if START in drawn:
-            content["start_ns"] = f"\ud800{START}"
-        for slot, table in _seeds(content):
-            table["seed"] = f"\ud800{slot}"
-        content["run"] = f"\ud800{NAME}"
-        self._job = _split(content)
+    def __init__(self, text: str) -> None:
+        """Take the JSON, in which slots are strings that `_slot` made."""
+        self._job = tuple(_SLOT.split(text))
         self._measured = _without_name(self._job)
 
     def job_json(self, run: str, values: Mapping[str, int | str]) -> str:
@@ -45,16 +45,62 @@ class JobText:
         return sha256(_filled(self._measured, values).encode()).hexdigest()
 
 
-def _seeds(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Find the tables that have a seed, and name their slots as `replicate_seeds` does."""
-    yield "run", content
-    for index, path in enumerate(content["paths"]):
-        yield f"path{index}down", path["down"]
-        yield f"path{index}up", path["up"]
-    for redraw in content["timeline"]["redraws"]:
-        yield f"redraw{redraw['path']}", redraw
-    # Whatever a workload draws is its content.
-    yield from (("content", table) for table in _with_seed(content["workload"]))
+class JobWriter:
+    """Writes the jobs of a study's cells."""
+
+    def __init__(self) -> None:
+        self._written: Once[str] = Once()
+        """Parts of jobs as JSON, which many cells have in common."""
+
+    def text(self, template: Job, drawn: Collection[str] = ()) -> JobText:
+        """Make slots for the name, the seeds, and what `random_times.drawn_slots` names."""
+        slots = {"run": NAME, "seed": "run"}
+        if START in drawn:
+            slots["start_ns"] = START
+        fields = []
+        for key in _KEYS:
+            value = getattr(template, key)
+            if key in slots:
+                written = f'"\\ud800{slots[key]}"'
+            elif key == "paths":
+                written = f"[{','.join(map(_path, range(len(value)), value))}]"
+            elif key == "timeline":
+                random = EVENTS in drawn
+                written = self._written.get(value, random, partial(_timeline, value, random))
+            else:
+                written = self._written.get(value, None, partial(_with_content, value))
+            fields.append(f'"{key}":{written}')
+        return JobText(f"{{{','.join(fields)}}}")
+
+
+def _slot(name: str) -> str:
+    return f"\ud800{name}"
+
+
+def _path(index: int, path: wire.Path) -> str:
+    table = path.model_dump(mode="json")
+    for direction in ("down", "up"):
+        table[direction]["seed"] = _slot(f"path{index}{direction}")
+    return _canonical(table)
+
+
+def _timeline(timeline: wire.Timeline, random: bool) -> str:
+    table = timeline.model_dump(mode="json")
+    if random:
+        table["events"] = _slot(EVENTS)
+    for redraw in table["redraws"]:
+        redraw["seed"] = _slot(f"redraw{redraw['path']}")
+    return _canonical(table)
+
+
+def _with_content(part: Wire | bool | int) -> str:
+    """Write a part of a job; whatever a workload draws is its content."""
+    if not isinstance(part, Wire):
+        return _canonical(part)
+    table = part.model_dump(mode="json")
+    for seeded in _with_seed(table):
+        seeded["seed"] = _slot("content")
+    return _canonical(table)
 
 
 def _with_seed(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -63,18 +109,6 @@ def _with_seed(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for value in table.values():
         if isinstance(value, dict):
             yield from _with_seed(value)
-
-
-def _split(content: dict[str, Any]) -> tuple[str, ...]:
-    """Write canonical JSON, cut at its slots: text, slot, text, …, text."""
-    rest = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    opening, closing = _SLOT.split("{}")
-    parts = []
-    while opening in rest:
-        before, _, rest = rest.partition(opening)
-        slot, _, rest = rest.partition(closing)
-        parts += [before, slot]
-    return (*parts, rest)
 
 
 def _without_name(parts: tuple[str, ...]) -> tuple[str, ...]:

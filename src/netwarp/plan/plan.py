@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from netwarp.collector import paused_collector
 from netwarp.fields import KeyValueError
-from netwarp.plan.job_text import JobText
+from netwarp.plan.job_text import JobText, JobWriter
 from netwarp.plan.random_times import drawn_slots, drawn_times
 from netwarp.plan.seeds import replicate_seeds
 from netwarp.regular_files import regular_file_size
@@ -81,6 +82,7 @@ def file_size(path: str) -> int:
     return regular_file_size(Path(path))
 
 
+@paused_collector()
 def plan_study(
     study: Study, *, filters: Sequence[str] = (), size_of: FileSize = file_size
 ) -> list[PlannedRun]:
@@ -94,9 +96,10 @@ def plan_study(
     Raises:
         StudyError: a filter that selects nothing, or a file that cannot be read.
     """
+    writer = JobWriter()
     with study.refusals.told():
         texts = [
-            (cell, JobText(_with_file_size(cell, size_of), drawn_slots(cell.spec)))
+            (cell, writer.text(_with_file_size(cell, size_of), drawn_slots(cell.spec)))
             for cell in filter_cells(study, filters)
         ]
     paths = max((len(cell.template.paths) for cell, _ in texts), default=0)

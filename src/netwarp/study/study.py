@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KeyValueError, Kind, RatioField, Section
 from netwarp.metrics import METRICS
@@ -122,6 +123,7 @@ class Study:
         raise KeyError(key)
 
 
+@paused_collector()
 def study_from_mapping(
     raw: Mapping[str, Any],
     *,

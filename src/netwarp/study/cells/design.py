@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from netwarp.fields import KeyValueError, Section
 from netwarp.study.cells.factors import Factor, Level, factor_key, read_factors, word_of
 from netwarp.study.cells.spec import CellSpec, LimitsSection
-from netwarp.study.cells.template import job_template
+from netwarp.study.cells.template import JobTemplates
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.diagnose import key_value_error, with_value
 from netwarp.study.sections.paths import PathSection
@@ -43,7 +43,7 @@ class Cell:
     spec: CellSpec
     """The sections of the study with the cell's levels."""
     template: Job
-    """The job of its runs, without what differs from run to run; see `job_template`."""
+    """The job of its runs, without what differs from run to run; see `JobTemplates`."""
 
 
 @dataclass(frozen=True)
@@ -106,26 +106,26 @@ class _Builder:
             for name in _SECTIONS
         }
         """The factors that vary a section, by its name."""
+        self._templates = JobTemplates(capture=raw.get("capture") is not None)
         self._sections: dict[tuple[str, tuple[str, ...]], tuple[Section, _Table]] = {}
 
     def cells(self) -> Iterator[Cell]:
-        capture = self._raw.get("capture") is not None
         keys = [factor.key for factor in self._factors]
         combinations = itertools.product(*(factor.levels for factor in self._factors))
         for index, combination in enumerate(combinations):
             chosen = dict(zip(keys, combination, strict=True))
-            spec, template = self._build(chosen, capture)
+            spec, template = self._build(chosen)
             labels = {key: level.label for key, level in chosen.items()}
             yield Cell(index, labels, spec, template)
 
-    def _build(self, chosen: Mapping[str, Level], capture: bool) -> tuple[CellSpec, Job]:
+    def _build(self, chosen: Mapping[str, Level]) -> tuple[CellSpec, Job]:
         workload, _ = self._section("workload", chosen)
         usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
             spec = CellSpec(**sections)
-            return spec, job_template(spec, capture=capture)
+            return spec, self._templates.template(spec)
         except KeyValueError as error:
             tables = {name: table for name, (_, table) in found.items()}
             contents = {name: table.content for name, table in tables.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -73,7 +73,9 @@ class CellSpec:
         """The same in a replicate, which draws the random times."""
         return self._within_the_run(self.path.events_of_replicate(lateness))
 
-    def _within_the_run(self, events: Iterable[wire.Event]) -> tuple[wire.Event, ...]:
+    def _within_the_run(self, events: Sequence[wire.Event]) -> tuple[wire.Event, ...]:
+        if not events:
+            return ()
         end_ns = self.limits.virtual_s * NS_PER_S
         before = [event for event in events if event.at_ns <= end_ns]
         moves = any(isinstance(event.change, wire.Attach | wire.Detach) for event in before)

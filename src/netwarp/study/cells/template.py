@@ -2,51 +2,80 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
+from netwarp.once import Once
 from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
 from netwarp.study.cells.spec import CellSpec
+from netwarp.study.cells.transport import CellTransport
 from netwarp.units import NS_PER_S
-from netwarp.wire import FORMAT, Direction, Job
+from netwarp.wire import FORMAT, Direction, Job, Reconnect
 
 LEAST_MESSAGE_BYTES = 9
 """An SCTP message that may overtake others spends eight bytes on its place."""
 
 
-def job_template(spec: CellSpec, *, capture: bool) -> Job:
-    """Give the job of a cell without what differs from run to run.
+class JobTemplates:
+    """Makes the jobs of a study's cells; parts that cells have in common are one object."""
 
-    All seeds are 0, random times are the earliest, the run has no name, and a file that is sent no
-    size.
+    def __init__(self, *, capture: bool) -> None:
+        """Take what holds for all cells: whether their runs write packet captures."""
+        self._capture = capture
+        self._transports: Once[wire.Transport] = Once()
+        self._workloads: Once[wire.Workload] = Once()
+        self._limits: Once[wire.Limits] = Once()
 
-    Raises:
-        KeyValueError: what no queue, buffer or association can do.
-    """
-    paths = tuple(
-        wire.Path(
-            mtu_bytes=path.mtu_bytes,
-            attached=index == 0 or not spec.has_handovers,
-            neighbours=path.known_neighbours,
-            down=_impairments(spec, "down", index),
-            up=_impairments(spec, "up", index),
+    def template(self, spec: CellSpec) -> Job:
+        """Give the job of a cell without what differs from run to run.
+
+        All seeds are 0, random times are the earliest, the run has no name, and a file that is sent
+        no size.
+
+        Raises:
+            KeyValueError: what no queue, buffer or association can do.
+        """
+        paths = tuple(
+            wire.Path(
+                mtu_bytes=path.mtu_bytes,
+                attached=index == 0 or not spec.has_handovers,
+                neighbours=path.known_neighbours,
+                down=_impairments(spec, "down", index),
+                up=_impairments(spec, "up", index),
+            )
+            for index, path in enumerate(spec.paths)
         )
-        for index, path in enumerate(spec.paths)
-    )
-    transport = _transport(spec)
-    refuse_lost_associations(spec)
-    return Job(
-        format=FORMAT,
-        run="",
-        seed=0,
-        paths=paths,
-        transport=transport,
-        workload=spec.workload.job(spec.parts),
-        start_ns=0,
-        timeline=_timeline(spec),
-        capture=capture,
-        limits=wire.Limits(virtual_ns=spec.limits.virtual_s * NS_PER_S),
-    )
+        transport = self._transport(spec)
+        refuse_lost_associations(spec)
+        return Job(
+            format=FORMAT,
+            run="",
+            seed=0,
+            paths=paths,
+            transport=transport,
+            workload=self._workloads.get(
+                spec.workload, spec.parts, lambda: spec.workload.job(spec.parts)
+            ),
+            start_ns=0,
+            timeline=_timeline(spec),
+            capture=self._capture,
+            limits=self._limits.get(
+                spec.limits,
+                None,
+                lambda: wire.Limits(virtual_ns=spec.limits.virtual_s * NS_PER_S),
+            ),
+        )
+
+    def _transport(self, spec: CellSpec) -> wire.Transport:
+        """Give what a cell's transport is told, of which its path decides these three."""
+        mtu_bytes, buffers, reconnect = spec.path.mtu_bytes, buffer_bytes(spec), spec.reconnect
+        return self._transports.get(
+            spec.transport,
+            (mtu_bytes, buffers, reconnect),
+            lambda: _transport(spec.transport, mtu_bytes, buffers, reconnect),
+        )
 
 
 def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impairments:
@@ -60,19 +89,20 @@ def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impai
     )
 
 
-def _transport(spec: CellSpec) -> wire.Transport:
-    transport = spec.transport
+def _transport(
+    transport: CellTransport, mtu_bytes: int, buffers: int, reconnect: Reconnect
+) -> wire.Transport:
     resolved = wire.Transport(
         kind=transport.kind,
         stack=None if transport.stack is None else transport.stack.in_job(),
         model=transport.model,
         congestion=transport.resolved_congestion,
-        buffer_bytes=buffer_bytes(spec),
-        initial_window_packets=transport.resolved_initial_window_packets(spec.path.mtu_bytes),
+        buffer_bytes=buffers,
+        initial_window_packets=transport.resolved_initial_window_packets(mtu_bytes),
         mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
         resume=transport.resume,
-        reconnect=spec.reconnect,
+        reconnect=reconnect,
         tcp=transport.resolved_tcp,
         sctp=transport.resolved_sctp,
     )
@@ -89,7 +119,14 @@ def _transport(spec: CellSpec) -> wire.Transport:
     return resolved
 
 
+@cache
+def _nothing_happens() -> wire.Timeline:
+    return wire.Timeline(events=(), redraws=(), traces=())
+
+
 def _timeline(spec: CellSpec) -> wire.Timeline:
+    if not spec.events and all(path.redraw is None and path.trace is None for path in spec.paths):
+        return _nothing_happens()
     return wire.Timeline(
         events=spec.events,
         redraws=tuple(

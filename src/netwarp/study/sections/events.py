@@ -77,6 +77,8 @@ def merged_events(
         KeyValueError: an outage in an outage, a restoration of what is whole, a handover to where
             the client is or before the one before is over; keys are relative to ``[path]``.
     """
+    if not entries and outages is None and handovers is None:
+        return ()
     in_order = sorted(_handovers(entries, handovers, lateness), key=lambda each: each.at_ns)
     keyed = [
         *_of_entries(entries),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import create_model, model_validator
 
@@ -13,7 +13,6 @@ from netwarp import wire
 from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, KeyValueError, Section
 from netwarp.path_properties import (
     BY_KEY,
-    OF_EACH_DIRECTION,
     PATH_PROPERTIES,
     PathProperty,
 )
@@ -39,7 +38,10 @@ _KEYS_OF = {
     for direction in DIRECTIONS
 }
 """Keys that a property's value in a direction may stand at: its own, and the one without either."""
-_NETEM = {row.netem: row for row in PATH_PROPERTIES if row.netem is not None}
+_NETEM = {
+    key: (row.netem, row) for row in PATH_PROPERTIES if row.netem is not None for key in row.keys
+}
+"""Fields of `wire.Impairments`, and the rows that they are, by each of their keys."""
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,11 @@ class SinglePath(_Keys):
 
     def _impairments(self, direction: Direction) -> ImpairmentSpec:
         trace = None if self.trace is None else self.trace.impairments(direction)
-        netem = {name: self._value(row, direction) for name, row in _NETEM.items()}
+        netem = dict(_usual_netem(direction))
+        for name, row in (_NETEM[key] for key in self.model_fields_set & _NETEM.keys()):
+            netem[name] = self._value(row, direction)
         loss = netem["loss"]
-        if isinstance(loss, wire.RandomLoss):
+        if "loss_correlation" in self.model_fields_set and isinstance(loss, wire.RandomLoss):
             correlation = self._value(BY_KEY["loss_correlation"], direction)
             netem["loss"] = loss.model_copy(update={"correlation": correlation})
         return ImpairmentSpec(
@@ -183,14 +187,15 @@ class SinglePath(_Keys):
             raise KeyValueError(
                 "rtt", None, "rtt and delay are both given", "keep one of them: rtt is up plus down"
             )
-        for row in OF_EACH_DIRECTION:
-            if row.key not in given:
+        rows = [row for row in PATH_PROPERTIES if row.key in given]
+        for row in rows:
+            if row.directions == "path":
                 continue
             if {f"{row.key}_{direction}" for direction in row.plain_key_covers} <= given:
                 effect = f"{row.key} has no effect beside {row.key}_down and {row.key}_up"
                 raise KeyValueError(row.key, None, effect, "drop it")
-        for row in PATH_PROPERTIES:
-            if row.key in given and row.without is not None and not self.given(row.without):
+        for row in rows:
+            if row.without is not None and not self.given(row.without):
                 raise KeyValueError(
                     row.key,
                     None,
@@ -244,6 +249,8 @@ class SinglePath(_Keys):
     def _refuse_impossible_directions(self) -> Self:
         for direction in DIRECTIONS:
             _refuse_impossible(self.impairments(direction), direction)
+        if "loss_correlation" not in self.model_fields_set:
+            return self
         losses = (self.down.loss, self.up.loss)
         random = any(isinstance(loss, wire.RandomLoss) for loss in losses)
         bursty = any(isinstance(loss, wire.GemodelLoss) for loss in losses)
@@ -255,6 +262,13 @@ class SinglePath(_Keys):
                 "drop loss_correlation",
             )
         return self
+
+
+@cache
+def _usual_netem(direction: Direction) -> Mapping[str, Any]:
+    """Give the fields of `wire.Impairments` where a study says nothing of any of them."""
+    path = cast(SinglePath, SinglePath.model_construct())
+    return {name: path._value(row, direction) for name, row in _NETEM.values()}
 
 
 def _refuse_impossible(impairments: ImpairmentSpec, direction: Direction) -> None:

@@ -57,6 +57,8 @@ def with_profile(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
     A name that is no profile is left for the key's own check.
     """
+    if "profile" not in table:
+        return table
     profile = next((p for name, p in PROFILES.items() if name == table.get("profile")), None)
     if profile is None:
         return table
