@@ -69,6 +69,7 @@ def test_a_source_is_done_again_with_figures_and_a_scorecard(tmp_path: Path) -> 
         timeout=300, check=False,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
+    assert answer.stderr.rstrip().endswith("in all, with figures and reports")
     told = json.loads(answer.stdout)
     assert [(claim["verdict"], claim["why"]) for claim in told["claims"]] == [
         ("reproduced", None),

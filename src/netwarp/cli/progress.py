@@ -70,7 +70,8 @@ class ProgressBar:
     """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
 
     def __init__(self, console: Console) -> None:
-        self.clocks = Clocks(time.monotonic())
+        self._made_s = time.monotonic()
+        self.clocks = Clocks(self._made_s)
         self._total = 0
         self._console = console
         self._lock = threading.Lock()
@@ -90,6 +91,10 @@ class ProgressBar:
             f"{self.clocks.finished} of {self._total} runs are kept;"
             " the same command goes on from there"
         )
+
+    def command_text(self) -> str:
+        """Say how long everything took so far: of all studies, their figures and reports."""
+        return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
 
     def planned(self, runs: int, clock: Clock) -> None:
         """A study begins."""

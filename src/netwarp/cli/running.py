@@ -177,6 +177,7 @@ def reproduce(
     elif page is not None:
         Console().print(total_text(done), highlight=False)
         Console().print(f"all of it on one page: {page}", soft_wrap=True)
+    console().print(observer.command_text(), highlight=False)
     if not all(each.succeeded for each in done):
         raise typer.Exit(1)
 

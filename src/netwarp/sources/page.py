@@ -65,7 +65,7 @@ def _facts(done: Sequence[Reproduction]) -> list[tuple[str, str]]:
         ("runs", f"{sum(map(_runs, done)):,}".replace(",", " ")),
         ("failed", str(sum(map(_failed, done)))),
         ("virtual time", span_text(virtual_s)),
-        ("wall time", span_text(wall_s)),
+        ("wall time of the runs", span_text(wall_s)),
     ]
     kernels = {
         str(data.provenance.get("kernel", {}).get("version"))

@@ -99,7 +99,7 @@ EXACT = (
 
 def clock_text(done: Reproduction) -> str:
     """Say how much time was covered, and how long that took."""
-    text = f"virtual time {span_text(done.virtual_s)}, wall time {span_text(done.wall_s)}"
+    text = f"virtual time {span_text(done.virtual_s)}, wall time of the runs {span_text(done.wall_s)}"
     if not done.quick:
         return text
     return f"{text}; provisional: smaller versions of the studies (--quick)"
@@ -134,7 +134,7 @@ def total_text(done: Sequence[Reproduction]) -> str:
     virtual_s, wall_s = (sum(getattr(d, clock) for d in done) for clock in ("virtual_s", "wall_s"))
     return (
         f"total of {len(done)} sources: {sum(counts.values())} conclusions: {parts};"
-        f" virtual time {span_text(virtual_s)}, wall time {span_text(wall_s)}"
+        f" virtual time {span_text(virtual_s)}, wall time of the runs {span_text(wall_s)}"
     )
 
 
