@@ -73,7 +73,8 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
         facts.append(("real time", f"{number(wall_s)} s"))
     elif virtual_s and wall_s:
         facts.append(("virtual time", f"{number(virtual_s)} s"))
-        facts.append(("wall time of the runs", f"{number(wall_s)} s ({number(virtual_s / wall_s, 2)}× faster)"))
+        faster = number(virtual_s / wall_s, 2)
+        facts.append(("wall time of the runs", f"{number(wall_s)} s ({faster}× faster)"))
     return [*facts, ("seed", str(data.study.seed))]
 
 

@@ -99,7 +99,8 @@ EXACT = (
 
 def clock_text(done: Reproduction) -> str:
     """Say how much time was covered, and how long that took."""
-    text = f"virtual time {span_text(done.virtual_s)}, wall time of the runs {span_text(done.wall_s)}"
+    virtual, wall = span_text(done.virtual_s), span_text(done.wall_s)
+    text = f"virtual time {virtual}, wall time of the runs {wall}"
     if not done.quick:
         return text
     return f"{text}; provisional: smaller versions of the studies (--quick)"
