@@ -163,9 +163,11 @@ def test_words_stand_in_commands_and_a_factor_varies_one() -> None:
         environment={"VERSION": "{version}"},
     )
     first, second = (cell.template.workload for cell in study.cells)
-    assert first.server[-1] == "serve-1.2 --port 8080 '{ print }' ${HOME}"  # type: ignore[union-attr]
-    assert second.client == ("fetch", "http://server:8080/{run}", "true")  # type: ignore[union-attr]
-    assert second.environment[0].value == "1.3"  # type: ignore[union-attr]
+    assert isinstance(first, Command)
+    assert isinstance(second, Command)
+    assert first.server[-1] == "serve-1.2 --port 8080 '{ print }' ${HOME}"
+    assert second.client == ("fetch", "http://server:8080/{run}", "true")
+    assert second.environment[0].value == "1.3"
     assert study.cells[1].levels == {"command.version": "1.3", "command.flag": "true"}
 
 

@@ -12,14 +12,14 @@ use nix::time::{ClockId, clock_getres};
 use nix::unistd::sync;
 
 use crate::host::Namespaces;
-use crate::job::{Command, Job};
+use crate::job::Job;
 use crate::netns::write_sysctl;
 use crate::orchestrate;
 use crate::programs::{root, written};
 use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
 use crate::topology::{client_address, router_address, server_address};
-use crate::workload::{self, Ends};
+use crate::workload::{self, Sandbox};
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
@@ -49,15 +49,15 @@ fn live(run_directory: &Path) -> Result<()> {
 fn prepare(job: &Job) -> Result<()> {
     raise_limits(job)?;
     reveal_content(job)?;
-    match workload::of(&job.workload).ends() {
-        Ends::Programs(command) => build_root(command),
-        Ends::Connections(_) => Ok(()),
-    }
+    let workload = workload::of(&job.workload);
+    let Some(sandbox) = workload.sandbox() else { return Ok(()) };
+    build_root(&sandbox)?;
+    workload.fill_sandbox()
 }
 
 fn finish(job: &Job) -> Result<()> {
-    match workload::of(&job.workload).ends() {
-        Ends::Programs(command) if command.keep => written::keep(&Path::new(RUN_DIRECTORY).join(written::KEPT)),
+    match workload::of(&job.workload).sandbox() {
+        Some(sandbox) if sandbox.keep => written::keep(&Path::new(RUN_DIRECTORY).join(written::KEPT)),
         _ => Ok(()),
     }
 }
@@ -128,9 +128,10 @@ fn reveal_content(job: &Job) -> Result<()> {
 }
 
 /// The file system of programs that are not netwarp's own, with the names of both hosts.
-fn build_root(command: &Command) -> Result<()> {
-    let hosts = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
-    root::build(Path::new(&command.working_directory), &hosts)
+fn build_root(sandbox: &Sandbox<'_>) -> Result<()> {
+    let mut hosts = vec![("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
+    hosts.extend(sandbox.server_names.iter().map(|name| (*name, server_address(0))));
+    root::build(sandbox.working_directory, &hosts)
 }
 
 /// Prints an error that cannot be recorded on the console, which the host keeps.

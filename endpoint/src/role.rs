@@ -28,15 +28,15 @@ use crate::role_process;
 use crate::topology;
 use crate::transport::{Connection, Dialer, PORT, Pending};
 use crate::usage::Usage;
-use crate::workload::command::{self, RunPlace};
-use crate::workload::{self, Ends, Handovers, OverConnections, Run};
+use crate::workload::command::RunPlace;
+use crate::workload::{self, End, Handovers, OverConnections, Run};
 
 /// Serves the clients of a job file at `address` until told to finish.
 pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
-        if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
-            return command::serve(orchestrator, command, run_of(&loaded, job)?).await;
+        if let End::Program(program) = workload::of(&loaded.workload).end(Side::Server) {
+            return program.serve(orchestrator, run_of(&loaded, job)?).await;
         }
         serve(orchestrator, loaded, directory_of(job)?, SocketAddr::new(address, PORT)).await
     })
@@ -46,18 +46,20 @@ pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
 pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
-        if let Ends::Programs(command) = workload::of(&loaded.workload).ends() {
-            return command::drive(orchestrator, command, run_of(&loaded, job)?).await;
+        if let End::Program(program) = workload::of(&loaded.workload).end(Side::Client) {
+            return program.drive(orchestrator, run_of(&loaded, job)?).await;
         }
         drive(orchestrator, loaded, directory_of(job)?, SocketAddr::new(address, PORT)).await
     })
 }
 
-/// The job's workload, if it is one that this program does itself over connections.
-fn over_connections(job: &Job) -> Result<&dyn OverConnections> {
-    match workload::of(&job.workload).ends() {
-        Ends::Connections(workload) => Ok(workload),
-        Ends::Programs(_) => bail!("the job's workload is done by programs with sockets of their own"),
+/// The job's workload, if it is one that this program does itself over connections at this end.
+fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
+    match workload::of(&job.workload).end(side) {
+        End::Connections(workload) => Ok(workload),
+        End::Program(_) => {
+            bail!("the {}'s work is done by a program with sockets of its own", role_process::name(side))
+        }
     }
 }
 
@@ -107,9 +109,15 @@ async fn serve_one(
         Ok(_) = finished.wait_for(|finished| *finished) => return Ok(Vec::new()),
     };
     match connection {
-        Ok(connection) => Ok(over_connections(&run.job)?.serve(&run, connection, finished).await?),
+        Ok(connection) => Ok(over_connections(&run.job, Side::Server)?.serve(&run, connection, finished).await?),
+        Err(_) if foreign_client(&run.job) => Ok(Vec::new()),
         Err(error) => Ok(run.ignore_if_abandoned(error, None).map(|()| Vec::new())?),
     }
+}
+
+/// Whether the client is a program of the machine. It opens connections that it may not use, and says itself how it went.
+fn foreign_client(job: &Job) -> bool {
+    matches!(workload::of(&job.workload).end(Side::Client), End::Program(_))
 }
 
 async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {
@@ -118,7 +126,7 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     let dialer = job.transport.kind.stack().dialer(&job, server.ip(), certificate.as_deref())?;
     let run = Arc::new(Run::new(job, epoch_ns, server, directory.to_owned()));
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
-    let mut driven = over_connections(&run.job)?.drive(&run, &dialer, seen_handovers);
+    let mut driven = over_connections(&run.job, Side::Client)?.drive(&run, &dialer, seen_handovers);
     let records = loop {
         tokio::select! {
             biased;

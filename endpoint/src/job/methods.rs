@@ -1,6 +1,6 @@
 //! What the endpoint asks of a job beyond its fields.
 
-use super::{Change, Content, Http, Impairments, Job, Loss, Reconnect, Timeline, Workload};
+use super::{Change, Content, Http, Impairments, Job, Loss, Page, Reconnect, Timeline, Workload};
 #[cfg(test)]
 use super::{Recovery, SctpOptions, TcpOptions};
 
@@ -16,19 +16,19 @@ impl Workload {
     /// (<https://www.iana.org/assignments/tls-extensiontype-values>).
     pub fn alpn(&self) -> Option<&'static [u8]> {
         match self {
-            Self::Page(page) => Some(page.http.alpn()),
+            Self::Page(page) => Some(page.http.name().as_bytes()),
             Self::Bulk(_) | Self::Stream(_) | Self::Command(_) | Self::Flow(_) => None,
         }
     }
 }
 
 impl Http {
-    /// Its registered name.
-    pub fn alpn(self) -> &'static [u8] {
+    /// Its registered name, which browsers give it too.
+    pub fn name(self) -> &'static str {
         match self {
-            Self::H1 => b"http/1.1",
-            Self::H2 => b"h2",
-            Self::H3 => b"h3",
+            Self::H1 => "http/1.1",
+            Self::H2 => "h2",
+            Self::H3 => "h3",
         }
     }
 }
@@ -71,6 +71,18 @@ impl Content {
         match self {
             Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
         }
+    }
+}
+
+impl Page {
+    /// Whether a program of the machine is at either end.
+    pub fn has_programs(&self) -> bool {
+        self.client.is_some() || self.server.is_some()
+    }
+
+    /// Whether the client hashes what it gets. A browser does not.
+    pub fn is_hashed(&self) -> bool {
+        self.verify && self.client.is_none()
     }
 }
 

@@ -18,8 +18,12 @@ pub struct Page {
     pub seed: u64,
     /// The document first; each after the one that refers to it.
     pub resources: Vec<PageResource>,
-    /// Hash what arrives, and compare with the page's bytes.
+    /// Hash what arrives, and compare with the page's bytes; a browser's only counted.
     pub verify: bool,
+    /// The program that loads the page; null for the endpoint itself.
+    pub client: Option<WebProgram>,
+    /// The program that serves it; null for the endpoint itself.
+    pub server: Option<WebProgram>,
 }
 
 /// A version of HTTP.
@@ -81,4 +85,26 @@ pub enum ResourceType {
     Fetch,
     /// A resource of none of the other types.
     Other,
+}
+
+/// A program of the machine at one end of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebProgram {
+    /// Which one it is.
+    pub kind: WebProgramKind,
+    /// What its executable may be called; the first that is there is started.
+    pub names: Vec<String>,
+}
+
+/// A program that is not netwarp's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WebProgramKind {
+    /// The browser, without a window.
+    Chromium,
+    /// A server of HTTP/1.1, 2 and 3, whose QUIC is quic-go.
+    Caddy,
+    /// A server of HTTP/1.1 and 2.
+    Nginx,
 }

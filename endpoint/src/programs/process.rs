@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -20,6 +20,9 @@ use super::root::ROOT;
 /// Open files, as an ordinary login has them.
 const OPEN_FILES: u64 = 4096;
 
+/// The first of two descriptors that a program takes orders from and answers to, where it does.
+const CONTROL_FD: RawFd = 3;
+
 /// What is to be started.
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
@@ -33,6 +36,8 @@ pub(crate) struct Start<'a> {
     pub run_directory: &'a Path,
     /// Such as `server`.
     pub name: &'a str,
+    /// What it finds open as descriptors 3, to read from, and 4, to write to. Both are above 4 here.
+    pub control: Option<(OwnedFd, OwnedFd)>,
 }
 
 /// A program that was started, with its descendants a session of its own.
@@ -59,7 +64,8 @@ impl Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let working_directory = start.working_directory.to_owned();
         // SAFETY: between fork and exec this makes system calls only, and allocates nothing.
-        unsafe { command.pre_exec(move || enter(&working_directory)) };
+        let control = start.control.as_ref().map(|(orders, answers)| [orders.as_raw_fd(), answers.as_raw_fd()]);
+        unsafe { command.pre_exec(move || enter(&working_directory, control)) };
         let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
         let stdout = child.stdout.take().context("the program has no standard output")?;
         let stderr = child.stderr.take().context("the program has no standard error")?;
@@ -101,7 +107,13 @@ impl Process {
 }
 
 /// What the program's process does before it becomes the program.
-fn enter(working_directory: &Path) -> io::Result<()> {
+fn enter(working_directory: &Path, control: Option<[RawFd; 2]>) -> io::Result<()> {
+    for (ours, theirs) in control.into_iter().flatten().zip(CONTROL_FD..) {
+        // SAFETY: what is at the other number is of no use to the program.
+        if unsafe { libc::dup2(ours, theirs) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
     setsid()?;
     setrlimit(Resource::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)?;
     chroot(ROOT)?;

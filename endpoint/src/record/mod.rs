@@ -51,6 +51,9 @@ pub enum Record {
     FlowStats(FlowStatsRecord),
     /// A resource of a page at the client. Times are those of W3C's Resource Timing.
     Resource(ResourceRecord),
+    /// A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and Paint Timing.
+    #[serde(rename = "page_load")]
+    PageLoad(PageLoadRecord),
     /// What one direction of a path really did, counted on its links before the probes.
     ///
     /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router

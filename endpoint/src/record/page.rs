@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::Http;
+
 /// A resource of a page at the client. Times are those of W3C's Resource Timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,6 +15,8 @@ pub struct ResourceRecord {
     pub connection: u32,
     /// Which of the connection's requests it was, from 0.
     pub request: u32,
+    /// The version of HTTP that it came over.
+    pub http: Http,
     /// The server's answer.
     pub status: u16,
     /// Size of the content as it arrived (`encodedBodySize`).
@@ -27,4 +31,20 @@ pub struct ResourceRecord {
     pub response_end_ns: u64,
     /// Hex SHA-256 of the content as it arrived, if asked for.
     pub sha256: Option<String>,
+}
+
+/// A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and Paint Timing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageLoadRecord {
+    /// Name and version of the browser.
+    pub browser: String,
+    /// It was told to load the page.
+    pub navigation_start_ns: u64,
+    /// The page and all that it loads had arrived (`loadEventStart`).
+    pub load_event_ns: u64,
+    /// The first text or image was shown; null where the browser does not say.
+    pub first_contentful_paint_ns: Option<u64>,
+    /// The largest text or image was shown; null where the browser does not say.
+    pub largest_contentful_paint_ns: Option<u64>,
 }

@@ -3,18 +3,25 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, SignatureAlgorithm};
+use ring::digest::{SHA256, digest};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::ParsedCertificate;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, KeyLogFile, RootCertStore, ServerConfig};
 
 use super::tickets::{Sessions, Tickets, Verifier};
 use crate::job::{Job, Resume};
+use crate::workload;
 
 /// The name in the certificate. It is never resolved.
 pub(crate) const SERVER_NAME: &str = "netwarp.test";
+
+/// Characters of a line of PEM (RFC 7468, section 2).
+const PEM_LINE: usize = 64;
 
 /// A server's certificate and the private key to it.
 pub(crate) struct Identity {
@@ -23,12 +30,28 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Makes a self-signed certificate. Ed25519, whose signatures all have one length, so that handshakes have too.
+    /// Makes a self-signed certificate. Ed25519, whose signatures all have one length, so that handshakes have too; ECDSA where
+    /// a program of the machine is to take it, for browsers take no other.
     ///
     /// # Errors
     /// No random numbers to be had.
-    pub(crate) fn generate() -> Result<Self> {
-        let key = KeyPair::generate_for(&PKCS_ED25519).context("making the server's key")?;
+    pub(crate) fn generate(job: &Job) -> Result<Self> {
+        if workload::of(&job.workload).sandbox().is_some() {
+            return Self::generate_for_programs();
+        }
+        Self::with(&PKCS_ED25519)
+    }
+
+    /// As [`Self::generate`], where a program of the machine is to take it.
+    ///
+    /// # Errors
+    /// No random numbers to be had.
+    pub(crate) fn generate_for_programs() -> Result<Self> {
+        Self::with(&PKCS_ECDSA_P256_SHA256)
+    }
+
+    fn with(algorithm: &'static SignatureAlgorithm) -> Result<Self> {
+        let key = KeyPair::generate_for(algorithm).context("making the server's key")?;
         let parameters = CertificateParams::new([SERVER_NAME.to_owned()]).context("naming the server")?;
         let certificate = parameters.self_signed(&key).context("signing the server's certificate")?;
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
@@ -38,6 +61,15 @@ impl Identity {
     /// What clients must trust.
     pub(crate) fn certificate(&self) -> &[u8] {
         &self.certificate
+    }
+
+    /// Certificate and private key as programs read them (RFC 7468).
+    pub(crate) fn to_pem(&self) -> [String; 2] {
+        [("CERTIFICATE", self.certificate()), ("PRIVATE KEY", self.key.secret_der())].map(|(label, der)| {
+            let text = BASE64_STANDARD.encode(der);
+            let lines: Vec<_> = text.as_bytes().chunks(PEM_LINE).map(String::from_utf8_lossy).collect();
+            format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
+        })
     }
 
     /// A server's configuration: TLS 1.3, and a ticket for each connection if later ones are to resume.
@@ -65,6 +97,17 @@ impl Identity {
         }
         Ok(config)
     }
+}
+
+/// The fingerprint of the key in a certificate, as Chromium is told which one to trust: SHA-256 of its
+/// `SubjectPublicKeyInfo`, in base64.
+///
+/// # Errors
+/// Bytes that are no certificate.
+pub(crate) fn key_fingerprint(certificate: &[u8]) -> Result<String> {
+    let certificate = CertificateDer::from(certificate);
+    let parsed = ParsedCertificate::try_from(&certificate).context("reading the server's certificate")?;
+    Ok(BASE64_STANDARD.encode(digest(&SHA256, &parsed.subject_public_key_info())))
 }
 
 /// A client's configuration: TLS 1.3, trusting the certificate with this DER and no other. All connections made with

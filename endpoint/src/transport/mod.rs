@@ -6,7 +6,7 @@
 mod byte_stream;
 mod duplex;
 pub(crate) mod error;
-mod identity;
+pub(crate) mod identity;
 mod kernel;
 mod mptcp;
 mod quic;

@@ -16,10 +16,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use self::attempts::AttemptTracker;
+use self::command::RunPlace;
 use crate::arrival_log::SharedArrivalLog;
 use crate::job::{self, Change, Direction, Event, Job};
 use crate::problems::Problems;
 use crate::record::{ConnectionRecord, Record, Side};
+use crate::role::Orchestrator;
 use crate::sink::WatchedArrivals;
 use crate::transport::error::{Error, Result};
 use crate::transport::{Connection, Dialer, Pending, Report};
@@ -113,8 +115,21 @@ pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> +
 
 /// What the endpoint asks of a workload. Each is a module, and has a line in [`of`].
 pub(crate) trait Workload: Send + Sync {
-    /// Who does the work at both ends.
-    fn ends(&self) -> Ends<'_>;
+    /// Who does the work at one end.
+    fn end(&self, side: Side) -> End<'_>;
+
+    /// What programs of the machine find, where it runs any.
+    fn sandbox(&self) -> Option<Sandbox<'_>> {
+        None
+    }
+
+    /// Writes what programs of the machine are to find, once their file system is there.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn fill_sandbox(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// Whether a record says that content was delivered: those are for [`Self::difference`].
     fn is_delivery(&self, record: &Record) -> bool;
@@ -147,12 +162,40 @@ pub(crate) trait Workload: Send + Sync {
     }
 }
 
-/// Who does a workload's work.
-pub(crate) enum Ends<'a> {
+/// Who does a workload's work at one end.
+pub(crate) enum End<'a> {
     /// This program, over connections of the job's transport.
     Connections(&'a dyn OverConnections),
-    /// Programs of the machine, with sockets of their own.
-    Programs(&'a job::Command),
+    /// A program of the machine, with sockets of its own.
+    Program(&'a dyn ByProgram),
+}
+
+/// The file system of programs of the machine.
+pub(crate) struct Sandbox<'a> {
+    /// Where they start.
+    pub working_directory: &'a Path,
+    /// Whether what they wrote is kept.
+    pub keep: bool,
+    /// Further names of the server.
+    pub server_names: &'a [&'a str],
+}
+
+/// A role that runs a program of the machine, to its end.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
+
+/// A workload whose work a program of the machine does, at one end or at both.
+pub(crate) trait ByProgram {
+    /// The server's part: runs the program until the client is done.
+    ///
+    /// # Errors
+    /// A program that does not start, never gets ready, or ends early.
+    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
+
+    /// The client's part: runs the program until it has done what it is for.
+    ///
+    /// # Errors
+    /// A program that does not start, or that fails.
+    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
 }
 
 /// A workload that this program does, over connections of whatever transport.

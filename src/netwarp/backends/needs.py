@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.errors import BackendError
+from netwarp.workloads import WORKLOADS, Program
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,36 @@ def _describe_endpoint(machine: Machine) -> str:
     path = find_endpoint(machine.environ)
     return f"netwarp-endpoint {endpoint_version(path)['endpoint']}, {path}"
 
+
+GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where guests look for programs, whatever the user's own PATH says."""
+
+
+def missing_programs(wanted: Iterable[Program]) -> str | None:
+    """Say which programs of the machine are not installed, with the remedies; None if all are."""
+    lacking = [
+        f"{program.name} is not installed: {program.install}"
+        for program in wanted
+        if _found(program) is None
+    ]
+    return "; ".join(lacking) or None
+
+
+def _found(program: Program) -> str | None:
+    places = (shutil.which(name, path=GUEST_PATH) for name in program.names)
+    return next((place for place in places if place is not None), None)
+
+
+def _describe_programs(_: Machine) -> str:
+    wanted = [program for workload in WORKLOADS.values() for program in workload.programs]
+    lacking = missing_programs(wanted)
+    if lacking is not None:
+        raise BackendError(f"{lacking} (for web pages with real browsers and servers)")
+    return ", ".join(str(_found(program)) for program in wanted)
+
+
+PROGRAMS = Need("programs", _describe_programs, _describe_programs, optional=True)
+"""The programs that workloads name, which few studies need."""
 
 ENDPOINT = Need("endpoint", lambda machine: find_endpoint(machine.environ), _describe_endpoint)
 """The endpoint program."""

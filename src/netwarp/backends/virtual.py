@@ -16,7 +16,15 @@ from typing import Any, Self
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.native import probe_host
-from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
+from netwarp.backends.needs import (
+    ENDPOINT,
+    PROGRAMS,
+    Machine,
+    Need,
+    missing_programs,
+    programs,
+    require,
+)
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.scratch import (
@@ -108,6 +116,7 @@ class VirtualBackend:
         MEMORY,
         CONFINEMENT,
         HUGE_PAGES,
+        PROGRAMS,
     )
     clock: Clock = "virtual"
     parallel = True
@@ -137,10 +146,11 @@ class VirtualBackend:
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say that the program of somebody else's stack is not there: nothing else is beyond it."""
+        """Say that somebody else's stack or program is not there: nothing else is beyond it."""
         del sha256
         stack = job.transport.stack
-        return None if stack is None else missing_program(stack.name, stack.program)
+        lacking = None if stack is None else missing_program(stack.name, stack.program)
+        return lacking or missing_programs(workload_of(job).needed_programs(job))
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]

@@ -29,6 +29,6 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
     if message is not None:
         return Failure(stage="verify", message=message)
     is_real = job.transport.model == "kernel"
-    if workload.dials and is_real and not connections(records, "client"):
+    if workload.dials(job) and is_real and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
     return None

@@ -47,9 +47,12 @@ from netwarp.wire.job import (
 from netwarp.wire.page import (
     Http,
     Page,
+    PageLoad,
     PageResource,
     Resource,
     ResourceType,
+    WebProgram,
+    WebProgramKind,
 )
 from netwarp.wire.path import (
     Distribution,
@@ -174,6 +177,7 @@ __all__ = [
     "OnOffArrivals",
     "Outage",
     "Page",
+    "PageLoad",
     "PageResource",
     "Path",
     "Pattern",
@@ -222,6 +226,8 @@ __all__ = [
     "TransportKind",
     "Usage",
     "Variable",
+    "WebProgram",
+    "WebProgramKind",
     "Workload",
     "job_from_json",
     "job_sha256",

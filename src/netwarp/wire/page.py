@@ -37,6 +37,18 @@ ResourceType = Annotated[
     ),
 ]
 
+WebProgramKind = Annotated[
+    Literal["chromium", "caddy", "nginx"],
+    Meaning(
+        "A program that is not netwarp's own.",
+        {
+            "chromium": "The browser, without a window.",
+            "caddy": "A server of HTTP/1.1, 2 and 3, whose QUIC is quic-go.",
+            "nginx": "A server of HTTP/1.1 and 2.",
+        },
+    ),
+]
+
 
 class Page(Wire):
     """A web page: a client loads its document and all that follows from it.
@@ -56,12 +68,25 @@ class Page(Wire):
     resources: tuple[PageResource, ...] = Field(min_length=1, strict=False)
     """The document first; each after the one that refers to it."""
     verify: bool
-    """Hash what arrives, and compare with the page's bytes."""
+    """Hash what arrives, and compare with the page's bytes; a browser's only counted."""
+    client: WebProgram | None
+    """The program that loads the page; null for the endpoint itself."""
+    server: WebProgram | None
+    """The program that serves it; null for the endpoint itself."""
 
     @property
     def direction(self) -> Direction:
         """A page goes to its client."""
         return "down"
+
+
+class WebProgram(Wire):
+    """A program of the machine at one end of a page."""
+
+    kind: WebProgramKind
+    """Which one it is."""
+    names: tuple[str, ...] = Field(min_length=1, strict=False)
+    """What its executable may be called; the first that is there is started."""
 
 
 class PageResource(Wire):
@@ -103,6 +128,8 @@ class Resource(Wire):
     """Index of the connection that carried it."""
     request: U32
     """Which of the connection's requests it was, from 0."""
+    http: Http
+    """The version of HTTP that it came over."""
     status: U16
     """The server's answer."""
     bytes: U64
@@ -123,6 +150,25 @@ class Resource(Wire):
     def first_byte_ns(self) -> int:
         """When the first of it was at hand."""
         return self.response_start_ns
+
+
+class PageLoad(Wire):
+    """A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and
+    Paint Timing.
+    """
+
+    record: Literal["page_load"]
+    """Always `page_load`."""
+    browser: str
+    """Name and version of the browser."""
+    navigation_start_ns: U64
+    """It was told to load the page."""
+    load_event_ns: U64
+    """The page and all that it loads had arrived (`loadEventStart`)."""
+    first_contentful_paint_ns: U64 | None
+    """The first text or image was shown; null where the browser does not say."""
+    largest_contentful_paint_ns: U64 | None
+    """The largest text or image was shown; null where the browser does not say."""
 
 
 Page.model_rebuild()

@@ -17,7 +17,7 @@ from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Program
 from netwarp.wire.delivered import Calibration, Probe
 from netwarp.wire.flow import FlowSent, FlowStats
-from netwarp.wire.page import Resource
+from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import Player, Segment
 from netwarp.wire.timeline import Event
 from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
@@ -104,6 +104,7 @@ Record = Annotated[
     | FlowSent
     | FlowStats
     | Resource
+    | PageLoad
     | Calibration
     | Probe
     | TimelineEvent

@@ -106,6 +106,18 @@ class WorkloadSection(Section):
         """Give what the endpoint is told, with seeds of 0."""
 
 
+@dataclass(frozen=True)
+class Program:
+    """A program of the machine that runs can need."""
+
+    name: str
+    """As people call it."""
+    names: tuple[str, ...]
+    """What its executable may be called, the preferred one first."""
+    install: str
+    """How to come by it."""
+
+
 Tone = Literal["grade", "start", "stopped", "moving"]
 """What a phase is to who waits: content of some grade, or a wait: for the first of it, because
 nothing is left, or after having moved."""
@@ -219,10 +231,23 @@ class Workload(ABC, Generic[W]):
         del job
         return None
 
-    writes_files: ClassVar[bool] = False
-    """Whether it runs programs that write where they please: only a guest keeps them from it."""
-    dials: ClassVar[bool] = True
-    """Whether netwarp itself opens the connections, so that records tell of them."""
+    programs: ClassVar[tuple[Program, ...]] = ()
+    """The programs that runs of it can need."""
+
+    def needed_programs(self, job: Job) -> Sequence[Program]:
+        """Give the programs that a run needs."""
+        del job
+        return ()
+
+    def writes_files(self, job: Job) -> bool:
+        """Say whether a run has programs, which write where they please but for a guest."""
+        del job
+        return False
+
+    def dials(self, job: Job) -> bool:
+        """Say whether netwarp itself opens the connections, so that records tell of them."""
+        del job
+        return True
 
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client began."""

@@ -9,7 +9,7 @@ use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig
 use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 
 use super::last_flight::{LastFlight, WithRoom};
-use crate::job::Job;
+use crate::job::{Job, Page, Workload};
 
 /// The application's code for an orderly close.
 pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
@@ -82,7 +82,7 @@ pub(crate) fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
 pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
     let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
-    let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes);
+    let fitting_bytes = mtu_bytes.saturating_sub(headers_bytes).min(taken_bytes(job));
     let datagram_bytes = job.transport.mss_bytes.map_or(fitting_bytes, |mss_bytes| mss_bytes.min(fitting_bytes));
     ensure!(
         datagram_bytes >= SMALLEST_DATAGRAM_BYTES,
@@ -91,6 +91,16 @@ pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
         job.transport.mss_bytes
     );
     u16::try_from(datagram_bytes).with_context(|| format!("UDP has no datagrams of {datagram_bytes} bytes"))
+}
+
+/// What the other end takes of a datagram. quic-go, of which Caddy's QUIC is, has buffers for 1 452 bytes, what IPv6 leaves of an
+/// Ethernet frame; it says so (`max_udp_payload_size`) when the first datagram has already been cut.
+fn taken_bytes(job: &Job) -> u32 {
+    const BY_QUIC_GO: u32 = 1452;
+    match &job.workload {
+        Workload::Page(Page { client: None, server: Some(_), .. }) => BY_QUIC_GO,
+        _ => u32::MAX,
+    }
 }
 
 fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
@@ -142,6 +152,16 @@ mod tests {
         assert_eq!(datagram_bytes(&job, V4).unwrap(), 1300);
         job.paths[0].mtu_bytes = 1280;
         assert_eq!(datagram_bytes(&job, V4).unwrap(), 1252);
+    }
+
+    #[test]
+    fn a_server_of_the_machine_is_sent_what_it_takes() {
+        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-programs.json")).unwrap();
+        let mut ours = job.clone();
+        let Workload::Page(page) = &mut ours.workload else { panic!("the golden job is a page") };
+        page.client = None;
+        assert_eq!(datagram_bytes(&ours, V4).unwrap(), 1452);
+        assert_eq!(datagram_bytes(&job, V4).unwrap(), 1472, "a browser says what it takes itself");
     }
 
     #[test]

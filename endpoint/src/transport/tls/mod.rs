@@ -83,7 +83,7 @@ impl Server {
     /// # Errors
     /// No random numbers to be had.
     pub(super) fn new(job: &Job) -> Result<Self> {
-        let identity = Identity::generate()?;
+        let identity = Identity::generate(job)?;
         let config = Arc::new(identity.server_config(job, EARLY_DATA_BYTES)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
     }

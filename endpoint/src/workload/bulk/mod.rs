@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use self::layout::Layout;
 use self::request::ChunkRequest;
 use self::verify::Expected;
-use super::{Driving, Ends, Handovers, OverConnections, Run, Workload};
+use super::{Driving, End, Handovers, OverConnections, Run, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
 use crate::job::{self, Content, Job};
@@ -63,8 +63,8 @@ impl OverConnections for job::Bulk {
 }
 
 impl Workload for job::Bulk {
-    fn ends(&self) -> Ends<'_> {
-        Ends::Connections(self)
+    fn end(&self, _side: Side) -> End<'_> {
+        End::Connections(self)
     }
 
     fn is_delivery(&self, record: &Record) -> bool {

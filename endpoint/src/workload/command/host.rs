@@ -1,5 +1,6 @@
 //! One host's program in a run: started, watched, and told of in a record.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -15,15 +16,12 @@ use crate::programs::root::HOME;
 use crate::record::{ProgramRecord, Record, Side};
 use crate::role_process::name;
 
+/// Where programs are looked for.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// What programs have in their environment unless the job says otherwise: nothing of the user's own.
-const ENVIRONMENT: [(&str, &str); 6] = [
-    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("HOME", HOME),
-    ("LANG", "C.UTF-8"),
-    ("TERM", "dumb"),
-    ("USER", "root"),
-    ("LOGNAME", "root"),
-];
+const ENVIRONMENT: [(&str, &str); 6] =
+    [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("USER", "root"), ("LOGNAME", "root")];
 
 /// The run that programs are of.
 #[derive(Debug, Clone, Copy)]
@@ -67,15 +65,19 @@ pub(crate) enum Event {
 impl Host {
     /// Starts a side's program.
     ///
+    /// # Arguments
+    /// * `control` - what it reads orders from and writes answers to, if it takes any; see [`Start::control`].
+    ///
     /// # Errors
     /// A program that cannot be started.
     pub(crate) fn start(
         side: Side,
         command: &Command,
-        argv: &[String],
         run: RunPlace<'_>,
         epoch_ns: u64,
+        control: Option<(OwnedFd, OwnedFd)>,
     ) -> Result<Self> {
+        let argv = if side == Side::Server { &command.server } else { &command.client };
         let reaper = Reaper::start(name(side))?;
         let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
         let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
@@ -88,6 +90,7 @@ impl Host {
             working_directory: Path::new(&command.working_directory),
             run_directory: run.directory,
             name: name(side),
+            control,
         })?;
         let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {
@@ -161,7 +164,8 @@ impl Host {
         self.describe(&format!("was not ready after {within_s} seconds of the run's clock: {wanted} was waited for"))
     }
 
-    fn describe(&self, ending: &str) -> Error {
+    /// The last thing that the program printed, for messages.
+    pub(crate) fn describe(&self, ending: &str) -> Error {
         let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
         let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
         anyhow!("the {}'s program {ending}; {said}", name(self.side))

@@ -6,14 +6,16 @@
 
 mod host;
 
+use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::{Result, bail, ensure};
 use nix::sys::signal::Signal;
 
+use self::host::Event;
 pub(crate) use self::host::RunPlace;
-use self::host::{Event, Host};
-use super::{Ends, Workload};
+pub(super) use self::host::{Host, PATH};
+use super::{ByProgram, End, Running, Sandbox, Workload};
 use crate::clock::Moment;
 use crate::control::{Message, Order};
 use crate::deadline::Deadline;
@@ -32,8 +34,13 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 const READY_WITHIN_NS: u64 = 60_000_000_000;
 
 impl Workload for Command {
-    fn ends(&self) -> Ends<'_> {
-        Ends::Programs(self)
+    fn end(&self, _side: Side) -> End<'_> {
+        End::Program(self)
+    }
+
+    fn sandbox(&self) -> Option<Sandbox<'_>> {
+        let working_directory = Path::new(&self.working_directory);
+        Some(Sandbox { working_directory, keep: self.keep, server_names: &[] })
     }
 
     /// What programs delivered to each other is theirs to say, by their exit status.
@@ -50,17 +57,35 @@ impl Workload for Command {
     }
 }
 
+impl ByProgram for Command {
+    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(serve(orchestrator, self, run, None))
+    }
+
+    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(drive(orchestrator, self, run))
+    }
+}
+
 /// Runs the server's program until the client is done.
+///
+/// # Arguments
+/// * `certificate` - hex DER of what it will present, if it has one.
 ///
 /// # Errors
 /// A program that does not start, never gets ready, or ends early: with how, and the last that it said.
-pub(crate) async fn serve(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
+pub(super) async fn serve(
+    orchestrator: &mut Orchestrator,
+    command: &Command,
+    run: RunPlace<'_>,
+    certificate: Option<String>,
+) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
-    let mut host = Host::start(Side::Server, command, &command.server, run, epoch_ns)?;
+    let mut host = Host::start(Side::Server, command, run, epoch_ns, None)?;
     let mut readiness = Readiness::of(&command.ready)?;
     await_ready(&mut host, &mut readiness, orchestrator).await?;
     host.ready_ns = Some(Moment::now().since(epoch_ns));
-    orchestrator.send(&Message::Ready { certificate: None })?;
+    orchestrator.send(&Message::Ready { certificate })?;
     tokio::select! {
         biased;
         order = orchestrator.next() => ensure!(matches!(order?, None | Some(Order::Finish)), "a server is only ordered to finish"),
@@ -103,9 +128,9 @@ async fn end(host: &mut Host) -> Result<()> {
 ///
 /// # Errors
 /// A program that does not start, or that fails: with how, and the last that it said.
-pub(crate) async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
+async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
     let (epoch_ns, _) = orchestrator.begin().await?;
-    let mut host = Host::start(Side::Client, command, &command.client, run, epoch_ns)?;
+    let mut host = Host::start(Side::Client, command, run, epoch_ns, None)?;
     let status = loop {
         tokio::select! {
             biased;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Driving, Ends, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
 use crate::clock::Moment;
 use crate::deadline::Deadline;
 use crate::flow::{MessageSink, Pacer, Schedule};
@@ -31,8 +31,8 @@ const DRAIN_MARGIN: Duration = Duration::from_secs(1);
 const DEVIATIONS: u32 = 8;
 
 impl Workload for Flow {
-    fn ends(&self) -> Ends<'_> {
-        Ends::Connections(self)
+    fn end(&self, _side: Side) -> End<'_> {
+        End::Connections(self)
     }
 
     /// Messages may be lost: what arrived is the result, and no failure.

@@ -154,12 +154,13 @@ impl<'a> Client<'a> {
             // One that can carry more at the same time is not busy.
             connection.requester = requester.another();
             let exchange = Exchange { request, sink };
-            let (run, status, path) = (self.run.clone(), resource.status, resource.path.clone());
+            let (run, http) = (self.run.clone(), self.page.http);
+            let (status, path) = (resource.status, resource.path.clone());
             self.fetching.spawn(async move {
                 let response = requester.exchange(exchange).await.with_context(|| format!("loading {path}"))?;
                 ensure!(response.status == status, "{path} was answered with {}, not {status}", response.status);
-                let record =
-                    record(&run, of_request, fetch_start_ns, response).with_context(|| format!("loading {path}"))?;
+                let record = record(&run, http, of_request, fetch_start_ns, response)
+                    .with_context(|| format!("loading {path}"))?;
                 Ok(Fetched { place, requester, record })
             });
         }
@@ -178,6 +179,7 @@ impl<'a> Client<'a> {
 
 fn record(
     run: &Run,
+    http: Http,
     (resource, connection, request): (u32, u32, u32),
     fetch_start_ns: u64,
     response: Response,
@@ -190,6 +192,7 @@ fn record(
         resource,
         connection,
         request,
+        http,
         status,
         bytes: sink.position_bytes(),
         fetch_start_ns,

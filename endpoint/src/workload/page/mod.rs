@@ -3,25 +3,33 @@
 //! [`graph`], [`priority`] and [`site`] decide, and know no connection; [`client`] and [`server`] carry out, over what [`exchange`]
 //! and [`response`] have for all versions of HTTP.
 
+mod chromium;
 mod client;
 mod exchange;
 mod graph;
 mod http3;
+mod markup;
 mod priority;
 mod request;
 mod response;
 mod server;
+mod servers;
 mod site;
 mod verify;
+mod www;
 
+use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use tokio::sync::watch;
 
-use super::{Driving, Ends, Handovers, OverConnections, Run, Workload};
+use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload, command};
 use crate::job::{self, Job};
 use crate::problems::Problems;
-use crate::record::Record;
+use crate::record::{Record, Side};
+use crate::role::Orchestrator;
+use crate::transport::identity::{Identity, SERVER_NAME};
 use crate::transport::{Connection, Dialer, Pending};
 
 /// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
@@ -47,9 +55,37 @@ impl OverConnections for job::Page {
     }
 }
 
+impl ByProgram for job::Page {
+    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let program = self.server.as_ref().context("the page is served by no program")?;
+            let identity = Identity::generate_for_programs()?;
+            let command = servers::prepare(program, self, &identity)?;
+            command::serve(orchestrator, &command, run, Some(hex::encode(identity.certificate()))).await
+        })
+    }
+
+    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let program = self.client.as_ref().context("the page is loaded by no program")?;
+            chromium::drive(orchestrator, self, program, run).await
+        })
+    }
+}
+
 impl Workload for job::Page {
-    fn ends(&self) -> Ends<'_> {
-        Ends::Connections(self)
+    fn end(&self, side: Side) -> End<'_> {
+        let program = if side == Side::Client { &self.client } else { &self.server };
+        if program.is_some() { End::Program(self) } else { End::Connections(self) }
+    }
+
+    fn sandbox(&self) -> Option<Sandbox<'_>> {
+        let working_directory = Path::new("/tmp");
+        self.has_programs().then(|| Sandbox { working_directory, keep: false, server_names: &[SERVER_NAME] })
+    }
+
+    fn fill_sandbox(&self) -> anyhow::Result<()> {
+        www::write(self)
     }
 
     fn is_delivery(&self, record: &Record) -> bool {

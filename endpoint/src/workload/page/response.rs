@@ -105,7 +105,8 @@ impl Body for Content {
     }
 }
 
-fn media_type(resource_type: ResourceType) -> &'static str {
+/// What a server says a resource is.
+pub(super) fn media_type(resource_type: ResourceType) -> &'static str {
     match resource_type {
         ResourceType::Document => "text/html; charset=utf-8",
         ResourceType::Stylesheet => "text/css",

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 
+use super::www;
 use crate::content::{Part, Reader, hash};
 use crate::job::{Content, Page, PageResource};
 
@@ -17,8 +18,24 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// The page's, whose seeded bytes can be counted in 64 bits.
-    pub(super) fn of(page: &Page) -> Self {
+    /// As it is served: where a program is at either end, from the files that were written for it.
+    ///
+    /// # Errors
+    /// As [`www::file`].
+    pub(super) fn of(page: &Page) -> Result<Self> {
+        let mut site = Self::given(page);
+        if page.has_programs() {
+            for (index, resource) in page.resources.iter().enumerate() {
+                let path = www::file(index, resource)?.to_string_lossy().into_owned();
+                let content = Content::File { path, size_bytes: resource.body_bytes };
+                site.contents[index] = (content, Part { offset_bytes: 0, length_bytes: resource.body_bytes });
+            }
+        }
+        Ok(site)
+    }
+
+    /// As the job gives it: files, or bytes made from the seed, which can be counted in 64 bits.
+    pub(super) fn given(page: &Page) -> Self {
         let size_bytes = page.resources.iter().map(|resource| resource.body_bytes).sum();
         let mut offset_bytes = 0;
         let mut contents = Vec::new();

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use self::client::Client;
 use self::media::Media;
 use self::server::MediaServer;
-use super::{Driving, Ends, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
 use crate::job::{self, Job};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::error::{Result, bail};
@@ -53,8 +53,8 @@ impl OverConnections for job::Stream {
 }
 
 impl Workload for job::Stream {
-    fn ends(&self) -> Ends<'_> {
-        Ends::Connections(self)
+    fn end(&self, _side: Side) -> End<'_> {
+        End::Connections(self)
     }
 
     fn is_delivery(&self, record: &Record) -> bool {

@@ -26,8 +26,16 @@ class CommandWorkload(Workload[wire.Command]):
     section = CommandSection
     wire_type = wire.Command
     metrics = COMMAND_METRICS
-    dials = False
-    writes_files = True
+
+    def dials(self, job: Job) -> bool:
+        """Say no: programs have sockets of their own."""
+        del job
+        return False
+
+    def writes_files(self, job: Job) -> bool:
+        """Say yes: they are anybody's programs."""
+        del job
+        return True
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Give the numbers that the study reads from what the programs print."""

@@ -6,13 +6,23 @@ from collections.abc import Sequence
 
 from netwarp import wire
 from netwarp.measure.select import of_kind
-from netwarp.wire import Job, Record, Resource
-from netwarp.workloads.base import Activity, HttpArchive, Workload
+from netwarp.wire import Job, PageLoad, Record, Resource
+from netwarp.workloads.base import (
+    GUEST_MEMORY_BYTES,
+    Activity,
+    HttpArchive,
+    Program,
+    Workload,
+)
 from netwarp.workloads.page import verdict
 from netwarp.workloads.page.archive import http_archive
 from netwarp.workloads.page.metrics import PAGE_METRICS
+from netwarp.workloads.page.programs import PROGRAMS
 from netwarp.workloads.page.section import PageSection
 from netwarp.workloads.page.waterfall import waterfall
+
+BROWSER_MEMORY_BYTES = 3 << 30
+"""Memory of a guest with a browser and all that it maps."""
 
 
 class PageWorkload(Workload[wire.Page]):
@@ -21,6 +31,29 @@ class PageWorkload(Workload[wire.Page]):
     section = PageSection
     wire_type = wire.Page
     metrics = PAGE_METRICS
+    programs = tuple(PROGRAMS.values())
+
+    def needed_programs(self, job: Job) -> Sequence[Program]:
+        """Give the browser and the server, where they are not netwarp's own."""
+        page = self.of(job)
+        return [PROGRAMS[each.kind] for each in (page.client, page.server) if each is not None]
+
+    def writes_files(self, job: Job) -> bool:
+        """Say whether one end is a program of the machine."""
+        return bool(self.needed_programs(job))
+
+    def dials(self, job: Job) -> bool:
+        """Say whether netwarp's own client loads the page."""
+        return self.of(job).client is None
+
+    def memory_bytes(self, job: Job) -> int:
+        """Say how much memory a guest has: more where a browser runs in it."""
+        return GUEST_MEMORY_BYTES if self.dials(job) else BROWSER_MEMORY_BYTES
+
+    def start_ns(self, records: Sequence[Record]) -> int:
+        """Say when the client first connected, or the browser was told to load the page."""
+        loads = of_kind(records, PageLoad)
+        return loads[0].navigation_start_ns if loads else super().start_ns(records)
 
     def content_bytes(self, job: Job) -> int:
         """Say how much the page weighs."""
@@ -32,8 +65,11 @@ class PageWorkload(Workload[wire.Page]):
         return of_kind(records, Resource)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the last resource had arrived."""
+        """Say when the last resource had arrived, or the browser says that the page is loaded."""
         del job
+        loads = of_kind(records, PageLoad)
+        if loads:
+            return loads[0].load_event_ns
         return max(each.response_end_ns for each in of_kind(records, Resource))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:

@@ -56,16 +56,16 @@ def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) ->
         "pageTimings": {"onLoad": _ms(end_ns - start_ns) if is_whole else UNKNOWN},
     }
     origin = f"{scheme}://netwarp.test"
-    entries = [_entry(job.run, origin, page, each, opened[each.connection]) for each in came]
+    entries = [_entry(job.run, origin, page, each, opened.get(each.connection)) for each in came]
     return HttpArchive(har_page, entries)
 
 
 def _entry(
-    run: str, origin: str, page: Page, came: Resource, connection: Connection
+    run: str, origin: str, page: Page, came: Resource, connection: Connection | None
 ) -> dict[str, Any]:
     resource = page.resources[came.resource]
     timings = _timings(came, connection)
-    protocol = PROTOCOLS[page.http]
+    protocol = PROTOCOLS[came.http]
     entry = {
         "pageref": run,
         "startedDateTime": _moment(came.fetch_start_ns),
@@ -111,13 +111,13 @@ def _response(resource: PageResource, came: Resource, protocol: str) -> dict[str
     }
 
 
-def _timings(came: Resource, connection: Connection) -> dict[str, float]:
+def _timings(came: Resource, connection: Connection | None) -> dict[str, float]:
     """Divide the time of a resource as HAR does; connecting is the first request's of a connection.
 
-    How much of it was TLS's is not known apart.
+    How much of it was TLS's is not known apart; of a browser's connections nothing is.
     """
     blocked_ns, connect_ns = came.request_start_ns - came.fetch_start_ns, None
-    if came.request == 0:
+    if came.request == 0 and connection is not None:
         since_ns = max(came.fetch_start_ns, connection.start_ns)
         connect_ns = max(0, connection.connected_ns - since_ns)
         blocked_ns = max(0, blocked_ns - connect_ns)

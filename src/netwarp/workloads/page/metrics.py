@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
 from netwarp.units import NS_PER_S
-from netwarp.wire import Page, Resource
+from netwarp.wire import Page, PageLoad, Resource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from netwarp.measure.run_records import RunRecords
 
 _START = "From the client's first connect until"
@@ -32,6 +34,21 @@ def _first_render_s(run: RunRecords) -> float:
     return (max(needed_ns) - run.span_ns[0]) / NS_PER_S
 
 
+def _first_contentful_paint_s(run: RunRecords) -> float | None:
+    return _painted_s(run, lambda load: load.first_contentful_paint_ns)
+
+
+def _largest_contentful_paint_s(run: RunRecords) -> float | None:
+    return _painted_s(run, lambda load: load.largest_contentful_paint_ns)
+
+
+def _painted_s(run: RunRecords, moment: Callable[[PageLoad], int | None]) -> float | None:
+    painted_ns = [moment(each) for each in run.of_kind(PageLoad)]
+    if not painted_ns or painted_ns[0] is None:
+        return None
+    return (painted_ns[0] - run.span_ns[0]) / NS_PER_S
+
+
 def _resource_load_time_s(run: RunRecords) -> float:
     return _mean_s([each.response_end_ns - each.fetch_start_ns for each in run.of_kind(Resource)])
 
@@ -52,8 +69,10 @@ def _mean_s(times_ns: list[int]) -> float:
 PAGE_METRICS = (
     Metric(
         "page_load_time_s", "s", "lower", "Page load time",
-        f"{_START} all resources of the page have arrived (`loadEventStart`).",
-        "connection, resource", _page_load_time_s, FASTER, head="page load",
+        f"{_START} all resources of the page have arrived. A browser's: from when it is told to"
+        " load the page until its load event (`loadEventStart`), which what scripts fetch does not"
+        " put off.",
+        "connection, resource, page_load", _page_load_time_s, FASTER, head="page load",
         beside=("first_byte_s", "first_render_s", "retransmitted_packets"),
     ),
     Metric(
@@ -61,6 +80,18 @@ PAGE_METRICS = (
         f"{_START} the document has arrived, and the stylesheets and scripts that block what is"
         " shown: before that, no browser shows anything.",
         "connection, resource", _first_render_s, FASTER, head="render", in_report=True,
+    ),
+    Metric(
+        "first_contentful_paint_s", "s", "lower", "First contentful paint",
+        "From when a browser is told to load the page until it shows the first text or image"
+        " (W3C's Paint Timing); netwarp's own client shows nothing.",
+        "page_load", _first_contentful_paint_s, FASTER,
+    ),
+    Metric(
+        "largest_contentful_paint_s", "s", "lower", "Largest contentful paint",
+        "From when a browser is told to load the page until it shows the largest text or image"
+        " (W3C's Largest Contentful Paint); netwarp's own client shows nothing.",
+        "page_load", _largest_contentful_paint_s, FASTER,
     ),
     Metric(
         "resource_load_time_s", "s", "lower", "Time to load a resource",

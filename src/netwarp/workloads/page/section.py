@@ -17,6 +17,7 @@ from netwarp.workloads.base import FileReader, WorkloadSection
 from netwarp.workloads.page.built_in import PageName, built_in_page
 from netwarp.workloads.page.directory import read_directory
 from netwarp.workloads.page.har import read_har
+from netwarp.workloads.page.programs import HTTP_VERSIONS, ClientName, ServerName, in_job
 from netwarp.workloads.page.resources import SiteResource, resources
 
 ConnectionCount = Annotated[
@@ -34,6 +35,7 @@ class ReadPage(Section):
 
 HarPage = Annotated[ReadPage, Kind("a HAR file")]
 DirectoryPage = Annotated[ReadPage, Kind("a directory")]
+_FOUND = 200
 WIRE_VERSIONS: Mapping[HttpVersion, wire.Http] = {"1.1": "h1", "2": "h2", "3": "h3"}
 
 
@@ -56,7 +58,7 @@ class PageSection(WorkloadSection):
     }
 
     kind: Literal["page"]
-    """A web page, loaded by a client of netwarp's own from a server of its own."""
+    """A web page, loaded by `client` from `server`."""
     page: PageName | None = None
     """A built-in page: that of nam-2021 (HTML, CSS, JS and five images), or one of today's weight
     with so many resources (`web-30`, `web-80`, `web-150`). One of `page`, `har` and
@@ -68,13 +70,21 @@ class PageSection(WorkloadSection):
     directory: DirectoryPage | None = None
     """A page as a directory: `index.html`, and the files that it and its stylesheets refer to. A
     relative path starts at the study file."""
+    client: ClientName = "netwarp"
+    """Who loads the page: netwarp's own client, or the browser `chromium` of the distribution,
+    without a window. A browser takes no time to compute either, and loads HTML, CSS and scripts of
+    the sizes and references that the page has."""
+    server: ServerName = "netwarp"
+    """Who serves it: netwarp's own server, or `caddy` (HTTP/1.1, 2 and 3) or `nginx` (HTTP/1.1 and
+    2) of the distribution, each configured to serve this page and nothing else. Chromium, Caddy
+    and nginx are the machine's own and have TCP options and QUIC of their own."""
     http: HttpVersion = "2"
     """Version of HTTP. 1.1 and 2 run over `tls`, or without encryption over `tcp` and `mptcp`; 3
     runs over `quic`."""
     connections: ConnectionCount = 6
     """HTTP/1.1: connections that the client opens at most, as browsers do; the others use one."""
     verify: bool = True
-    """Hash the content at the client and compare; otherwise it counts and discards."""
+    """Hash the content at netwarp's own client and compare; otherwise it counts and discards."""
 
     @property
     def content_direction(self) -> Direction:
@@ -113,8 +123,30 @@ class PageSection(WorkloadSection):
             )
         return self
 
+    @model_validator(mode="after")
+    def _what_programs_can(self) -> Self:
+        if self.http not in HTTP_VERSIONS[self.server]:
+            spoken = " and ".join(f"HTTP/{each}" for each in HTTP_VERSIONS[self.server])
+            reason = f"{self.server} of the distributions speaks {spoken}, not HTTP/{self.http}"
+            raise KeyValueError("server", self.server, reason, 'server = "caddy" speaks all three')
+        unusual = next((each for each in self._resources if each.status != _FOUND), None)
+        if self.server != "netwarp" and unusual is not None:
+            reason = f"it serves files, and {unusual.path} is answered with {unusual.status}"
+            raise KeyValueError("server", self.server, reason, 'server = "netwarp" answers so')
+        return self
+
+    @property
+    def _has_programs(self) -> bool:
+        return self.client != "netwarp" or self.server != "netwarp"
+
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
         """Refuse what its version of HTTP does not run over, and clients that move."""
+        if self._has_programs and not TRANSPORTS[kind].is_encrypted:
+            end = "client" if self.client != "netwarp" else "server"
+            reason = f"browsers and servers speak HTTP over TLS or QUIC here, not over {kind}"
+            raise KeyValueError(
+                f"workload.{end}", getattr(self, end), reason, f"choose {self.usual_transport}"
+            )
         if kind not in self._carriers:
             versions = TRANSPORTS[kind].http_versions
             raise KeyValueError(
@@ -139,4 +171,6 @@ class PageSection(WorkloadSection):
             seed=0,
             resources=self._resources,
             verify=self.verify,
+            client=in_job(self.client),
+            server=in_job(self.server),
         )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from netwarp.measure.select import of_kind
-from netwarp.wire import Page, Record, Resource
+from netwarp.wire import Page, PageLoad, Record, Resource
 
 
 def difference(page: Page, records: Sequence[Record]) -> str | None:
@@ -22,8 +22,14 @@ def difference(page: Page, records: Sequence[Record]) -> str | None:
         expected = page.resources[each.resource]
         if each.status != expected.status:
             return f"{expected.path} was answered with {each.status}, not {expected.status}"
-        if each.bytes != expected.body_bytes:
+        if each.http != page.http:
+            return f"{expected.path} came over {each.http}, not over {page.http}"
+        # A browser throws the content of a redirection away.
+        is_kept = page.client is None or expected.location is None
+        if is_kept and each.bytes != expected.body_bytes:
             return f"{expected.path} has {each.bytes} of {expected.body_bytes} bytes"
-        if page.verify and each.sha256 is None:
+        if page.verify and page.client is None and each.sha256 is None:
             return f"{expected.path} was not hashed, and was to be"
+    if page.client is not None and not of_kind(records, PageLoad):
+        return f"{page.client.kind} has not told of its load"
     return None

@@ -1,0 +1,185 @@
+//! Chromium's DevTools protocol over a pipe: orders with answers, and events. Messages are JSON, each ended by a zero byte.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use anyhow::{Context as _, Result, bail};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::unistd::pipe2;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+const READ_BYTES: usize = 1 << 16;
+
+/// Below this a program that is started has other descriptors.
+const LOWEST_FD: i32 = 10;
+
+/// Something that the browser tells unasked.
+#[derive(Debug)]
+pub(super) struct Event {
+    /// Such as `Network.responseReceived`.
+    pub method: String,
+    /// Its values, by their names in the protocol.
+    pub parameters: Value,
+}
+
+/// Our ends of the pipes, and what has come that nobody has asked for yet.
+pub(super) struct DevTools {
+    orders: Sender,
+    answers: Receiver,
+    unread: Vec<u8>,
+    events: VecDeque<Event>,
+    last_id: u64,
+    /// The page's, once it is attached to.
+    session: Option<String>,
+}
+
+impl DevTools {
+    /// Makes the pipes. Gives the browser's ends, too: to read orders from, and to write answers to. Must be called inside the
+    /// runtime.
+    ///
+    /// # Errors
+    /// As `pipe(2)`.
+    pub(super) fn open() -> Result<(Self, (OwnedFd, OwnedFd))> {
+        let (their_orders, orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe to the browser")?;
+        let (answers, their_answers) = pipe2(OFlag::O_CLOEXEC).context("make a pipe from the browser")?;
+        for ours in [&orders, &answers] {
+            fcntl(ours, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).context("prepare a pipe to the browser")?;
+        }
+        let devtools = Self {
+            orders: Sender::from_owned_fd(orders).context("watch a pipe to the browser")?,
+            answers: Receiver::from_owned_fd(answers).context("watch a pipe from the browser")?,
+            unread: Vec::new(),
+            events: VecDeque::new(),
+            last_id: 0,
+            session: None,
+        };
+        Ok((devtools, (above_others(&their_orders)?, above_others(&their_answers)?)))
+    }
+
+    /// Opens an empty page, to which all orders go from now on.
+    ///
+    /// # Errors
+    /// A browser that refuses.
+    pub(super) async fn attach(&mut self) -> Result<()> {
+        let made = self.order("Target.createTarget", json!({ "url": "about:blank" })).await?;
+        let target = json!({ "targetId": made["targetId"], "flatten": true });
+        let attached = self.order("Target.attachToTarget", target).await?;
+        self.session = Some(attached["sessionId"].as_str().context("the browser gave no session")?.to_owned());
+        Ok(())
+    }
+
+    /// Gives an order and waits for its answer; events that come before it are kept.
+    ///
+    /// # Errors
+    /// A browser that refuses, or is gone.
+    pub(super) async fn order(&mut self, method: &str, parameters: Value) -> Result<Value> {
+        self.last_id += 1;
+        let mut order = json!({ "id": self.last_id, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            order["sessionId"] = json!(session);
+        }
+        let mut text = order.to_string().into_bytes();
+        text.push(0);
+        let attempt = || format!("order the browser to {method}");
+        self.orders.write_all(&text).await.with_context(attempt)?;
+        loop {
+            let mut message = self.message().await.with_context(attempt)?;
+            if message["id"] == self.last_id {
+                if let Some(error) = message.get("error") {
+                    bail!(
+                        "the browser refuses {method}: {}",
+                        error["message"].as_str().unwrap_or("it does not say why")
+                    );
+                }
+                return Ok(message["result"].take());
+            }
+            self.events.extend(event(message));
+        }
+    }
+
+    /// The next event. Dropping this future loses nothing.
+    ///
+    /// # Errors
+    /// A browser that is gone, or tells what is no message.
+    pub(super) async fn event(&mut self) -> Result<Event> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(event);
+            }
+            let message = self.message().await?;
+            self.events.extend(event(message));
+        }
+    }
+
+    async fn message(&mut self) -> Result<Value> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|&byte| byte == 0) {
+                let message: Vec<u8> = self.unread.drain(..=end).collect();
+                return serde_json::from_slice(&message[..end]).context("understand what the browser tells");
+            }
+            let mut bytes = [0; READ_BYTES];
+            let count = self.answers.read(&mut bytes).await.context("listen to the browser")?;
+            if count == 0 {
+                bail!("the browser has closed its pipe");
+            }
+            self.unread.extend_from_slice(&bytes[..count]);
+        }
+    }
+}
+
+fn event(mut message: Value) -> Option<Event> {
+    let method = message["method"].as_str()?.to_owned();
+    Some(Event { method, parameters: message["params"].take() })
+}
+
+fn above_others(descriptor: &OwnedFd) -> Result<OwnedFd> {
+    use std::os::fd::FromRawFd as _;
+    let copy = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(LOWEST_FD)).context("prepare a pipe to the browser")?;
+    // SAFETY: the descriptor is new, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    fn with_browser(test: impl AsyncFnOnce(DevTools, File, File)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        runtime.block_on(async {
+            let (devtools, (orders, answers)) = DevTools::open().unwrap();
+            test(devtools, orders.into(), answers.into()).await;
+        });
+    }
+
+    #[test]
+    fn an_answer_is_found_among_events() {
+        with_browser(async |mut devtools, mut orders, mut answers| {
+            answers
+                .write_all(b"{\"method\":\"Page.x\",\"params\":{\"a\":1}}\0{\"id\":1,\"result\":{\"b\":2}}\0")
+                .unwrap();
+            let answer = devtools.order("Page.enable", json!({})).await.unwrap();
+            assert_eq!(answer, json!({ "b": 2 }));
+            let mut order = [0; 46];
+            orders.read_exact(&mut order).unwrap();
+            assert_eq!(order.last(), Some(&0));
+            let event = devtools.event().await.unwrap();
+            assert_eq!((event.method.as_str(), &event.parameters["a"]), ("Page.x", &json!(1)));
+        });
+    }
+
+    #[test]
+    fn a_refusal_and_a_browser_that_goes_are_errors() {
+        with_browser(async |mut devtools, _orders, mut answers| {
+            answers.write_all(b"{\"id\":1,\"error\":{\"message\":\"no such thing\"}}\0{\"id\"").unwrap();
+            let refused = devtools.order("Page.nothing", json!({})).await.unwrap_err().to_string();
+            assert_eq!(refused, "the browser refuses Page.nothing: no such thing");
+            drop(answers);
+            assert_eq!(devtools.event().await.unwrap_err().to_string(), "the browser has closed its pipe");
+        });
+    }
+}

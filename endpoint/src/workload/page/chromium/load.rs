@@ -1,0 +1,231 @@
+//! What a browser tells of a load, put together to records. Pure.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use super::devtools::Event;
+use crate::job::{Http, Page};
+use crate::record::ResourceRecord;
+
+/// What browsers ask for without being told by a page.
+const UNASKED: &str = "/favicon.ico";
+
+/// A load under way.
+pub(super) struct Load<'a> {
+    page: &'a Page,
+    origin: String,
+    epoch_ns: u64,
+    /// Resources by their paths.
+    places: HashMap<&'a str, usize>,
+    under_way: HashMap<String, Request>,
+    /// Connections by the browser's numbers: ours, and requests so far.
+    connections: HashMap<u64, (u32, u32)>,
+    /// When the page's load event was over.
+    pub load_event_ns: Option<u64>,
+    records: Vec<Option<ResourceRecord>>,
+}
+
+/// A request that the browser has made.
+struct Request {
+    /// None of what the page has no part in.
+    resource: Option<usize>,
+    fetch_start_ns: u64,
+    bytes: u64,
+    answered: Option<Answered>,
+}
+
+struct Answered {
+    status: u16,
+    http: Http,
+    connection: u32,
+    request: u32,
+    request_start_ns: u64,
+    response_start_ns: u64,
+}
+
+impl<'a> Load<'a> {
+    /// A load of which nothing is known yet.
+    pub(super) fn new(page: &'a Page, origin: String, epoch_ns: u64) -> Self {
+        let places = page.resources.iter().enumerate().map(|(place, resource)| (resource.path.as_str(), place));
+        Self {
+            page,
+            origin,
+            epoch_ns,
+            places: places.collect(),
+            under_way: HashMap::new(),
+            connections: HashMap::new(),
+            load_event_ns: None,
+            records: page.resources.iter().map(|_| None).collect(),
+        }
+    }
+
+    /// Takes up what the browser tells.
+    ///
+    /// # Errors
+    /// What keeps it from being the load that was asked for.
+    pub(super) fn take(&mut self, event: &Event) -> Result<()> {
+        let told = &event.parameters;
+        match event.method.as_str() {
+            "Page.loadEventFired" => self.load_event_ns = Some(self.time_ns(&told["timestamp"])?),
+            "Network.requestWillBeSent" => self.requested(told)?,
+            "Network.responseReceived" => {
+                let answered = self.answered(&told["response"])?;
+                if let (Some(request), Some(answered)) = (self.request(told), answered) {
+                    request.answered = Some(answered);
+                }
+            }
+            "Network.dataReceived" => {
+                let bytes = told["dataLength"].as_u64().unwrap_or(0);
+                if let Some(request) = self.request(told) {
+                    request.bytes += bytes;
+                }
+            }
+            "Network.loadingFinished" => {
+                let end_ns = self.time_ns(&told["timestamp"])?;
+                if let Some(request) = self.under_way.remove(id(told)) {
+                    self.finished(request, end_ns)?;
+                }
+            }
+            "Network.loadingFailed" => self.failed(told)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether nothing that the browser has asked for is still to come.
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.values().all(|request| request.resource.is_none())
+    }
+
+    /// Whether all of the page has come.
+    pub(super) fn is_whole(&self) -> bool {
+        self.load_event_ns.is_some() && self.records.iter().all(Option::is_some)
+    }
+
+    /// The records of all resources.
+    ///
+    /// # Errors
+    /// A resource that the browser has not asked for.
+    pub(super) fn into_records(self) -> Result<Vec<ResourceRecord>> {
+        let page = self.page;
+        let records = self.records.into_iter().zip(&page.resources);
+        records
+            .map(|(record, resource)| {
+                record.with_context(|| format!("the browser has not asked for {}, which the page has", resource.path))
+            })
+            .collect()
+    }
+
+    fn request(&mut self, told: &Value) -> Option<&mut Request> {
+        self.under_way.get_mut(id(told))
+    }
+
+    fn requested(&mut self, told: &Value) -> Result<()> {
+        let at_ns = self.time_ns(&told["timestamp"])?;
+        if let (Some(request), Some(response)) = (self.under_way.remove(id(told)), told.get("redirectResponse")) {
+            let answered = self.answered(response)?;
+            self.finished(Request { answered, ..request }, at_ns)?;
+        }
+        let url = told["request"]["url"].as_str().context("a request has no URL")?;
+        let resource = match url.strip_prefix(&self.origin) {
+            None if url.starts_with("data:") => None,
+            None => bail!("the page has the browser ask for {url}, which is elsewhere: a run has one server"),
+            Some(UNASKED) => None,
+            Some(path) => {
+                let place = self.places.get(path).copied();
+                Some(place.with_context(|| format!("the browser asks for {path}, which the page does not have"))?)
+            }
+        };
+        let request = Request { resource, fetch_start_ns: at_ns, bytes: 0, answered: None };
+        self.under_way.insert(id(told).to_owned(), request);
+        Ok(())
+    }
+
+    /// What the head of a response says; nothing of what came from no connection.
+    fn answered(&mut self, response: &Value) -> Result<Option<Answered>> {
+        let url = response["url"].as_str().unwrap_or_default();
+        let Some(timing) = response.get("timing").filter(|_| !url.starts_with("data:")) else { return Ok(None) };
+        let http = match response["protocol"].as_str() {
+            Some("http/1.1") => Http::H1,
+            Some("h2") => Http::H2,
+            Some("h3") => Http::H3,
+            other => bail!("{url} came over {}, which is no version of HTTP", other.unwrap_or("nothing")),
+        };
+        let begun_s = timing["requestTime"].as_f64().context("a response has no times")?;
+        let since = |name: &str| -> Result<u64> {
+            let offset_ms = timing[name].as_f64().with_context(|| format!("a response has no time {name}"))?;
+            self.run_time_ns(begun_s + offset_ms / 1e3)
+        };
+        let (request_start_ns, response_start_ns) = (since("sendStart")?, since("receiveHeadersEnd")?);
+        let number = response["connectionId"].as_f64().unwrap_or(0.0) as u64;
+        let next = self.connections.len() as u32;
+        let (connection, requests) = self.connections.entry(number).or_insert((next, 0));
+        *requests += 1;
+        Ok(Some(Answered {
+            status: response["status"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(0),
+            http,
+            connection: *connection,
+            request: *requests - 1,
+            request_start_ns,
+            response_start_ns,
+        }))
+    }
+
+    fn finished(&mut self, request: Request, end_ns: u64) -> Result<()> {
+        let Request { resource: Some(resource), fetch_start_ns, bytes, answered } = request else { return Ok(()) };
+        let expected = &self.page.resources[resource];
+        let path = &expected.path;
+        let answered = answered.with_context(|| format!("{path} was finished without a response from the server"))?;
+        let Answered { status, http, connection, request, request_start_ns, response_start_ns } = answered;
+        ensure!(status == expected.status, "{path} was answered with {status}, not {}", expected.status);
+        ensure!(
+            http == self.page.http,
+            "{path} was to come over {}, and came over {}",
+            self.page.http.name(),
+            http.name()
+        );
+        ensure!(self.records[resource].is_none(), "the browser has asked for {path} twice");
+        self.records[resource] = Some(ResourceRecord {
+            resource: resource as u32,
+            connection,
+            request,
+            http,
+            status,
+            bytes,
+            fetch_start_ns,
+            // The renderer tells of its own time, the network of its own: by a microsecond they may be out of order.
+            request_start_ns: request_start_ns.max(fetch_start_ns),
+            response_start_ns: response_start_ns.max(fetch_start_ns),
+            response_end_ns: end_ns.max(response_start_ns),
+            sha256: None,
+        });
+        Ok(())
+    }
+
+    fn failed(&mut self, told: &Value) -> Result<()> {
+        match self.under_way.remove(id(told)).and_then(|request| request.resource) {
+            None => Ok(()),
+            Some(resource) => bail!(
+                "the browser could not load {}: {}",
+                self.page.resources[resource].path,
+                told["errorText"].as_str().unwrap_or("it does not say why")
+            ),
+        }
+    }
+
+    fn time_ns(&self, seconds: &Value) -> Result<u64> {
+        self.run_time_ns(seconds.as_f64().context("the browser told of something without a time")?)
+    }
+
+    /// A time of the browser's, which has the seconds of `CLOCK_MONOTONIC`, as one of the run.
+    fn run_time_ns(&self, seconds: f64) -> Result<u64> {
+        let at_ns = (seconds * 1e6).round() as u64 * 1000;
+        at_ns.checked_sub(self.epoch_ns).context("the browser's clock is before the run's")
+    }
+}
+
+fn id(told: &Value) -> &str {
+    told["requestId"].as_str().unwrap_or_default()
+}

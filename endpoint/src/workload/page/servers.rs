@@ -1,0 +1,135 @@
+//! Servers of the machine: Caddy and nginx, configured to serve a page's files.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::response::media_type;
+use super::www::{FOLDER, file_name};
+use crate::job::{Command, Http, Page, Ready, WebProgram, WebProgramKind};
+use crate::programs::root::below_root;
+use crate::transport::PORT;
+use crate::transport::identity::{Identity, SERVER_NAME};
+use crate::workload::command::PATH;
+
+/// Where a server finds its configuration, certificate and key, as it sees them.
+const CONFIGURATION: &str = "/tmp/server.conf";
+const CERTIFICATE: &str = "/tmp/certificate.pem";
+const KEY: &str = "/tmp/key.pem";
+
+/// A program by the first of its names that the machine has.
+///
+/// # Errors
+/// It has none of them.
+pub(super) fn find(program: &WebProgram) -> Result<String> {
+    let places =
+        program.names.iter().flat_map(|name| PATH.split(':').map(move |directory| Path::new(directory).join(name)));
+    for place in places {
+        if below_root(&place)?.exists() {
+            return Ok(place.to_string_lossy().into_owned());
+        }
+    }
+    bail!("there is no {} in {}", program.names.join(" or "), PATH)
+}
+
+/// Writes what a server needs to serve a page, and gives how it is started.
+///
+/// # Errors
+/// A server that is not installed, or cannot serve the page.
+pub(super) fn prepare(program: &WebProgram, page: &Page, identity: &Identity) -> Result<Command> {
+    let executable = find(program)?;
+    let (configuration, arguments): (String, &[&str]) = match program.kind {
+        WebProgramKind::Caddy => (caddy(page).to_string(), &["run", "--config", CONFIGURATION]),
+        WebProgramKind::Nginx => (nginx(page)?, &["-e", "stderr", "-c", CONFIGURATION]),
+        WebProgramKind::Chromium => bail!("chromium is a client, and serves nothing"),
+    };
+    let [certificate, key] = identity.to_pem();
+    for (path, text) in [(CONFIGURATION, configuration), (CERTIFICATE, certificate), (KEY, key)] {
+        let path = below_root(Path::new(path))?;
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(command(std::iter::once(executable).chain(arguments.iter().map(|&word| word.to_owned())).collect()))
+}
+
+/// A program of one side, as the workload `command` starts it: a server is ready when it listens at our port.
+pub(super) fn command(argv: Vec<String>) -> Command {
+    Command {
+        server: argv.clone(),
+        client: argv,
+        ready: Ready::Listening { port: Some(PORT) },
+        environment: Vec::new(),
+        working_directory: "/tmp".to_owned(),
+        memory_bytes: 0,
+        keep: false,
+        metrics: Vec::new(),
+    }
+}
+
+/// Caddy's configuration in its own JSON, whose values are taken as they are.
+fn caddy(page: &Page) -> Value {
+    let protocols: &[&str] = match page.http {
+        Http::H1 => &["h1"],
+        // Go's servers have no HTTP/2 without HTTP/1.1.
+        Http::H2 => &["h1", "h2"],
+        Http::H3 => &["h1", "h2", "h3"],
+    };
+    let files = page.resources.iter().enumerate().map(|(index, resource)| {
+        json!({ "input": resource.path, "outputs": [file_name(index, resource), media_type(resource.resource_type)] })
+    });
+    let handlers = json!([
+        {
+            "handler": "map",
+            "source": "{http.request.uri}",
+            "destinations": ["{page_file}", "{page_type}"],
+            "mappings": files.collect::<Vec<_>>(),
+            "defaults": ["missing", ""],
+        },
+        { "handler": "headers", "response": { "set": { "Content-Type": ["{page_type}"] } } },
+        { "handler": "rewrite", "uri": "/{page_file}" },
+        { "handler": "file_server", "root": FOLDER, "canonical_uris": false },
+    ]);
+    json!({
+        "admin": { "disabled": true },
+        "logging": { "logs": { "default": { "level": "ERROR" } } },
+        "apps": {
+            "http": { "servers": { "page": {
+                "listen": [format!(":{PORT}")],
+                "protocols": protocols,
+                "automatic_https": { "disable": true },
+                "routes": [{ "handle": handlers }],
+                "tls_connection_policies": [{}],
+            } } },
+            "tls": { "certificates": { "load_files": [{ "certificate": CERTIFICATE, "key": KEY }] } },
+        },
+    })
+}
+
+/// nginx's configuration.
+///
+/// # Errors
+/// A path that it cannot say; HTTP/3.
+fn nginx(page: &Page) -> Result<String> {
+    let protocol = match page.http {
+        Http::H1 => "",
+        Http::H2 => " http2",
+        Http::H3 => bail!("the distributions' nginx speaks HTTP/1.1 and HTTP/2, not HTTP/3"),
+    };
+    let mut files = String::new();
+    for (index, resource) in page.resources.iter().enumerate() {
+        let path = &resource.path;
+        ensure!(!path.contains(['"', '\\', '\n']), "nginx's configuration cannot say the path {path:?}");
+        files.push_str(&format!("    \"{path}\" /{};\n", file_name(index, resource)));
+    }
+    Ok(format!(
+        "daemon off;\npid /tmp/nginx.pid;\nuser root;\nerror_log stderr;\nevents {{}}\nhttp {{\n  access_log off;\n  \
+         map_hash_bucket_size 4096;\n  map_hash_max_size 65536;\n  \
+         types {{ text/html html; text/css css; text/javascript js; image/webp webp; font/woff2 woff2; \
+         application/json json; }}\n  \
+         map $request_uri $page_file {{\n    default /missing;\n{files}  }}\n  server {{\n    \
+         listen {PORT} ssl{protocol};\n    server_name {SERVER_NAME};\n    ssl_certificate {CERTIFICATE};\n    \
+         ssl_certificate_key {KEY};\n    ssl_protocols TLSv1.3;\n    root {FOLDER};\n    \
+         location / {{ try_files $page_file =404; }}\n  }}\n}}\n"
+    ))
+}

@@ -1,0 +1,64 @@
+//! A page as files, for servers and browsers that are not netwarp's own: each resource a file named after its index.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use super::markup;
+use super::site::Site;
+use crate::job::{Page, PageResource, ResourceType};
+use crate::programs::root::below_root;
+
+/// Where the files are, as programs see them.
+pub(super) const FOLDER: &str = "/tmp/page";
+
+const BLOCK_BYTES: usize = 1 << 16;
+
+/// Name of a resource's file; its ending tells servers its type.
+pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
+    let ending = match resource.resource_type {
+        ResourceType::Document => "html",
+        ResourceType::Stylesheet => "css",
+        ResourceType::Script => "js",
+        ResourceType::Image => "webp",
+        ResourceType::Font => "woff2",
+        ResourceType::Fetch => "json",
+        ResourceType::Other => "bin",
+    };
+    format!("{index}.{ending}")
+}
+
+/// Where a resource's file is, as netwarp's own processes see it.
+///
+/// # Errors
+/// None: [`FOLDER`] is absolute.
+pub(super) fn file(index: usize, resource: &PageResource) -> Result<PathBuf> {
+    below_root(&Path::new(FOLDER).join(file_name(index, resource)))
+}
+
+/// Writes all files: what a browser follows where one loads the page, else what netwarp's own client is to get.
+///
+/// # Errors
+/// A page that no browser could load; a file that cannot be read; memory that is full.
+pub(super) fn write(page: &Page) -> Result<()> {
+    let folder = below_root(Path::new(FOLDER))?;
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let site = Site::given(page);
+    for (index, resource) in page.resources.iter().enumerate() {
+        let path = file(index, resource)?;
+        let attempt = || format!("write {} to {}", resource.path, path.display());
+        let mut file = fs::File::create(&path).with_context(attempt)?;
+        if page.client.is_some() && resource.file.is_none() {
+            file.write_all(&markup::content(&page.resources, index)?).with_context(attempt)?;
+            continue;
+        }
+        let mut reader = site.open(index).with_context(attempt)?;
+        let mut block = vec![0; BLOCK_BYTES];
+        while reader.remaining_bytes() > 0 {
+            file.write_all(reader.read(&mut block)?).with_context(attempt)?;
+        }
+    }
+    Ok(())
+}

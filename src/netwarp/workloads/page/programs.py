@@ -1,0 +1,39 @@
+"""The browser and the servers that can be at a page's ends in netwarp's place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from netwarp import wire
+from netwarp.transports import HttpVersion
+from netwarp.workloads.base import Program
+
+ClientName = Literal["netwarp", "chromium"]
+ServerName = Literal["netwarp", "caddy", "nginx"]
+
+PROGRAMS: Mapping[wire.WebProgramKind, Program] = {
+    "chromium": Program(
+        "chromium",
+        ("chromium", "google-chrome-stable"),
+        "`apt-get install chromium` on Debian; Ubuntu's chromium is a snap, which does not start in"
+        " a guest: install Google's package google-chrome-stable there",
+    ),
+    "caddy": Program("caddy", ("caddy",), "`apt-get install caddy`"),
+    "nginx": Program("nginx", ("nginx",), "`apt-get install nginx-light`"),
+}
+"""By their names in a study."""
+
+HTTP_VERSIONS: Mapping[ServerName, tuple[HttpVersion, ...]] = {
+    "netwarp": ("1.1", "2", "3"),
+    "caddy": ("1.1", "2", "3"),
+    "nginx": ("1.1", "2"),
+}
+"""What servers speak as distributions package them."""
+
+
+def in_job(name: ClientName | ServerName) -> wire.WebProgram | None:
+    """Give what a job says of one end; None for netwarp itself."""
+    if name == "netwarp":
+        return None
+    return wire.WebProgram(kind=name, names=PROGRAMS[name].names)
