@@ -12,7 +12,7 @@ from netwarp.metrics import METRICS, failure_from_records, metric_named, metrics
 from netwarp.plan import plan_study
 from netwarp.study import Study
 from netwarp.study.study import study_from_mapping
-from netwarp.wire import End, Job, Program, Record, Side
+from netwarp.wire import Command, End, Job, Program, Record, Side
 from netwarp.wording import quantity
 
 IPERF = '{"end": {"sum_received": {"bits_per_second": 9.5e6}, "streams": [{"jitter_ms": 0.25}]}}'

@@ -170,6 +170,22 @@ mod tests {
     }
 
     #[test]
+    fn a_client_refuses_a_certificate_that_is_not_the_run_s() {
+        let server = Server::new(&job()).unwrap();
+        let client = Client::new(&job(), Server::new(&job()).unwrap().identity.certificate()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let theirs = listener.accept().unwrap().0;
+        let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
+        // Without a ticket nothing is sent before the handshake is over.
+        std::thread::scope(|scope| {
+            scope.spawn(|| server.establish(take(theirs)).err().expect("it is refused"));
+            let message = format!("{:#}", client.establish(take(ours)).err().expect("it is refused"));
+            assert!(message.contains("invalid peer certificate"), "{message}");
+        });
+    }
+
+    #[test]
     fn ends_that_speak_different_versions_of_http_do_not_connect() {
         let text = include_str!("../../../../tests/golden/job-page-tls.json");
         let http2: Job = serde_json::from_str(text).unwrap();

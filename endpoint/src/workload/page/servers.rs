@@ -133,3 +133,42 @@ fn nginx(page: &Page) -> Result<String> {
          location / {{ try_files $page_file =404; }}\n  }}\n}}\n"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Job, Workload};
+
+    fn page() -> Page {
+        let job: Job = serde_json::from_str(include_str!("../../../../tests/golden/job-page-nginx.json")).unwrap();
+        let Workload::Page(page) = job.workload else { panic!("the golden job is a page") };
+        page
+    }
+
+    #[test]
+    fn caddy_speaks_the_version_that_was_asked_for() {
+        let protocols = |http| caddy(&Page { http, ..page() })["apps"]["http"]["servers"]["page"]["protocols"].clone();
+        assert_eq!(protocols(Http::H1), json!(["h1"]));
+        assert_eq!(protocols(Http::H2), json!(["h1", "h2"]));
+        assert_eq!(protocols(Http::H3), json!(["h1", "h2", "h3"]));
+    }
+
+    #[test]
+    fn every_path_has_its_file() {
+        let text = nginx(&page()).unwrap();
+        let mapped = caddy(&page())["apps"]["http"]["servers"]["page"]["routes"][0]["handle"][0]["mappings"].clone();
+        for (index, resource) in page().resources.iter().enumerate() {
+            let file = file_name(index, resource);
+            assert!(text.contains(&format!("    \"{}\" /{file};\n", resource.path)), "{text}");
+            assert_eq!((&mapped[index]["input"], &mapped[index]["outputs"][0]), (&json!(resource.path), &json!(file)));
+        }
+    }
+
+    #[test]
+    fn what_nginx_cannot_do_is_refused() {
+        let mut page = page();
+        page.resources[1].path = "/a\"b".to_owned();
+        assert!(nginx(&page).unwrap_err().to_string().contains("cannot say the path"));
+        assert!(nginx(&Page { http: Http::H3, ..page }).unwrap_err().to_string().contains("not HTTP/3"));
+    }
+}

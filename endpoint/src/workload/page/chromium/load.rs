@@ -229,3 +229,95 @@ impl<'a> Load<'a> {
 fn id(told: &Value) -> &str {
     told["requestId"].as_str().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::job::{Job, Workload};
+
+    const EPOCH_NS: u64 = 1_000_000_000;
+
+    fn page() -> Page {
+        let job: Job =
+            serde_json::from_str(include_str!("../../../../../tests/golden/job-page-programs.json")).unwrap();
+        let Workload::Page(mut page) = job.workload else { panic!("the golden job is a page") };
+        page.resources.truncate(1);
+        page
+    }
+
+    /// What a browser tells of a document of one part.
+    fn told(protocol: &str, status: u16) -> Vec<(&'static str, Value)> {
+        let timing = json!({ "requestTime": 1.1, "sendStart": 200.0, "receiveHeadersEnd": 300.5 });
+        let response = json!({
+            "url": "https://here/", "status": status, "protocol": protocol, "connectionId": 45.0, "timing": timing,
+        });
+        vec![
+            ("requestWillBeSent", json!({ "requestId": "a", "timestamp": 1.1, "request": { "url": "https://here/" } })),
+            ("responseReceived", json!({ "requestId": "a", "response": response })),
+            ("dataReceived", json!({ "requestId": "a", "dataLength": 15_000 })),
+            ("loadingFinished", json!({ "requestId": "a", "timestamp": 1.5 })),
+        ]
+    }
+
+    fn take(page: &Page, events: Vec<(&str, Value)>) -> Result<Vec<ResourceRecord>> {
+        let mut load = Load::new(page, "https://here".to_owned(), EPOCH_NS);
+        for (method, parameters) in events {
+            load.take(&Event { method: format!("Network.{method}"), parameters })?;
+        }
+        load.into_records()
+    }
+
+    fn refusal(events: Vec<(&str, Value)>) -> String {
+        take(&page(), events).expect_err("it is no load of the page").to_string()
+    }
+
+    #[test]
+    fn a_resource_has_the_times_that_the_browser_tells() {
+        let records = take(&page(), told("h3", 200)).unwrap();
+        let ResourceRecord {
+            http, bytes, fetch_start_ns, request_start_ns, response_start_ns, response_end_ns, ..
+        } = records[0];
+        assert_eq!((http, bytes), (Http::H3, 15_000));
+        assert_eq!((fetch_start_ns, request_start_ns), (100_000_000, 300_000_000));
+        assert_eq!((response_start_ns, response_end_ns), (400_500_000, 500_000_000));
+    }
+
+    #[test]
+    fn another_version_of_http_or_another_answer_is_a_failure() {
+        assert_eq!(refusal(told("h2", 200)), "/ was to come over h3, and came over h2");
+        assert_eq!(refusal(told("h3", 404)), "/ was answered with 404, not 200");
+    }
+
+    #[test]
+    fn what_the_page_does_not_have_and_what_does_not_come_are_failures() {
+        let asks = |url: &str| {
+            vec![("requestWillBeSent", json!({ "requestId": "b", "timestamp": 1.1, "request": { "url": url } }))]
+        };
+        assert_eq!(refusal(asks("https://here/x")), "the browser asks for /x, which the page does not have");
+        assert!(refusal(asks("https://there/")).contains("which is elsewhere"));
+        assert_eq!(refusal(asks("https://here/favicon.ico")), "the browser has not asked for /, which the page has");
+        let failed =
+            [told("h3", 200)[0].clone(), ("loadingFailed", json!({ "requestId": "a", "errorText": "net::ERR" }))];
+        assert_eq!(refusal(failed.to_vec()), "the browser could not load /: net::ERR");
+    }
+
+    #[test]
+    fn a_redirection_is_a_resource_of_its_own() {
+        let mut page = page();
+        let mut target = page.resources[0].clone();
+        (page.resources[0].status, page.resources[0].location) = (301, Some("/new".to_owned()));
+        (target.path, target.initiator) = ("/new".to_owned(), Some(0));
+        page.resources.push(target);
+        let mut events = told("h3", 200);
+        let response = told("h3", 301)[1].1["response"].clone();
+        let request = json!({ "url": "https://here/new" });
+        let next = json!({ "requestId": "a", "timestamp": 1.45, "request": request, "redirectResponse": response });
+        events.insert(1, ("requestWillBeSent", next));
+        let records = take(&page, events).unwrap();
+        let seen: Vec<_> =
+            records.iter().map(|record| (record.status, record.request, record.response_end_ns)).collect();
+        assert_eq!(seen, [(301, 0, 450_000_000), (200, 1, 500_000_000)]);
+    }
+}

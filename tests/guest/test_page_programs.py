@@ -1,0 +1,101 @@
+"""Pages with the distribution's browser and servers at one end or at both: interoperability."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from guest.lab import Measured, run_study
+from netwarp.backends.needs import missing_programs
+from netwarp.plan import plan_study
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.study import study_from_mapping
+from netwarp.wire import Connection, PageLoad, Resource
+from netwarp.workloads.page.programs import PROGRAMS
+
+RTT_S = 0.1
+HANDSHAKES = {"1.1": 2, "2": 2, "3": 1}
+WIRE = {"1.1": "h1", "2": "h2", "3": "h3"}
+
+
+def load(place: Path, client: str, server: str, http: str, **workload: str) -> Measured:
+    """Load a page once; skips where a program is not installed."""
+    wanted = [PROGRAMS[name] for name in (client, server) if name in PROGRAMS]  # type: ignore[index]
+    missing = missing_programs(wanted)
+    if missing is not None:
+        pytest.skip(missing)
+    page = workload or {"page": "nam-2021"}
+    tables = {
+        "title": "guest test",
+        "replicates": 1,
+        "path": {"rtt": "100ms", "rate": "20mbit"},
+        "workload": {"kind": "page", "client": client, "server": server, **page},
+        "factors": {"workload.http": [http]},
+    }
+    (run,) = run_study(plan_study(study_from_mapping(tables)), place)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "http"),
+    [
+        ("netwarp", "nginx", "1.1"),
+        ("netwarp", "nginx", "2"),
+        ("netwarp", "caddy", "1.1"),
+        ("netwarp", "caddy", "2"),
+        ("netwarp", "caddy", "3"),
+        ("chromium", "netwarp", "1.1"),
+        ("chromium", "netwarp", "2"),
+        ("chromium", "netwarp", "3"),
+        ("chromium", "caddy", "3"),
+        ("chromium", "nginx", "2"),
+    ],
+)
+def test_a_page_comes_whole_over_what_was_asked_for(
+    tmp_path: Path, client: str, server: str, http: str
+) -> None:
+    run = load(tmp_path, client, server, http)
+    assert run.status.outcome == "ok", run.status.reason
+    came = [each for each in run.records if isinstance(each, Resource)]
+    assert sorted(each.resource for each in came) == list(range(8))
+    assert {each.http for each in came} == {WIRE[http]}
+    document = min(came, key=lambda each: each.resource)
+    start_ns = document.fetch_start_ns
+    # Two handshakes or one, then the request. Where the head is in one TLS record with content that
+    # does not fit the first window, it takes a round trip more.
+    first_byte_s = (HANDSHAKES[http] + 1) * RTT_S
+    waited_s = (document.response_start_ns - start_ns) / 1e9
+    assert first_byte_s <= waited_s < first_byte_s + RTT_S + 0.05
+    loads = [each for each in run.records if isinstance(each, PageLoad)]
+    assert len(loads) == (client == "chromium")
+    if loads:
+        (told,) = loads
+        assert told.browser.startswith("Chrome/")
+        assert told.first_contentful_paint_ns is not None
+        assert told.navigation_start_ns < told.first_contentful_paint_ns <= told.load_event_ns
+        assert 0 < run.metrics["first_contentful_paint_s"] < run.metrics["page_load_time_s"]
+        assert run.metrics["largest_contentful_paint_s"] >= run.metrics["first_contentful_paint_s"]
+    else:
+        opened = [each for each in run.records if isinstance(each, Connection)]
+        assert len(opened) == (6 if http == "1.1" else 1)
+        assert all(each.sha256 is not None for each in came)
+
+
+def test_a_client_of_ours_repeats_itself_against_nginx(tmp_path: Path) -> None:
+    first, again = (load(tmp_path / name, "netwarp", "nginx", "2") for name in ("one", "another"))
+    texts = [(each.path / RECORDS_FILE).read_bytes() for each in (first, again)]
+    assert texts[0] == texts[1]
+
+
+def test_a_browser_that_asks_for_what_the_page_lacks_is_a_failed_run(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text(
+        "<!doctype html><title>A page</title><link rel=icon href=data:,><p>Text</p>"
+        "<script src=/a.js></script>"
+    )
+    (site / "a.js").write_text("new Image().src = '/hidden.png';")
+    run = load(tmp_path / "runs", "chromium", "netwarp", "2", directory=str(site))
+    assert run.status.outcome == "failed"
+    assert "asks for /hidden.png, which the page does not have" in str(run.status.reason)
