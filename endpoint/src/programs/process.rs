@@ -63,8 +63,8 @@ impl Program {
         command.args(arguments).env_clear().envs(environment);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let working_directory = start.working_directory.to_owned();
-        // SAFETY: between fork and exec this makes system calls only, and allocates nothing.
         let control = start.control.as_ref().map(|(orders, answers)| [orders.as_raw_fd(), answers.as_raw_fd()]);
+        // SAFETY: between fork and exec this makes system calls only, and allocates nothing.
         unsafe { command.pre_exec(move || enter(&working_directory, control)) };
         let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
         let stdout = child.stdout.take().context("the program has no standard output")?;

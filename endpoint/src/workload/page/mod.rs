@@ -81,7 +81,7 @@ impl Workload for job::Page {
 
     fn sandbox(&self) -> Option<Sandbox<'_>> {
         let working_directory = Path::new("/tmp");
-        self.has_programs().then(|| Sandbox { working_directory, keep: false, server_names: &[SERVER_NAME] })
+        self.has_programs().then_some(Sandbox { working_directory, keep: false, server_names: &[SERVER_NAME] })
     }
 
     fn fill_sandbox(&self) -> anyhow::Result<()> {
