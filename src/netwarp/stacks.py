@@ -24,8 +24,10 @@ from netwarp.regular_files import UnreadableFileError, read_regular_file
 from netwarp.transports import Missing, TransportTraits
 from netwarp.wire import Resume
 
-SOURCES = Path(__file__).resolve().parents[2] / "stacks"
-"""Where the sources are of the stacks that netwarp ships; not in an installed package."""
+# A wheel carries the sources inside the package, a clone beside it.
+PLACES = (Path(__file__).parent / "stack_sources", Path(__file__).resolve().parents[2] / "stacks")
+SOURCES = next((place for place in PLACES if place.is_dir()), PLACES[-1])
+"""Where the sources are of the stacks that netwarp ships."""
 ROLE_PROTOCOL = 1
 """Version of what a role and its orchestrator say to each other."""
 MANIFEST = "stack.toml"

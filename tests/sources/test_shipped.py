@@ -53,3 +53,15 @@ def test_the_list_says_what_each_study_asks() -> None:
     assert all(line.endswith("?") for line in listed.stdout.splitlines())
     rows = json.loads(CliRunner().invoke(app, ["studies", "--json"]).stdout)["studies"]
     assert {row["name"] for row in rows} == set(shipped_studies())
+
+
+@pytest.mark.parametrize("source", ["kim-2022", "nam-2021"])
+def test_a_source_has_its_own_quic_whose_verdicts_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("NETWARP_STACKS", raising=False)
+    study = load_study(study_named(Path(source) / "quic-go"))
+    assert all("quic-go" in claim.text for claim in study.claims)
+    stacks = {stack.name for cell in study.cells if (stack := cell.spec.transport.stack)}
+    assert stacks == {"quic-go"}, "planned also where it is not built: then it is not testable"
