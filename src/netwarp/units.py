@@ -216,7 +216,9 @@ def _plain(number: Decimal) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """Write a time span as a person would: `12.3 s`, `4 min 05 s`, `2 h 14 min`, `3 d 4 h`."""
+    """Write a time span as a person would: `1 ms`, `12.3 s`, `4 min 05 s`, `3 d 4 h`."""
+    if 0 < seconds < 0.1:
+        return f"{1000 * seconds:.3g} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
     whole = round(seconds)

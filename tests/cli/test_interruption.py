@@ -156,6 +156,35 @@ def test_ctrl_c_while_the_program_starts_leaves_no_traceback(tmp_path: Path, mod
     assert done.stderr in ("", "interrupted\n", "interrupted: nothing was run yet\n")
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_build_with_all_that_it_started(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    """It comes while the source is unpacked, which a shell would wait for."""
+    started = tmp_path / "unpacking"
+    os.mkfifo(started)
+    slow = tmp_path / "bin" / "tar"
+    slow.parent.mkdir()
+    slow.write_text(f"#!/bin/sh\ntrap '' INT TERM\necho $$ > {started}\nsleep 1000\n")
+    slow.chmod(0o755)
+    (tmp_path / "linux.tar").write_text("not looked at")
+    process = subprocess.Popen(
+        [NETWARP, "kernel", "build", "--source", "linux.tar", "--cache", "kernels"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{slow.parent}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    unpacking = int(started.read_text())
+    os.kill(process.pid, how)
+    # Whatever still writes to the terminal, or to a pipe, would keep its reader waiting.
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert said.endswith("interrupted: nothing of this build is kept; the next one starts anew\n")
+    assert has_ended(unpacking)
+
+
 @pytest.mark.guest
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_stops_runs_and_the_same_command_goes_on(

@@ -37,7 +37,11 @@ def test_failures_are_counted() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.04, "0.0 s"),
+        (0.0, "0.0 s"),
+        (0.000_001, "0.001 ms"),
+        (0.001, "1 ms"),
+        (0.04, "40 ms"),
+        (0.1, "0.1 s"),
         (59.9, "59.9 s"),
         (65, "1 min 05 s"),
         (8100, "2 h 15 min"),

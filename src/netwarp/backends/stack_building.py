@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from netwarp.backends.building import run_builder
 from netwarp.errors import BackendError
 from netwarp.stacks import MANIFEST, SOURCES, built_stacks, read_manifest
 
@@ -46,11 +46,9 @@ def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
         remedy = REMEDIES.get(command[0], f"install {command[0]}")
         raise BackendError(f"the stack {name} is built by {command[0]}, which is missing: {remedy}")
     place.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([builder, *command[1:]], cwd=sources, env=dict(environ), check=False)
-    if done.returncode != 0:
-        raise BackendError(
-            f"building the stack {name} failed (status {done.returncode}): see above"
-        )
+    status = run_builder([builder, *command[1:]], cwd=sources, environ=environ)
+    if status != 0:
+        raise BackendError(f"building the stack {name} failed (status {status}): see above")
     # The manifest last: a stack is there when it is whole.
     shutil.copyfile(sources / MANIFEST, place / MANIFEST)
     return place

@@ -78,13 +78,14 @@ def kernel_build(
     ] = None,
 ) -> None:
     """Build the guest kernel from the distribution's source; nothing to do when it is built."""
-    import subprocess
-
+    from netwarp.backends.building import run_builder
     from netwarp.backends.guest_files import build_script
+    from netwarp.cli.interruption import interruption
 
+    interruption.kept_text = lambda: "nothing of this build is kept; the next one starts anew"
     script = build_script()
     arguments = ["--source", str(source)] if source else []
-    raise typer.Exit(subprocess.run([script, *arguments, *context.args], check=False).returncode)
+    raise typer.Exit(run_builder([script, *arguments, *context.args]))
 
 
 def show_speed(as_json: bool) -> None:

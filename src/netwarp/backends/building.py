@@ -1,0 +1,32 @@
+"""Runs a program that builds something, such as a kernel or a stack, and ends it when told to."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from netwarp.backends.watch import ending_with_us, kill_group
+
+
+def run_builder(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """Run a builder to its end, and give its exit status.
+
+    Ctrl-C ends it at once, with all that it started. It does not wait for the builder to tidy up: a
+    shell hears of a signal when the program it waits for is over, and to unpack or to remove the
+    source of a kernel takes minutes on a busy machine. The next build removes what is left.
+    """
+    builder = subprocess.Popen(
+        ending_with_us(command), cwd=cwd, env=environ and dict(environ), process_group=0
+    )
+    try:
+        return builder.wait()
+    except BaseException:
+        kill_group(builder)
+        builder.wait()
+        raise
