@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Failure, Record};
+use crate::request_prefix::RequestPrefix;
 
 /// The descriptor a role writes its messages to.
 pub(crate) const MESSAGE_FD: i32 = 3;
@@ -20,6 +21,9 @@ pub(crate) enum Order {
         epoch_ns: u64,
         /// Hex DER of the server's certificate (client of `tls` and `quic` only).
         certificate: Option<String>,
+        /// What every request of the run begins with, in hex; only where strangers could reach the server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<RequestPrefix>,
     },
     /// To the client: it has an address on this path now, which it is to prefer.
     Attached {

@@ -12,13 +12,19 @@ use crate::control::{Message, Order};
 use crate::job::Job;
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
-use crate::role_process::RoleProcess;
+use crate::request_prefix::RequestPrefix;
+use crate::role_process::{RoleProcess, RoleStart};
 use crate::topology::{self, BuildStep, Namespace};
 
 /// The machines or namespaces that carry a run out.
 pub(crate) trait Host {
     /// The clock of the roles and of the path.
     fn clock(&self) -> ClockKind;
+
+    /// What every request of the run begins with, where strangers could reach the server.
+    fn token(&self) -> Option<RequestPrefix> {
+        None
+    }
 
     /// Prepares for a job, before its first record is written.
     ///
@@ -122,10 +128,11 @@ impl Host for Namespaces {
             Side::Client => Namespace::Client,
             Side::Server => Namespace::Server,
         };
-        let (address, is_virtual) = (topology::server_address(0), self.clock == ClockKind::Virtual);
+        let is_virtual = self.clock == ClockKind::Virtual;
+        let start =
+            RoleStart { side, program, job: job_file, address: topology::server_address(0).into(), port: None, keys };
         let network = self.network.as_ref().context("the path is not built yet")?;
-        let role =
-            network.within(namespace, || RoleProcess::spawn(side, program, job_file, address, is_virtual, keys))?;
+        let role = network.within(namespace, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))
     }
 }

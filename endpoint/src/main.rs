@@ -23,6 +23,7 @@ mod heap;
 mod host;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod job;
+mod message_pipe;
 mod native;
 mod netem;
 mod netlink;
@@ -35,6 +36,8 @@ mod programs;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod record;
 mod record_writer;
+mod remote;
+mod request_prefix;
 mod role;
 mod role_process;
 mod seeded;
@@ -49,11 +52,13 @@ mod waker;
 mod workload;
 
 use std::ffi::OsString;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::transport::Place;
 
 /// Both ends of a netwarp run.
 #[derive(Debug, Parser)]
@@ -78,6 +83,8 @@ enum Command {
         /// The run directory.
         run_dir: PathBuf,
     },
+    /// Carry out RUN_DIR/job.json as its client, with a server on another host; write RUN_DIR/records.jsonl.
+    Remote(remote::Arguments),
     /// Say what this host's kernel can do, for native runs and for guests.
     Capabilities {
         /// As one JSON object.
@@ -85,7 +92,13 @@ enum Command {
         json: bool,
     },
     /// Be the server of a job, as its orchestrator says on standard input.
-    Server(Role),
+    Server {
+        #[command(flatten)]
+        role: Role,
+        /// Take packets of this host only.
+        #[arg(long)]
+        only_from: Option<IpAddr>,
+    },
     /// Be the client of a job, as its orchestrator says on standard input.
     Client(Role),
     /// Be the first process of a host's programs, as the role that starts them asks.
@@ -128,6 +141,15 @@ struct Role {
     /// The server's address.
     #[arg(long)]
     address: IpAddr,
+    /// The server's port.
+    #[arg(long, default_value_t = transport::PORT)]
+    port: u16,
+}
+
+impl Role {
+    fn server(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.port)
+    }
 }
 
 fn main() -> ExitCode {
@@ -135,8 +157,9 @@ fn main() -> ExitCode {
         Command::Guest { run_dir, .. } => guest::run(&run_dir),
         Command::Native { run_dir } => native::run(&run_dir),
         Command::Capabilities { json } => capabilities::report(json),
-        Command::Server(Role { job, address }) => role::server(&job, address),
-        Command::Client(Role { job, address }) => role::client(&job, address),
+        Command::Remote(arguments) => remote::run(&arguments),
+        Command::Server { role, only_from } => role::server(&role.job, Place { address: role.server(), only_from }),
+        Command::Client(role) => role::client(&role.job, role.server()),
         Command::Reap => programs::reaper::run(),
         Command::Check { jobs } => check_jobs(&jobs),
         Command::Confine { writable, must, huge_pages, program } => confine::run(writable, must, huge_pages, &program),

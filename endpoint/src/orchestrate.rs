@@ -168,7 +168,7 @@ struct Relay<'a> {
 impl Relay<'_> {
     /// Relays until both roles are done. A failure drops, and so kills, whichever still runs.
     fn run(&mut self) -> Result<(), Failure> {
-        let begin = Order::Begin { epoch_ns: self.epoch_ns, certificate: None };
+        let begin = self.begin(None);
         self.server.order(&begin).stage("setup")?;
         while self.server.is_running() || self.client.is_running() {
             let elapsed_ns = self.records.elapsed_ns();
@@ -208,6 +208,10 @@ impl Relay<'_> {
         Ok(())
     }
 
+    fn begin(&self, certificate: Option<String>) -> Order {
+        Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token() }
+    }
+
     /// Applies the timeline's next event, if it is due.
     fn advance(&mut self, elapsed_ns: u64) -> Result<Option<TimelineEvent>> {
         self.host.network().map_or(Ok(None), |network| self.timeline.advance(elapsed_ns, network))
@@ -231,7 +235,7 @@ impl Relay<'_> {
     fn handle(&mut self, side: Side, event: Event) -> Result<(), Failure> {
         match event {
             Event::Said(Message::Ready { certificate }) => {
-                self.client_begin = Some(Order::Begin { epoch_ns: self.epoch_ns, certificate });
+                self.client_begin = Some(self.begin(certificate));
                 if self.start_ns == 0 { self.begin_client(0).stage("client") } else { Ok(()) }
             }
             Event::Said(Message::Write { line }) => {

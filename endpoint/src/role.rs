@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, FromRawFd as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,32 +24,44 @@ use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
+use crate::request_prefix::RequestPrefix;
 use crate::role_process;
 use crate::topology;
-use crate::transport::{Connection, Dialer, PORT, Pending};
+use crate::transport::{Connection, Dialer, Pending, Place};
 use crate::usage::Usage;
 use crate::workload::command::RunPlace;
 use crate::workload::{self, End, Handovers, OverConnections, Run};
 
-/// Serves the clients of a job file at `address` until told to finish.
-pub(crate) fn server(job: &Path, address: IpAddr) -> ExitCode {
+/// What the order to begin says.
+#[derive(Debug)]
+pub(crate) struct Begin {
+    /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub epoch_ns: u64,
+    /// Hex DER of the server's certificate, for a client that needs it.
+    pub certificate: Option<String>,
+    /// What every request begins with, where strangers could reach the server.
+    pub token: Option<RequestPrefix>,
+}
+
+/// Serves the clients of a job file until told to finish.
+pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
         if let End::Program(program) = workload::of(&loaded.workload).end(Side::Server) {
             return program.serve(orchestrator, run_of(&loaded, job)?).await;
         }
-        serve(orchestrator, loaded, directory_of(job)?, SocketAddr::new(address, PORT)).await
+        serve(orchestrator, loaded, directory_of(job)?, place).await
     })
 }
 
-/// Carries a job file's workload out against the server at `address`.
-pub(crate) fn client(job: &Path, address: IpAddr) -> ExitCode {
+/// Carries a job file's workload out against the server at this address.
+pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
         if let End::Program(program) = workload::of(&loaded.workload).end(Side::Client) {
             return program.drive(orchestrator, run_of(&loaded, job)?).await;
         }
-        drive(orchestrator, loaded, directory_of(job)?, SocketAddr::new(address, PORT)).await
+        drive(orchestrator, loaded, directory_of(job)?, server).await
     })
 }
 
@@ -71,11 +83,11 @@ fn directory_of(job_file: &Path) -> Result<&Path> {
     job_file.parent().context("the job file lies in no directory")
 }
 
-async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {
-    let (epoch_ns, _) = orchestrator.begin().await?;
-    let mut listener = job.transport.kind.stack().listen(&job, server)?;
+async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, place: Place) -> Result<()> {
+    let begin = orchestrator.begin().await?;
+    let mut listener = job.transport.kind.stack().listen(&job, place)?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
-    let run = Arc::new(Run::new(job, epoch_ns, server, directory.to_owned()));
+    let run = Arc::new(Run::new(job, &begin, place.address, directory.to_owned()));
     let (finish, finished) = watch::channel(false);
     let mut served = JoinSet::new();
     loop {
@@ -83,7 +95,9 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
             accepted = listener.accept() => {
                 served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
             }
-            Some(records) = served.join_next() => orchestrator.write(records.context("serving a client")??)?,
+            Some(records) = served.join_next() => {
+                orchestrator.write(unless_strangers(&run, records.context("serving a client")?)?)?;
+            }
             order = orchestrator.next() => match order? {
                 None | Some(Order::Finish) => break,
                 Some(order) => bail!("a server is not ordered to {order:?} while it serves"),
@@ -92,9 +106,21 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     }
     finish.send_replace(true);
     while let Some(records) = served.join_next().await {
-        orchestrator.write(records.context("serving a client")??)?;
+        orchestrator.write(unless_strangers(&run, records.context("serving a client")?)?)?;
     }
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
+}
+
+/// The records of a connection. Where strangers could reach the server, one that fails is theirs until the client complains, which
+/// fails the run as well.
+fn unless_strangers(run: &Run, records: Result<Vec<Record>>) -> Result<Vec<Record>> {
+    match records {
+        Err(error) if run.token.is_some() => {
+            eprintln!("netwarp-endpoint server: gave up a connection: {error:#}");
+            Ok(Vec::new())
+        }
+        records => records,
+    }
 }
 
 /// One connection, from its handshake on. A client that is done needs no handshake any more.
@@ -121,10 +147,11 @@ fn foreign_client(job: &Job) -> bool {
 }
 
 async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {
-    let (epoch_ns, certificate) = orchestrator.begin().await?;
-    let certificate = certificate.map(hex::decode).transpose().context("reading the server's certificate")?;
+    let begin = orchestrator.begin().await?;
+    let certificate =
+        begin.certificate.as_ref().map(hex::decode).transpose().context("reading the server's certificate")?;
     let dialer = job.transport.kind.stack().dialer(&job, server.ip(), certificate.as_deref())?;
-    let run = Arc::new(Run::new(job, epoch_ns, server, directory.to_owned()));
+    let run = Arc::new(Run::new(job, &begin, server, directory.to_owned()));
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
     let mut driven = over_connections(&run.job, Side::Client)?.drive(&run, &dialer, seen_handovers);
     let records = loop {
@@ -219,15 +246,15 @@ impl Orchestrator {
         Ok(Self { orders: BufReader::new(orders).lines(), messages, usage: None })
     }
 
-    /// Waits for the order to begin: the epoch, and the server's certificate in hex.
+    /// Waits for the order to begin.
     ///
     /// # Errors
     /// Another order, or none.
-    pub(crate) async fn begin(&mut self) -> Result<(u64, Option<String>)> {
+    pub(crate) async fn begin(&mut self) -> Result<Begin> {
         match self.next().await? {
-            Some(Order::Begin { epoch_ns, certificate }) => {
+            Some(Order::Begin { epoch_ns, certificate, token }) => {
                 self.usage = Some(Usage::now()?);
-                Ok((epoch_ns, certificate))
+                Ok(Begin { epoch_ns, certificate, token })
             }
             Some(order) => bail!("ordered to {order:?} before having begun"),
             None => bail!("standard input closed before the order to begin"),

@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::{Read, Write};
-use std::net::Ipv4Addr;
+use std::io::Write;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -17,10 +17,8 @@ use nix::unistd::{Pid, pipe2};
 use crate::capture::{KeyLog, key_log};
 use crate::control::{MESSAGE_FD, Order};
 use crate::host::{Event, Role};
+use crate::message_pipe::MessagePipe;
 use crate::record::Side;
-
-/// The most bytes read from a role's pipe in one call.
-const READ_BYTES: usize = 16 * 1024;
 
 /// This program, whatever it is called.
 const OURSELVES: &str = "/proc/self/exe";
@@ -34,28 +32,33 @@ pub(crate) struct RoleProcess {
     side: Side,
     process: Option<Pid>,
     orders: File,
-    messages: File,
-    /// The beginning of a line whose end has not come yet.
-    unread: Vec<u8>,
+    messages: MessagePipe,
+}
+
+/// What a role is started with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoleStart<'a> {
+    /// Which of the two it is.
+    pub side: Side,
+    /// Somebody else's; none for this one.
+    pub program: Option<&'a str>,
+    /// The job file.
+    pub job: &'a Path,
+    /// The server's address.
+    pub address: IpAddr,
+    /// The server's port; none for the one that servers have.
+    pub port: Option<u16>,
+    /// Where it logs its TLS secrets, if it is to.
+    pub keys: Option<&'a KeyLog>,
 }
 
 impl RoleProcess {
     /// Starts a role in the caller's network namespace.
     ///
-    /// # Arguments
-    /// * `program` - somebody else's; none for this one.
-    /// * `keys` - where it logs its TLS secrets, if it is to.
-    ///
     /// # Errors
     /// A program that is not there, or cannot be executed.
-    pub(crate) fn spawn(
-        side: Side,
-        program: Option<&str>,
-        job: &Path,
-        address: Ipv4Addr,
-        virtual_clock: bool,
-        keys: Option<&KeyLog>,
-    ) -> Result<Self> {
+    pub(crate) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
+        let RoleStart { side, program, job, address, port, keys } = *start;
         let name = name(side);
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -65,7 +68,9 @@ impl RoleProcess {
         let is_ours = program.is_none();
         let program = CString::new(program.unwrap_or(OURSELVES)).context("a program's path contains a NUL byte")?;
         let called = if is_ours { c"netwarp-endpoint" } else { &program };
-        let arguments = [called, &name_argument, c"--job", &job, c"--address", &address];
+        let port = port.map(|port| CString::new(port.to_string())).transpose().context("a port contains a NUL byte")?;
+        let mut arguments = vec![called, &name_argument, c"--job", &job, c"--address", &address];
+        arguments.extend(port.iter().flat_map(|port| [c"--port", port]));
         let clock = virtual_clock.then_some(c"NETWARP_CLOCK=virtual");
         let path = (!is_ours).then_some(PATH);
         let secrets = keys.map(|_| key_log::ROLE_ENVIRONMENT);
@@ -85,8 +90,7 @@ impl RoleProcess {
             side,
             process: Some(process),
             orders: our_orders.into(),
-            messages: our_messages.into(),
-            unread: Vec::new(),
+            messages: MessagePipe::new(our_messages.into(), name),
         })
     }
 
@@ -94,7 +98,7 @@ impl RoleProcess {
     fn reap(&mut self) -> Result<Option<String>> {
         let Some(process) = self.process.take() else { bail!("the {} was waited for twice", name(self.side)) };
         let status = waitpid(process, None).with_context(|| format!("wait for the {}", name(self.side)))?;
-        Ok(ending(status, self.unread.is_empty()))
+        Ok(ending(status, self.messages.is_complete()))
     }
 }
 
@@ -113,21 +117,10 @@ impl Role for RoleProcess {
     }
 
     fn receive(&mut self) -> Result<Vec<Event>> {
-        let mut bytes = [0; READ_BYTES];
-        let count = self.messages.read(&mut bytes).with_context(|| format!("read from the {}", name(self.side)))?;
-        self.unread.extend_from_slice(&bytes[..count]);
-        if count == 0 {
-            return Ok(vec![Event::Gone(self.reap()?)]);
+        match self.messages.receive()? {
+            Some(messages) => Ok(messages.into_iter().map(Event::Said).collect()),
+            None => Ok(vec![Event::Gone(self.reap()?)]),
         }
-        let mut events = Vec::new();
-        while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = self.unread.drain(..=end).collect();
-            let message = serde_json::from_slice(&line).with_context(|| {
-                format!("understand the {}'s message {:?}", name(self.side), String::from_utf8_lossy(&line))
-            })?;
-            events.push(Event::Said(message));
-        }
-        Ok(events)
     }
 }
 
@@ -183,8 +176,10 @@ mod tests {
     /// `/proc/self/exe` is the test runner here, which does not know a role's arguments.
     #[test]
     fn a_process_that_exits_without_a_message_is_gone() {
-        let mut role =
-            RoleProcess::spawn(Side::Server, None, Path::new("/none"), Ipv4Addr::LOCALHOST, false, None).unwrap();
+        let address = std::net::Ipv4Addr::LOCALHOST.into();
+        let job = Path::new("/none");
+        let start = RoleStart { side: Side::Server, program: None, job, address, port: None, keys: None };
+        let mut role = RoleProcess::spawn(&start, false).unwrap();
         let events = role.receive().unwrap();
         assert!(matches!(&events[..], [Event::Gone(Some(how))] if how.starts_with("exited with status")), "{events:?}");
         assert!(!role.is_running());

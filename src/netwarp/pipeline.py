@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
+from netwarp.backends.cpus import CpuTimes, cpu_times
 from netwarp.claims.open_questions import cells_to_repeat
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
@@ -27,7 +28,7 @@ from netwarp.execution import (
     kept_outcomes,
 )
 from netwarp.execution.provenance import provenance
-from netwarp.machine.load import CpuTimes, cpu_times, others_share
+from netwarp.machine.load import others_share
 from netwarp.machine.speed import stored_speed
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import (

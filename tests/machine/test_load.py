@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netwarp.machine.load import CpuTimes, cpu_times, others_share, warning
+from netwarp.backends.cpus import CpuTimes, cpu_times
+from netwarp.machine.load import others_share, warning
 
 
 def test_other_work_is_what_is_busy_and_not_ours() -> None:

@@ -107,7 +107,7 @@ fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side
 fn roles_may_be_anywhere_and_are_told_when_to_begin_and_to_finish() {
     let (orders, failure) = run_scripted(vec![Event::Said(Message::Done), Event::Gone(None)], |_| {});
     let message: Vec<_> = orders.iter().map(|(side, order)| (*side, std::mem::discriminant(order))).collect();
-    let begin = std::mem::discriminant(&Order::Begin { epoch_ns: 0, certificate: None });
+    let begin = std::mem::discriminant(&Order::Begin { epoch_ns: 0, certificate: None, token: None });
     let finish = std::mem::discriminant(&Order::Finish);
     assert_eq!(message, [(Side::Server, begin), (Side::Client, begin), (Side::Server, finish)]);
     assert_eq!(failure.stage, "verify");

@@ -51,3 +51,52 @@ pub struct ProbeRecord {
     /// Smallest one-way time, client to server.
     pub min_delay_up_ns: Option<u64>,
 }
+
+/// What a path between two hosts did right before or after the run, measured with datagrams.
+///
+/// Such a path is nobody's to set, so this is what takes the place of what a study asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathMeasurementRecord {
+    /// When.
+    pub moment: Moment,
+    /// Time of day at the client, in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// Datagrams that the client sent to be echoed.
+    pub sent: u32,
+    /// Of them, those that reached the server.
+    pub arrived: u32,
+    /// Of them, those whose echo came back.
+    pub received: u32,
+    /// Smallest time there and back, without what the server took; null if nothing came back.
+    pub min_rtt_ns: Option<u64>,
+    /// The median time there and back.
+    pub median_rtt_ns: Option<u64>,
+    /// What nine of ten did not exceed.
+    pub p90_rtt_ns: Option<u64>,
+    /// The largest.
+    pub max_rtt_ns: Option<u64>,
+    /// Rate of a short train of packets from server to client at its arrival: the path's is at least about that. Null
+    /// where too little of it arrived.
+    pub rate_down_bit_s: Option<u64>,
+    /// As before, client to server.
+    pub rate_up_bit_s: Option<u64>,
+    /// How far the server's times in these records can be off, either way, by what the datagrams said of the two
+    /// clocks.
+    pub clock_uncertainty_ns: Option<u64>,
+    /// Share of the CPUs' time at the client that was used since the measurement before, the run included; null in the
+    /// first.
+    pub client_busy: Option<f64>,
+    /// As before, at the server.
+    pub server_busy: Option<f64>,
+}
+
+/// When a path was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Moment {
+    /// Before the run.
+    Before,
+    /// After the run.
+    After,
+}

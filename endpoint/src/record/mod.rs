@@ -23,7 +23,7 @@ pub use self::transfers::*;
 use crate::job::Event;
 
 /// One line of `records.jsonl`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 pub enum Record {
     /// First record: who writes.
@@ -61,6 +61,11 @@ pub enum Record {
     Calibration(CalibrationRecord),
     /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
     Probe(ProbeRecord),
+    /// What a path between two hosts did right before or after the run, measured with datagrams.
+    ///
+    /// Such a path is nobody's to set, so this is what takes the place of what a study asks for.
+    #[serde(rename = "path_measurement")]
+    PathMeasurement(PathMeasurementRecord),
     /// Something of the timeline that happened.
     Event(EventRecord),
     /// CPU time of one side's process; in real time only, for in virtual time it is free.

@@ -15,7 +15,7 @@ use super::byte_stream::{ByteStream, Turns};
 use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
-use super::{Carrier, MESSAGE_BATCH_BYTES, Pending, Report, Sent, received_now};
+use super::{Carrier, MESSAGE_BATCH_BYTES, Pending, Place, Report, Sent, peer_filter, received_now};
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
@@ -32,6 +32,9 @@ pub(super) trait Protocol: Send + Sync + 'static {
 
     /// A socket with all options set that must be set before connecting or listening.
     fn socket(&self, peer: SocketAddr) -> Result<Socket>;
+
+    /// Whether the kernel can drop packets by their sender before this protocol answers them.
+    const TAKES_FILTERS: bool = true;
 
     /// Binds a server's socket.
     fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
@@ -117,6 +120,7 @@ impl<P: Protocol> super::Dialer for Dialer<P> {
 pub(super) struct Listener<P> {
     protocol: Arc<P>,
     socket: AsyncFd<Arc<Socket>>,
+    only_from: Option<IpAddr>,
 }
 
 impl<P: Protocol> Listener<P> {
@@ -124,16 +128,19 @@ impl<P: Protocol> Listener<P> {
     ///
     /// # Errors
     /// As `bind(2)` and `listen(2)`; options the kernel refuses.
-    pub(super) fn bind(protocol: P, address: SocketAddr) -> Result<Self> {
+    pub(super) fn bind(protocol: P, Place { address, only_from }: Place) -> Result<Self> {
         let socket = protocol.socket(address)?;
         let attempt = || format!("listening on {address} over {}", P::NAME);
         socket.set_reuse_address(true).with_context(attempt)?;
+        if let Some(peer) = only_from.filter(|_| P::TAKES_FILTERS) {
+            peer_filter::restrict(&*socket, peer).with_context(attempt)?;
+        }
         protocol.bind(&socket, address).with_context(attempt)?;
         socket.listen(libc::SOMAXCONN).with_context(attempt)?;
         protocol.prepare_to_accept(&socket)?;
         // Only the listener: what it accepts blocks, as accept(2) on Linux passes no flags on.
         socket.set_nonblocking(true).with_context(attempt)?;
-        Ok(Self { protocol: Arc::new(protocol), socket: socket::watch(Arc::new(socket))? })
+        Ok(Self { protocol: Arc::new(protocol), socket: socket::watch(Arc::new(socket))?, only_from })
     }
 }
 
@@ -144,8 +151,13 @@ impl<P: Protocol> super::Listener for Listener<P> {
 
     fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
         Box::pin(async {
-            let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
-            let socket = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
+            let socket = loop {
+                let accepted = self.socket.async_io(Interest::READABLE, |socket| socket.accept_now()).await;
+                let (socket, peer) = accepted.with_context(|| format!("accepting a connection over {}", P::NAME))?;
+                if peer_filter::is_welcome(peer, self.only_from) {
+                    break socket;
+                }
+            };
             let (protocol, start) = (self.protocol.clone(), Moment::now());
             let handshake: Pending<'static, _> =
                 Box::pin(offload(move || established(&*protocol, socket, start, false)));

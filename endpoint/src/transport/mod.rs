@@ -9,6 +9,7 @@ pub(crate) mod error;
 pub(crate) mod identity;
 mod kernel;
 mod mptcp;
+mod peer_filter;
 mod quic;
 mod sctp;
 pub(crate) mod socket;
@@ -40,6 +41,15 @@ use crate::sink::SharedSink;
 
 /// The port every server listens on.
 pub(crate) const PORT: u16 = 4433;
+
+/// Where a server listens, and to whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Where.
+    pub address: SocketAddr,
+    /// The only host whose packets it takes; none for whoever reaches it.
+    pub only_from: Option<IpAddr>,
+}
 
 /// What an operation that may wait gives.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

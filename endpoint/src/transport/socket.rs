@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -193,17 +194,17 @@ impl Socket {
         retry(|| Ok(poll(&mut socket, timeout)?))
     }
 
-    /// Accepts a connection, without waiting.
+    /// Accepts a connection, without waiting, and tells whose it is.
     ///
     /// Asks first whether there is one: SCTP's `accept(2)` sleeps until the next tick even if it is not to block
     /// (`sctp_wait_for_accept` calls `schedule_timeout(0)`), and a guest's tick is 10 ms.
     ///
     /// # Errors
     /// As `accept(2)`; `WouldBlock` when there is none.
-    pub(crate) fn accept_now(&self) -> io::Result<Self> {
+    pub(crate) fn accept_now(&self) -> io::Result<(Self, Option<SocketAddr>)> {
         match self.is_readable()? {
             false => Err(ErrorKind::WouldBlock.into()),
-            true => self.0.accept().map(|(socket, _)| Self(socket)),
+            true => self.0.accept().map(|(socket, peer)| (Self(socket), peer.as_socket())),
         }
     }
 
@@ -319,7 +320,7 @@ pub(crate) fn effective_receive_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.recv_buffer_size().context("reading SO_RCVBUF")? as u64 / 2)
 }
 
-fn set_option<T: Copy>(socket: RawFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+pub(super) fn set_option<T: Copy>(socket: RawFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     let address = std::ptr::from_ref(value).cast::<c_void>();
     // SAFETY: `value` is valid for reads of its size.
     let result = unsafe { libc::setsockopt(socket, level, option, address, size_of::<T>() as socklen_t) };

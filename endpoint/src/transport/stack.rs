@@ -1,10 +1,10 @@
 //! What the endpoint asks of the implementation of a transport: what it can do, what it refuses, and both its ends.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::error::{Context as _, Result};
-use super::{Dialer, Listener};
+use super::{Dialer, Listener, Place};
 use crate::job::{Job, Reconnect, Resume, Transport};
 use crate::problems::Problems;
 
@@ -74,7 +74,7 @@ pub(crate) trait Stack: Sync {
     ///
     /// # Errors
     /// Options the transport does not have; an address that cannot be bound.
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>>;
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>>;
 }
 
 /// The certificate, which clients of encrypted transports need.

@@ -21,7 +21,8 @@ use crate::arrival_log::SharedArrivalLog;
 use crate::job::{self, Change, Direction, Event, Job};
 use crate::problems::Problems;
 use crate::record::{ConnectionRecord, Record, Side};
-use crate::role::Orchestrator;
+use crate::request_prefix::RequestPrefix;
+use crate::role::{Begin, Orchestrator};
 use crate::sink::WatchedArrivals;
 use crate::transport::error::{Error, Result};
 use crate::transport::{Connection, Dialer, Pending, Report};
@@ -40,13 +41,20 @@ pub(crate) struct Run {
     pub attempts: AttemptTracker,
     /// Where the run's files are.
     pub directory: PathBuf,
+    /// What every request begins with, where strangers could reach the server.
+    pub token: Option<RequestPrefix>,
 }
 
 impl Run {
     /// A run of which nothing has happened yet.
-    pub(crate) fn new(job: Job, epoch_ns: u64, server: SocketAddr, directory: PathBuf) -> Self {
+    pub(crate) fn new(job: Job, begin: &Begin, server: SocketAddr, directory: PathBuf) -> Self {
         let (arrival_log, attempts) = (SharedArrivalLog::default(), AttemptTracker::default());
-        Self { job, epoch_ns, server, arrival_log, attempts, directory }
+        Self { job, epoch_ns: begin.epoch_ns, server, arrival_log, attempts, directory, token: begin.token }
+    }
+
+    /// What a request of this protocol begins with: the run's token, if it has one.
+    pub(crate) fn request_prefix(&self, protocol: RequestPrefix) -> RequestPrefix {
+        self.token.unwrap_or(protocol)
     }
 
     /// Whether the timeline has more handovers than these.

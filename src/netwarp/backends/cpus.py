@@ -1,4 +1,4 @@
-"""Which CPU a guest is pinned to: one that no other guest of this user has."""
+"""The CPUs: which one a guest is pinned to, one that no other guest has; how busy they were."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+STAT = Path("/proc/stat")
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -51,3 +54,38 @@ def _lock(path: Path) -> int | None:
         os.close(file)
         return None
     return file
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """What the CPUs have done since the machine started, in seconds over all of them."""
+
+    busy_s: float
+    """CPU time of everybody's work, what a hypervisor took away included."""
+    idle_s: float
+    own_s: float
+    """CPU time of this process and of its children that have ended."""
+
+
+def cpu_times(stat: Path = STAT) -> CpuTimes:
+    """Read the machine's CPU times and our own (proc(5), times(2))."""
+    ticks = [int(field) for field in stat.read_text().split("\n", 1)[0].split()[1:9]]
+    user, nice, system, idle, iowait, irq, softirq, steal = ticks
+    per_second = os.sysconf("SC_CLK_TCK")
+    busy = user + nice + system + irq + softirq + steal
+    return CpuTimes(busy / per_second, (idle + iowait) / per_second, sum(os.times()[:4]))
+
+
+def busy_share(before: CpuTimes, after: CpuTimes) -> float | None:
+    """Give the share of the CPUs' time between two readings that was used; None without time."""
+    busy_s, idle_s = after.busy_s - before.busy_s, after.idle_s - before.idle_s
+    return min(1.0, max(0.0, busy_s / (busy_s + idle_s))) if busy_s + idle_s > 0 else None
+
+
+def cpu_model() -> str:
+    """Name this machine's CPU."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return value.strip()
+    return "unknown"

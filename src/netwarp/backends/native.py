@@ -165,7 +165,7 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     lacking = None if stack is None else missing_program(stack.name, stack.program)
     if lacking is not None:
         return lacking
-    asked = _impairment(job)
+    asked = impairment(job)
     if asked is not None and capabilities.missing_netem is not None:
         return f"it asks for {asked}, and {capabilities.missing_netem}"
     traits = TRANSPORTS[transport.kind]
@@ -210,8 +210,8 @@ def probe_host(endpoint: Path) -> HostCapabilities:
     return HostCapabilities.from_json(json.loads(answer.stdout))
 
 
-def _impairment(job: Job) -> str | None:
-    """Name the first thing a job wants done to packets on their way."""
+def impairment(job: Job) -> str | None:
+    """Name the first thing that a job wants done to packets on their way; None where nothing."""
     for path in job.paths:
         for way, impairments in (("server to client", path.down), ("client to server", path.up)):
             found = _direction_impairment(impairments)

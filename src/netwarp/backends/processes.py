@@ -31,6 +31,7 @@ class Processes:
         environ: Mapping[str, str],
         on_progress: Callable[[float], None],
         name_spinner: Callable[[int], str] = lambda _: "",
+        inherited: Sequence[int] = (),
     ) -> Ending:
         """Run a program to its end, or until it is given up.
 
@@ -40,6 +41,7 @@ class Processes:
             environ: all of its environment.
             on_progress: called now and then with its clock in seconds.
             name_spinner: says, of a process group that spins, what in it does.
+            inherited: descriptors that it has open too.
 
         Raises:
             BackendError: `stop` was called before.
@@ -55,6 +57,7 @@ class Processes:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=inherited,
             )
             self._running.add(process)
         try:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from netwarp.backends.base import Backend, NamedBackend
 from netwarp.backends.native import NativeBackend
+from netwarp.backends.remote.backend import RemoteBackend
 from netwarp.backends.replay import ReplayBackend
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError
 
 BACKENDS: Mapping[str, type[NamedBackend]] = {
-    backend.name: backend for backend in (VirtualBackend, NativeBackend, ReplayBackend)
+    backend.name: backend
+    for backend in (VirtualBackend, NativeBackend, RemoteBackend, ReplayBackend)
 }
 """All backends by name, the one that studies have by default first."""
 

@@ -56,6 +56,14 @@ COMMANDS = {
         "Carry out a sample of a directory's runs again, and compare the records byte for byte.",
     ),
     "export": ("inspect", "Write a run directory's results to standard output in another format."),
+    "serve": (
+        "remote",
+        "Be the server of another host's runs: `netwarp run STUDY --backend remote` there.",
+    ),
+    "pair": (
+        "remote",
+        "Have this host and a server know each other, with the token that `netwarp serve` printed.",
+    ),
     "doctor": ("machine", "Say what is missing to run here, and the exact command that mends it."),
     "stack": (
         "stack",

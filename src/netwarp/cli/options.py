@@ -30,8 +30,17 @@ Backend = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         help="Where to run: virtual (a guest in virtual time), native (this host's own kernel, in"
-        " real time), or replay:DIR (what DIR recorded). Default: the study's, usually virtual.",
-        metavar="virtual|native|replay:DIR",
+        " real time), remote (this host's kernel and that of --server), or replay:DIR (what DIR"
+        " recorded). Default: the study's, usually virtual.",
+        metavar="virtual|native|remote|replay:DIR",
+        rich_help_panel=RUNNING,
+    ),
+]
+Server = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="With --backend remote: where `netwarp serve` listens.",
+        metavar="HOST:PORT",
         rich_help_panel=RUNNING,
     ),
 ]
@@ -132,6 +141,24 @@ MaxTime = Annotated[
     ),
 ]
 Listed = Optional[str]  # noqa: UP045
+
+
+def backend_at(backend: str | None, server: str | None) -> str | None:
+    """Join `--backend` and `--server` to the name that opens the backend.
+
+    Raises:
+        InputError: one without the other.
+    """
+    if backend == "remote":
+        if server is None:
+            raise InputError(
+                "--backend remote: where is the server? Give --server HOST:PORT, as `netwarp serve`"
+                " says on that host"
+            )
+        return f"remote:{server}"
+    if server is not None:
+        raise InputError(f"--server {server}: only --backend remote has a server; add it")
+    return backend
 
 
 def levels(text: str | None) -> list[str]:

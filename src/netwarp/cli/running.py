@@ -60,6 +60,7 @@ def run(
         ),
     ],
     backend: options.Backend = None,
+    server: options.Server = None,
     out: options.Out = None,
     jobs: options.Jobs = None,
     executor: options.Executor = None,
@@ -82,6 +83,7 @@ def run(
     from netwarp.sources.shipped import study_named
     from netwarp.study import load_study
 
+    place = options.backend_at(backend, server)
     study = study_named(study)
     overrides = [*(set_ or []), *options.relevant_override(relevant)]
     with console().status("planning"):  # seconds, where cells are tens of thousands
@@ -89,7 +91,7 @@ def run(
             study, overrides=overrides, replicates=replicates, seed=seed, quick=quick
         )
     staging = options.staging(precision, decide, max_time)
-    run_and_print(loaded, backend, out, jobs, filter_ or [], as_json, staging, executor)
+    run_and_print(loaded, place, out, jobs, filter_ or [], as_json, staging, executor)
 
 
 def reproduce(

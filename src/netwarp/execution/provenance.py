@@ -7,10 +7,10 @@ import os
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
+from netwarp.backends.cpus import cpu_model
 from netwarp.execution.executor import Executor
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import Study
@@ -61,12 +61,3 @@ def _distribution() -> str:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         return "unknown"
-
-
-def cpu_model() -> str:
-    """Name this machine's CPU."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "model name":
-            return value.strip()
-    return "unknown"

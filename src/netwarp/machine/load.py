@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from pathlib import Path
+from netwarp.backends.cpus import CpuTimes
 
-STAT = Path("/proc/stat")
 DISTURBING = 0.05
 """Share of the CPUs that other work may take before real-time results are worth a warning."""
-
-
-@dataclass(frozen=True)
-class CpuTimes:
-    """What the CPUs have done since the machine started, in seconds over all of them."""
-
-    busy_s: float
-    """CPU time of everybody's work, what a hypervisor took away included."""
-    idle_s: float
-    own_s: float
-    """CPU time of this process and of its children that have ended."""
-
-
-def cpu_times(stat: Path = STAT) -> CpuTimes:
-    """Read the machine's CPU times and our own (proc(5), times(2))."""
-    ticks = [int(field) for field in stat.read_text().split("\n", 1)[0].split()[1:9]]
-    user, nice, system, idle, iowait, irq, softirq, steal = ticks
-    per_second = os.sysconf("SC_CLK_TCK")
-    busy = user + nice + system + irq + softirq + steal
-    return CpuTimes(busy / per_second, (idle + iowait) / per_second, sum(os.times()[:4]))
 
 
 def others_share(before: CpuTimes, after: CpuTimes) -> float:

@@ -16,10 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from netwarp.backends.cpus import cpu_model
 from netwarp.backends.guest_files import endpoint_version
 from netwarp.cache import cache_directory
 from netwarp.execution import run_job
-from netwarp.execution.provenance import cpu_model
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import write_json
 from netwarp.study import study_from_mapping

@@ -25,6 +25,7 @@ from netwarp.wire.command import (
 )
 from netwarp.wire.delivered import (
     Calibration,
+    PathMeasurement,
     Probe,
 )
 from netwarp.wire.flow import (
@@ -180,6 +181,7 @@ __all__ = [
     "PageLoad",
     "PageResource",
     "Path",
+    "PathMeasurement",
     "Pattern",
     "Play",
     "PlayEnd",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from netwarp.wire.base import U32, U64, Direction, Wire
+from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
 
 
 class Calibration(Wire):
@@ -55,3 +55,50 @@ class Probe(Wire):
     """Smallest one-way time, server to client."""
     min_delay_up_ns: U64 | None
     """Smallest one-way time, client to server."""
+
+
+Moment = Annotated[
+    Literal["before", "after"],
+    Meaning("When a path was measured.", {"before": "Before the run.", "after": "After the run."}),
+]
+
+
+class PathMeasurement(Wire):
+    """What a path between two hosts did right before or after the run, measured with datagrams.
+
+    Such a path is nobody's to set, so this is what takes the place of what a study asks for.
+    """
+
+    record: Literal["path_measurement"]
+    """Always `path_measurement`."""
+    moment: Moment
+    """When."""
+    unix_ns: U64
+    """Time of day at the client, in nanoseconds since 1970."""
+    sent: U32
+    """Datagrams that the client sent to be echoed."""
+    arrived: U32
+    """Of them, those that reached the server."""
+    received: U32
+    """Of them, those whose echo came back."""
+    min_rtt_ns: U64 | None
+    """Smallest time there and back, without what the server took; null if nothing came back."""
+    median_rtt_ns: U64 | None
+    """The median time there and back."""
+    p90_rtt_ns: U64 | None
+    """What nine of ten did not exceed."""
+    max_rtt_ns: U64 | None
+    """The largest."""
+    rate_down_bit_s: U64 | None
+    """Rate of a short train of packets from server to client at its arrival: the path's is at least
+    about that. Null where too little of it arrived."""
+    rate_up_bit_s: U64 | None
+    """As before, client to server."""
+    clock_uncertainty_ns: U64 | None
+    """How far the server's times in these records can be off, either way, by what the datagrams
+    said of the two clocks."""
+    client_busy: Ratio | None
+    """Share of the CPUs' time at the client that was used since the measurement before, the run
+    included; null in the first."""
+    server_busy: Ratio | None
+    """As before, at the server."""

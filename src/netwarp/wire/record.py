@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Program
-from netwarp.wire.delivered import Calibration, Probe
+from netwarp.wire.delivered import Calibration, PathMeasurement, Probe
 from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import Player, Segment
@@ -107,6 +107,7 @@ Record = Annotated[
     | PageLoad
     | Calibration
     | Probe
+    | PathMeasurement
     | TimelineEvent
     | Usage
     | End,

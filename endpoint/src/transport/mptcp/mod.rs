@@ -41,6 +41,9 @@ impl Protocol for Mptcp {
 
     const NAME: &'static str = "mptcp";
 
+    /// `mptcp_setsockopt` refuses SO_ATTACH_FILTER: whoever is a stranger is turned away when accepted.
+    const TAKES_FILTERS: bool = false;
+
     fn socket(&self, peer: SocketAddr) -> Result<Socket> {
         tcp::socket(peer, socket2::Protocol::MPTCP, &self.options)
             .context("creating an MPTCP socket (the kernel needs CONFIG_MPTCP and net.mptcp.enabled = 1)")

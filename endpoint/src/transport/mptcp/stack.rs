@@ -1,13 +1,13 @@
 //! Multipath TCP as a transport of the endpoint.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::Mptcp;
 use crate::job::{Job, Reconnect, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
-use crate::transport::{Dialer, Listener, Stack, kernel, tcp};
+use crate::transport::{Dialer, Listener, Place, Stack, kernel, tcp};
 
 /// `mptcp`: the kernel's Multipath TCP.
 pub(crate) struct MptcpStack;
@@ -33,7 +33,7 @@ impl Stack for MptcpStack {
         Ok(Arc::new(kernel::Dialer::new(Mptcp::new(job), job)))
     }
 
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(kernel::Listener::bind(Mptcp::new(job), address)?))
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Mptcp::new(job), place)?))
     }
 }

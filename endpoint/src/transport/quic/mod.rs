@@ -35,7 +35,7 @@ use self::stream::Stream;
 use self::udp::Datagrams;
 use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
-use super::{Carrier, Pending, Report, socket};
+use super::{Carrier, Pending, Place, Report, peer_filter, socket};
 use crate::clock::{self, Moment};
 use crate::heap;
 use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
@@ -74,7 +74,7 @@ impl Dialer {
     pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let crypto =
             QuicClientConfig::try_from(identity::client_config(trusted, job)?).context("choosing QUIC's ciphers")?;
-        let (endpoint, options) = bind(job, SocketAddr::new(home(job, server), 0), None)?;
+        let (endpoint, options) = bind(job, own(home(job, server)), None)?;
         Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), crypto: Arc::new(crypto), options })
     }
 
@@ -111,12 +111,12 @@ impl super::Dialer for Dialer {
     /// Another socket, bound to the new address, so that nothing goes by the old path that was not meant to. It takes over
     /// what migrates (RFC 9000, section 9); else what is dialled later starts anew there, with the tickets that were left.
     fn attached(&self, address: IpAddr) -> Result<()> {
-        let address = SocketAddr::new(address, 0);
+        let place = own(address);
         let mut endpoint = self.endpoint.lock().expect("no holder panics");
         match self.job.transport.reconnect {
-            Reconnect::New => *endpoint = bind(&self.job, address, None)?.0,
+            Reconnect::New => *endpoint = bind(&self.job, place, None)?.0,
             Reconnect::Migrate => {
-                let (socket, _) = datagrams(&self.job, address)?;
+                let (socket, _) = datagrams(&self.job, place)?;
                 endpoint.rebind_abstract(socket).with_context(|| format!("migrating to {address} over quic"))?;
             }
         }
@@ -129,13 +129,13 @@ impl Listener {
     ///
     /// # Errors
     /// As `bind(2)`; options quinn does not have.
-    pub(crate) fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
+    pub(crate) fn bind(job: &Job, place: Place) -> Result<Self> {
         let identity = Identity::generate(job)?;
         let crypto =
             QuicServerConfig::try_from(identity.server_config(job, u32::MAX)?).context("choosing QUIC's ciphers")?;
         let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));
-        config.transport_config(Arc::new(config::transport(job, address.ip(), None)?));
-        let (endpoint, options) = bind(job, address, Some(config))?;
+        config.transport_config(Arc::new(config::transport(job, place.address.ip(), None)?));
+        let (endpoint, options) = bind(job, place, Some(config))?;
         Ok(Self { endpoint, identity, options })
     }
 }
@@ -166,8 +166,14 @@ impl super::Listener for Listener {
     }
 }
 
-fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
-    let (socket, options) = datagrams(job, address)?;
+/// Where a client's socket is: the kernel chooses the port, and the socket takes answers from anywhere.
+fn own(address: IpAddr) -> Place {
+    Place { address: SocketAddr::new(address, 0), only_from: None }
+}
+
+fn bind(job: &Job, place: Place, server: Option<ServerConfig>) -> Result<(Endpoint, Options)> {
+    let (socket, options) = datagrams(job, place)?;
+    let Place { address, .. } = place;
     let config = config::endpoint(job, address.ip())?;
     let endpoint = Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(EventLoop));
     if clock::is_virtual() {
@@ -178,12 +184,13 @@ fn bind(job: &Job, address: SocketAddr, server: Option<ServerConfig>) -> Result<
 }
 
 /// A socket bound to the address. A client that moves may have lost its address when it hears of it.
-fn datagrams(job: &Job, address: SocketAddr) -> Result<(Arc<dyn AsyncUdpSocket>, Options)> {
+fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn AsyncUdpSocket>, Options)> {
     let attempt = || format!("binding {address} over quic");
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
     let socket = socket.with_context(attempt)?;
     socket::set_buffers(&socket, job.transport.buffer_bytes)?;
     let options = options(job, address.ip(), &socket)?;
+    only_from.map_or(Ok(()), |peer| peer_filter::restrict(&socket, peer)).with_context(attempt)?;
     if job.timeline.has_handovers() && address.is_ipv4() {
         socket.set_freebind_v4(true).with_context(attempt)?;
     }

@@ -1,13 +1,13 @@
 //! QUIC as a transport of the endpoint.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::job::{Job, Reconnect, Resume, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
 use crate::transport::stack::trusted;
-use crate::transport::{Dialer, Listener, Stack};
+use crate::transport::{Dialer, Listener, Place, Stack};
 
 /// `quic`: QUIC v1 (quinn) over the kernel's UDP.
 pub(crate) struct QuicStack;
@@ -36,7 +36,7 @@ impl Stack for QuicStack {
         Ok(Arc::new(super::Dialer::new(job, server, trusted(certificate)?)?))
     }
 
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(super::Listener::bind(job, address)?))
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(super::Listener::bind(job, place)?))
     }
 }

@@ -1,13 +1,13 @@
 //! SCTP as a transport of the endpoint.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::Sctp;
 use crate::job::{Job, Reconnect, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
-use crate::transport::{Dialer, Listener, Stack, kernel};
+use crate::transport::{Dialer, Listener, Place, Stack, kernel};
 
 /// The least `SCTP_MAXSEG` takes: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4,
 /// SCTP and the DATA chunk.
@@ -62,7 +62,7 @@ impl Stack for SctpStack {
         Ok(Arc::new(kernel::Dialer::new(Sctp::new(job)?, job)))
     }
 
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(kernel::Listener::bind(Sctp::new(job)?, address)?))
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Sctp::new(job)?, place)?))
     }
 }

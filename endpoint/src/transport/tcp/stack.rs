@@ -1,6 +1,6 @@
 //! TCP as a transport of the endpoint, and what all transports over the kernel's TCP refuse.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::job::{Job, Recovery, Resume, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
 use crate::transport::kernel;
-use crate::transport::{Dialer, Listener, Stack};
+use crate::transport::{Dialer, Listener, Place, Stack};
 
 /// What `TCP_MAXSEG` takes (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
 const MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
@@ -38,8 +38,8 @@ impl Stack for TcpStack {
         Ok(Arc::new(kernel::Dialer::new(Tcp::new(job), job)))
     }
 
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(kernel::Listener::bind(Tcp::new(job), address)?))
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Tcp::new(job), place)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! TLS over TCP as a transport of the endpoint.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Client, Server};
@@ -8,7 +8,7 @@ use crate::job::{Job, Resume, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
 use crate::transport::stack::trusted;
-use crate::transport::{Dialer, Listener, Stack, kernel, tcp};
+use crate::transport::{Dialer, Listener, Place, Stack, kernel, tcp};
 
 /// `tls`: TLS 1.3 (rustls) over the kernel's TCP.
 pub(crate) struct TlsStack;
@@ -30,7 +30,7 @@ impl Stack for TlsStack {
         Ok(Arc::new(kernel::Dialer::new(Client::new(job, trusted(certificate)?)?, job)))
     }
 
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(kernel::Listener::bind(Server::new(job)?, address)?))
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(kernel::Listener::bind(Server::new(job)?, place)?))
     }
 }

@@ -19,7 +19,7 @@ pub(super) use self::stack::UdpStack;
 use super::error::{Context as _, Result, bail, ensure};
 use super::kernel::offload;
 use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
-use super::{Pending, Report, Sent};
+use super::{Pending, Place, Report, Sent, peer_filter};
 use crate::clock::{self, Moment};
 use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
@@ -76,8 +76,9 @@ impl Listener {
     ///
     /// # Errors
     /// As `bind(2)`.
-    pub(super) fn bind(job: &Job, address: SocketAddr) -> Result<Self> {
+    pub(super) fn bind(job: &Job, Place { address, only_from }: Place) -> Result<Self> {
         let socket = open(address, job.transport.buffer_bytes)?;
+        only_from.map_or(Ok(()), |peer| peer_filter::restrict(&*socket, peer))?;
         socket.bind(&address.into()).with_context(|| format!("binding a UDP socket to {address}"))?;
         Ok(Self { socket: Some(socket::watch(Arc::new(socket))?) })
     }

@@ -1,12 +1,12 @@
 //! UDP as a transport of the endpoint.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::job::{Job, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
-use crate::transport::{Dialer, Listener, Stack};
+use crate::transport::{Dialer, Listener, Place, Stack};
 
 /// `udp`: the kernel's UDP.
 pub(crate) struct UdpStack;
@@ -26,7 +26,7 @@ impl Stack for UdpStack {
         Ok(Arc::new(super::Dialer::new(job)))
     }
 
-    fn listen(&self, job: &Job, address: SocketAddr) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(super::Listener::bind(job, address)?))
+    fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(super::Listener::bind(job, place)?))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::request::PROTOCOL;
 use super::{Bulk, join_all};
 use crate::clock::Moment;
 use crate::job::{self, Dial, Direction};
@@ -257,7 +258,7 @@ impl Bulk {
         let mut requests = Vec::new();
         for Chunk { number, sink } in &slot.chunks {
             let request = self.request(round, *number, sink.lock().expect("no holder panics").position_bytes());
-            stream.send(&request.encode()).await.context("sending the request")?;
+            stream.send(&request.encode(self.run.request_prefix(PROTOCOL))).await.context("sending the request")?;
             requests.push(request);
         }
         let mut records = Vec::new();
@@ -272,7 +273,7 @@ impl Bulk {
         let mut all_sent = Vec::new();
         for chunk in &slot.chunks {
             let request = self.request(round, chunk.number, 0);
-            stream.send(&request.encode()).await.context("sending the request")?;
+            stream.send(&request.encode(self.run.request_prefix(PROTOCOL))).await.context("sending the request")?;
             all_sent.push((request, self.send(stream, &request, self.requested.verify).await?));
         }
         let mut records = Vec::new();

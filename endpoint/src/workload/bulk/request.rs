@@ -4,16 +4,17 @@ use anyhow::{Result, bail, ensure};
 
 use crate::content::Part;
 use crate::job::Direction;
+use crate::request_prefix::{PREFIX_BYTES, RequestPrefix};
 
 /// Name and version of the protocol.
-const MAGIC: [u8; 8] = *b"netwarp\x03";
+pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"netwarp\x03");
 
 /// Length of a request.
-pub(super) const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + 2 * size_of::<u64>();
+pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() + 2 * size_of::<u64>();
 
 /// One chunk or what is left of it, named so that both ends agree whatever order connections and streams arrive in.
 ///
-/// On the wire: magic, direction (0 down, 1 up), transfer, attempt, chunk, offset, length; big endian.
+/// On the wire: prefix ([`PROTOCOL`] or the run's token), direction (0 down, 1 up), transfer, attempt, chunk, offset, length; big endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChunkRequest {
     /// Which way the content goes.
@@ -29,14 +30,14 @@ pub(super) struct ChunkRequest {
 }
 
 impl ChunkRequest {
-    /// The request as bytes on the wire.
-    pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
+    /// The request as bytes on the wire, after a prefix.
+    pub(super) fn encode(&self, prefix: RequestPrefix) -> [u8; REQUEST_BYTES] {
         let direction = match self.direction {
             Direction::Down => 0,
             Direction::Up => 1,
         };
         let fields: [&[u8]; 7] = [
-            &MAGIC,
+            &prefix.0,
             &[direction],
             &self.transfer.to_be_bytes(),
             &self.attempt.to_be_bytes(),
@@ -50,10 +51,13 @@ impl ChunkRequest {
     /// Reads what [`Self::encode`] wrote.
     ///
     /// # Errors
-    /// Another protocol or version of it.
-    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
-        let (magic, mut rest) = encoded.split_at(MAGIC.len());
-        ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
+    /// Another protocol or version of it; another token.
+    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
+        let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
+        ensure!(
+            expected.is(prefix),
+            "the client speaks another protocol or version, or is a stranger: its request begins with {prefix:02x?}"
+        );
         let direction = match take(&mut rest) {
             [0] => Direction::Down,
             [1] => Direction::Up,
@@ -86,16 +90,19 @@ mod tests {
     #[test]
     fn requests_survive_the_round_trip() {
         for direction in [Direction::Down, Direction::Up] {
-            assert_eq!(ChunkRequest::decode(&request(direction).encode()).unwrap(), request(direction));
+            assert_eq!(
+                ChunkRequest::decode(&request(direction).encode(PROTOCOL), PROTOCOL).unwrap(),
+                request(direction)
+            );
         }
     }
 
     #[test]
     fn other_protocols_are_refused() {
         for at in [0, 7, 8] {
-            let mut bad = request(Direction::Up).encode();
+            let mut bad = request(Direction::Up).encode(PROTOCOL);
             bad[at] ^= 0x40;
-            assert!(ChunkRequest::decode(&bad).is_err(), "byte {at}");
+            assert!(ChunkRequest::decode(&bad, PROTOCOL).is_err(), "byte {at}");
         }
     }
 }

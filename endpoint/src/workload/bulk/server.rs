@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::Bulk;
-use super::request::{ChunkRequest, REQUEST_BYTES};
+use super::request::{ChunkRequest, PROTOCOL, REQUEST_BYTES};
 use crate::job::{self, Direction};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::Sink;
@@ -218,7 +218,7 @@ impl Bulk {
     ) -> Result<ChunkRequest> {
         let mut encoded = [0; REQUEST_BYTES];
         stream.receive(&mut encoded).await.context("receiving the request")?;
-        let requested = ChunkRequest::decode(&encoded)?;
+        let requested = ChunkRequest::decode(&encoded, self.run.request_prefix(PROTOCOL))?;
         ensure!(
             requested.transfer < self.requested.transfers && expected(&requested),
             "the client asks for {requested:?} on a stream that is not to carry it"

@@ -22,7 +22,7 @@ use crate::deadline::Deadline;
 use crate::job::{Command, Job};
 use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
 use crate::record::{Record, Side};
-use crate::role::Orchestrator;
+use crate::role::{Begin, Orchestrator};
 
 /// What programs may exchange in a run that is captured: nobody knows what they will. Packets beyond it fail the run.
 const CAPTURED_CONTENT_BYTES: u64 = 64 << 20;
@@ -80,7 +80,7 @@ pub(super) async fn serve(
     run: RunPlace<'_>,
     certificate: Option<String>,
 ) -> Result<()> {
-    let (epoch_ns, _) = orchestrator.begin().await?;
+    let Begin { epoch_ns, .. } = orchestrator.begin().await?;
     let mut host = Host::start(Side::Server, command, run, epoch_ns, None)?;
     let mut readiness = Readiness::of(&command.ready)?;
     await_ready(&mut host, &mut readiness, orchestrator).await?;
@@ -129,7 +129,7 @@ async fn end(host: &mut Host) -> Result<()> {
 /// # Errors
 /// A program that does not start, or that fails: with how, and the last that it said.
 async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
-    let (epoch_ns, _) = orchestrator.begin().await?;
+    let Begin { epoch_ns, .. } = orchestrator.begin().await?;
     let mut host = Host::start(Side::Client, command, run, epoch_ns, None)?;
     let status = loop {
         tokio::select! {

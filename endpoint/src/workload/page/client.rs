@@ -147,7 +147,8 @@ impl<'a> Client<'a> {
             let of_request = (index as u32, connection.number, connection.requests);
             connection.requests += 1;
             let resource = &self.page.resources[index];
-            let request = request(self.page.http, self.run.job.transport.kind, resource, connection.number)?;
+            let request =
+                request(self.page.http, self.run.job.transport.kind, resource, connection.number, self.run.token)?;
             let sink = Sink::new(resource.body_bytes, self.page.verify);
             let sink = sink.watching_arrivals(self.run.watched_arrivals());
             let mut requester = connection.requester.take().context("the connection is busy")?;

@@ -8,12 +8,16 @@ use http::{Request, Version};
 
 use super::priority::Priority;
 use crate::job::{Http, PageResource, ResourceType, TransportKind};
+use crate::request_prefix::RequestPrefix;
 
 /// The name of the server, as its certificate has it.
 const AUTHORITY: &str = "netwarp.test";
 
 /// Carries the client's number of the connection, by which the records of both ends are told apart.
 const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
+
+/// Carries the run's token, by which a server that strangers can reach tells its client from them.
+const TOKEN: HeaderName = HeaderName::from_static("netwarp-token");
 
 /// The `priority` field (RFC 9218, section 5).
 const PRIORITY: HeaderName = HeaderName::from_static("priority");
@@ -29,6 +33,7 @@ pub(super) fn request(
     transport: TransportKind,
     resource: &PageResource,
     connection: u32,
+    token: Option<RequestPrefix>,
 ) -> Result<Request<()>> {
     let scheme = if transport == TransportKind::Tcp || transport == TransportKind::Mptcp { "http" } else { "https" };
     let origin = format!("{scheme}://{AUTHORITY}");
@@ -53,12 +58,21 @@ pub(super) fn request(
     let priority = Priority { urgency: resource.urgency, incremental: resource.incremental };
     fields.insert(PRIORITY, HeaderValue::try_from(priority.to_field()).context("writing a priority")?);
     fields.insert(CONNECTION_NUMBER, connection.into());
+    if let Some(token) = token {
+        fields.insert(TOKEN, HeaderValue::try_from(String::from(token)).context("writing the token")?);
+    }
     Ok(request)
 }
 
 /// The client's number of the connection that a request came over, if it says so: other clients do not.
 pub(super) fn connection_number(fields: &HeaderMap) -> Option<u32> {
     fields.get(CONNECTION_NUMBER)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether a request carries the token, or needs none.
+pub(super) fn has_token(fields: &HeaderMap, token: Option<RequestPrefix>) -> bool {
+    let given = || hex::decode(fields.get(TOKEN)?.as_bytes()).ok();
+    token.is_none_or(|token| given().is_some_and(|given| token.is(&given)))
 }
 
 /// The priority that a request has.
@@ -74,5 +88,22 @@ fn accepted(resource_type: ResourceType) -> &'static str {
         ResourceType::Stylesheet => "text/css,*/*;q=0.1",
         ResourceType::Image => "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8",
         ResourceType::Script | ResourceType::Font | ResourceType::Fetch | ResourceType::Other => "*/*",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_of_the_run_lets_a_request_in() {
+        let token = RequestPrefix(*b"12345678");
+        let fields = |value: &str| HeaderMap::from_iter([(TOKEN, HeaderValue::from_str(value).unwrap())]);
+        assert!(has_token(&HeaderMap::new(), None));
+        assert!(has_token(&fields("3132333435363738"), Some(token)));
+        for wrong in ["", "3132333435363739", "31323334353637", "no token"] {
+            assert!(!has_token(&fields(wrong), Some(token)), "{wrong}");
+        }
+        assert!(!has_token(&HeaderMap::new(), Some(token)));
     }
 }

@@ -14,6 +14,7 @@ use super::request;
 use super::site::Site;
 use crate::content::Reader;
 use crate::job::ResourceType;
+use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Error, Result};
 
 /// Content handed to the protocol below at once: little, for what it has taken goes before what is more urgent.
@@ -26,12 +27,14 @@ pub(super) struct Answers {
     responses: Responses,
     /// The client's number of the connection, once a request has said it.
     number: Arc<OnceLock<u32>>,
+    /// What requests must carry, where strangers could reach the server.
+    token: Option<RequestPrefix>,
 }
 
 impl Answers {
     /// None given yet.
-    pub(super) fn new(site: Arc<Site>) -> Self {
-        Self { site, responses: Responses::default(), number: Arc::default() }
+    pub(super) fn new(site: Arc<Site>, token: Option<RequestPrefix>) -> Self {
+        Self { site, responses: Responses::default(), number: Arc::default(), token }
     }
 
     /// The client's number of the connection, if a request has said it.
@@ -39,15 +42,19 @@ impl Answers {
         self.number.get().copied()
     }
 
-    /// Head and content of the answer to a request: 404 for what the page does not have.
+    /// Head and content of the answer to a request: 404 for what the page does not have, 403 for strangers.
     ///
     /// # Errors
     /// A resource that cannot be read, or that no answer can be given for.
     pub(super) fn answer(&self, path: &str, fields: &HeaderMap) -> Result<(Response<()>, Content)> {
+        let mut head = Response::new(());
+        if !request::has_token(fields, self.token) {
+            *head.status_mut() = StatusCode::FORBIDDEN;
+            return Ok((head, Content(None)));
+        }
         if let Some(number) = request::connection_number(fields) {
             self.number.get_or_init(|| number);
         }
-        let mut head = Response::new(());
         let Some(index) = self.site.find(path) else {
             *head.status_mut() = StatusCode::NOT_FOUND;
             return Ok((head, Content(None)));

@@ -29,7 +29,7 @@ pub(super) async fn serve(
     mut connection: Box<dyn Connection>,
     mut finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
-    let answers = Answers::new(Arc::new(Site::of(page)?));
+    let answers = Answers::new(Arc::new(Site::of(page)?), run.token);
     let carrier = connection.carrier()?;
     tokio::select! {
         served = speak(page.http, run.job.transport.buffer_bytes, carrier, answers.clone()) => match served {
@@ -102,7 +102,7 @@ mod tests {
 
     fn exchange(page: &Page, http: Http, index: usize) -> Exchange {
         let resource = &page.resources[index];
-        let request = request(http, TransportKind::Tcp, resource, 7).unwrap();
+        let request = request(http, TransportKind::Tcp, resource, 7, None).unwrap();
         Exchange { request, sink: Sink::new(resource.body_bytes, true) }
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let (ours, theirs) = duplex(BLOCK_BYTES);
-            let answers = Answers::new(Arc::new(Site::of(page).unwrap()));
+            let answers = Answers::new(Arc::new(Site::of(page).unwrap()), None);
             let serving = tokio::spawn(speak(http, WINDOW_BYTES, Carrier::Bytes(Box::new(theirs)), answers.clone()));
             let (requester, _) = connect(http, Carrier::Bytes(Box::new(ours)), WINDOW_BYTES).await.unwrap();
             test(requester, answers).await;

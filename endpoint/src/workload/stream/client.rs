@@ -15,13 +15,14 @@ use tokio::task::JoinSet;
 use super::client_connection::ClientConnection;
 use super::media::Media;
 use super::player::{NextAction, Player, RequestId, WantedSegment};
-use super::request::{MediaRequest, MediaRequestKind};
+use super::request::{MediaRequest, MediaRequestKind, PROTOCOL};
 use super::rule::{Chooser, Fetched};
 use super::stream_slots::StreamSlot;
 use crate::clock::Moment;
 use crate::deadline::Deadline;
 use crate::job;
 use crate::record::{PlayerRecord, Record, SegmentRecord};
+use crate::request_prefix::RequestPrefix;
 use crate::sink::{Received, SharedSink, Sink};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error};
@@ -188,12 +189,14 @@ impl Client {
             }
         };
         let fixed = super::fixed_streams(&self.run.job.transport);
-        let mut connection = ClientConnection::over(connection, self.connections, fixed, self.first_try.take()).await?;
+        let prefix = self.run.request_prefix(PROTOCOL);
+        let mut connection =
+            ClientConnection::over(connection, self.connections, prefix, fixed, self.first_try.take()).await?;
         self.connections += 1;
         self.chooser.start_over();
         if let Some(fetch) = self.interrupted.take().filter(|fetch| self.player.wants(fetch.request_id)) {
             let slot = connection.take(fetch.quality).await?;
-            self.fetching.spawn(carry(slot, fetch, connection.number));
+            self.fetching.spawn(carry(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
         }
         self.connection = Some(connection);
         Ok(())
@@ -249,7 +252,7 @@ impl Client {
         self.requests += 1;
         let slot = connection.take(quality).await?;
         let fetch = Fetch { request_id, wanted, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
-        self.fetching.spawn(carry(slot, fetch, connection.number));
+        self.fetching.spawn(carry(slot, fetch, connection.number, self.run.request_prefix(PROTOCOL)));
         Ok(true)
     }
 
@@ -315,16 +318,16 @@ async fn unless_lost<T>(
 }
 
 /// Asks for what the sink does not have of a segment, and takes it.
-async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32) -> (Fetch, Result<StreamSlot>) {
-    let slot = fill(slot, &fetch, connection).await;
+async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32, prefix: RequestPrefix) -> (Fetch, Result<StreamSlot>) {
+    let slot = fill(slot, &fetch, connection, prefix).await;
     (fetch, slot)
 }
 
-async fn fill(mut slot: StreamSlot, fetch: &Fetch, connection: u32) -> Result<StreamSlot> {
+async fn fill(mut slot: StreamSlot, fetch: &Fetch, connection: u32, prefix: RequestPrefix) -> Result<StreamSlot> {
     let (quality, segment) = (fetch.quality, fetch.wanted.segment);
     let offset_bytes = fetch.sink.lock().expect("no holder panics").position_bytes();
     let request = MediaRequest { connection, what: MediaRequestKind::Segment { quality, segment, offset_bytes } };
-    slot.stream.send(&request.encode()).await.with_context(|| format!("requesting for segment {segment}"))?;
+    slot.stream.send(&request.encode(prefix)).await.with_context(|| format!("requesting for segment {segment}"))?;
     let received = slot.stream.receive_content(fetch.sink.clone()).await;
     received.with_context(|| format!("receiving segment {segment}"))?;
     Ok(slot)

@@ -7,6 +7,7 @@ use super::request::{MediaRequest, MediaRequestKind};
 use super::stream_slots::{StreamSlot, StreamSlots};
 use crate::clock::Moment;
 use crate::record::{ConnectionRecord, Record, Side};
+use crate::request_prefix::RequestPrefix;
 use crate::transport::Connection;
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::workload::{Run, connection_record};
@@ -15,6 +16,8 @@ use crate::workload::{Run, connection_record};
 pub(super) struct ClientConnection {
     /// Its number among the run's connections, from 0.
     pub number: u32,
+    /// What its requests begin with.
+    prefix: RequestPrefix,
     connection: Box<dyn Connection>,
     /// When it was dialled at first, if handovers cut that short.
     first_try: Option<Moment>,
@@ -27,6 +30,7 @@ impl ClientConnection {
     /// Opens the streams of a connection that was just opened.
     ///
     /// # Arguments
+    /// * `prefix` - what its requests begin with.
     /// * `first_try` - when it was dialled at first, if handovers cut that short.
     ///
     /// # Errors
@@ -34,11 +38,12 @@ impl ClientConnection {
     pub(super) async fn over(
         mut connection: Box<dyn Connection>,
         number: u32,
+        prefix: RequestPrefix,
         fixed: Option<u32>,
         first_try: Option<Moment>,
     ) -> Result<Self> {
         let slots = StreamSlots::open(&mut *connection, fixed).await?;
-        Ok(Self { number, connection, first_try, slots, closing: JoinSet::new() })
+        Ok(Self { number, prefix, connection, first_try, slots, closing: JoinSet::new() })
     }
 
     /// Whether a segment could be asked for right now.
@@ -99,7 +104,7 @@ impl ClientConnection {
     /// A stream that does not end in order.
     pub(super) async fn say_farewell(&mut self) -> Result<()> {
         for slot in self.slots.take_idle() {
-            self.closing.spawn(close_stream(slot, self.number));
+            self.closing.spawn(close_stream(slot, self.number, self.prefix));
         }
         while let Some(closed) = self.next_closed_stream().await {
             closed?;
@@ -118,15 +123,15 @@ impl ClientConnection {
     /// Closes streams that will not be used again.
     fn close_outdated(&mut self) {
         for slot in self.slots.take_outdated() {
-            self.closing.spawn(close_stream(slot, self.number));
+            self.closing.spawn(close_stream(slot, self.number, self.prefix));
         }
     }
 }
 
 /// Says farewell on a stream and waits until the server has confirmed it.
-async fn close_stream(mut slot: StreamSlot, connection: u32) -> Result<()> {
+async fn close_stream(mut slot: StreamSlot, connection: u32, prefix: RequestPrefix) -> Result<()> {
     let farewell = MediaRequest { connection, what: MediaRequestKind::Farewell };
-    slot.stream.send(&farewell.encode()).await.context("saying farewell")?;
+    slot.stream.send(&farewell.encode(prefix)).await.context("saying farewell")?;
     let mut confirmation = [0];
     slot.stream.receive(&mut confirmation).await.context("waiting for the confirmation of the farewell")?;
     ensure!(confirmation == [FAREWELL], "the server answered {confirmation:?}, which confirms nothing");

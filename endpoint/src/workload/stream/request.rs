@@ -2,15 +2,17 @@
 
 use anyhow::{Result, bail, ensure};
 
+use crate::request_prefix::{PREFIX_BYTES, RequestPrefix};
+
 /// Name and version of the protocol.
-const MAGIC: [u8; 8] = *b"nwmedia\x01";
+pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"nwmedia\x01");
 
 /// Length of a request.
-pub(super) const REQUEST_BYTES: usize = MAGIC.len() + 1 + 3 * size_of::<u32>() + size_of::<u64>();
+pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() + size_of::<u64>();
 
 /// What is said on a stream. A server answers in order; after a farewell nothing comes any more.
 ///
-/// On the wire: magic, kind (0 segment, 1 farewell), connection, quality, segment, offset; big endian. A farewell's last
+/// On the wire: prefix ([`PROTOCOL`] or the run's token), kind (0 segment, 1 farewell), connection, quality, segment, offset; big endian. A farewell's last
 /// three are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MediaRequest {
@@ -37,14 +39,14 @@ pub(super) enum MediaRequestKind {
 }
 
 impl MediaRequest {
-    /// The request as bytes on the wire.
-    pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
+    /// The request as bytes on the wire, after a prefix.
+    pub(super) fn encode(&self, prefix: RequestPrefix) -> [u8; REQUEST_BYTES] {
         let (kind, quality, segment, offset_bytes) = match self.what {
             MediaRequestKind::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
             MediaRequestKind::Farewell => (1, 0, 0, 0),
         };
         let fields: [&[u8]; 6] = [
-            &MAGIC,
+            &prefix.0,
             &[kind],
             &self.connection.to_be_bytes(),
             &quality.to_be_bytes(),
@@ -57,10 +59,13 @@ impl MediaRequest {
     /// Reads what [`Self::encode`] wrote.
     ///
     /// # Errors
-    /// Another protocol or version of it.
-    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES]) -> Result<Self> {
-        let (magic, mut rest) = encoded.split_at(MAGIC.len());
-        ensure!(magic == MAGIC, "the client speaks another protocol or version: its request begins with {magic:02x?}");
+    /// Another protocol or version of it; another token.
+    pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
+        let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
+        ensure!(
+            expected.is(prefix),
+            "the client speaks another protocol or version, or is a stranger: its request begins with {prefix:02x?}"
+        );
         let [kind] = take(&mut rest);
         let connection = u32::from_be_bytes(take(&mut rest));
         let quality = u32::from_be_bytes(take(&mut rest));
@@ -96,16 +101,16 @@ mod tests {
     #[test]
     fn requests_survive_the_round_trip() {
         for request in REQUESTS {
-            assert_eq!(MediaRequest::decode(&request.encode()).unwrap(), request);
+            assert_eq!(MediaRequest::decode(&request.encode(PROTOCOL), PROTOCOL).unwrap(), request);
         }
     }
 
     #[test]
     fn other_protocols_are_refused() {
         for at in [0, 7, 8] {
-            let mut bad = REQUESTS[0].encode();
+            let mut bad = REQUESTS[0].encode(PROTOCOL);
             bad[at] ^= 0x40;
-            assert!(MediaRequest::decode(&bad).is_err(), "byte {at}");
+            assert!(MediaRequest::decode(&bad, PROTOCOL).is_err(), "byte {at}");
         }
     }
 }

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use super::FAREWELL;
 use super::media::Media;
-use super::request::{MediaRequest, MediaRequestKind, REQUEST_BYTES};
+use super::request::{MediaRequest, MediaRequestKind, PROTOCOL, REQUEST_BYTES};
 use crate::transport::error::{Context as _, Error, Result, ensure};
 use crate::transport::{Connection, Stream};
 use crate::workload::{Run, finished};
@@ -134,7 +134,7 @@ async fn answer(
     let mut encoded = [0; REQUEST_BYTES];
     loop {
         stream.receive(&mut encoded).await.context("receiving a request")?;
-        let MediaRequest { connection, what } = MediaRequest::decode(&encoded)?;
+        let MediaRequest { connection, what } = MediaRequest::decode(&encoded, run.request_prefix(PROTOCOL))?;
         run.attempts.record_attempt(connection);
         let known = *number.get_or_init(|| connection);
         ensure!(known == connection, "one connection has the numbers {known} and {connection}");

@@ -16,7 +16,7 @@ use crate::control::Order;
 use crate::deadline::Deadline;
 use crate::job::{Http, Page, WebProgram};
 use crate::record::{PageLoadRecord, Record, Side};
-use crate::role::Orchestrator;
+use crate::role::{Begin, Orchestrator};
 use crate::transport::PORT;
 use crate::transport::identity::{SERVER_NAME, key_fingerprint};
 use crate::workload::RunPlace;
@@ -70,7 +70,7 @@ pub(super) async fn drive(
     program: &WebProgram,
     run: RunPlace<'_>,
 ) -> Result<()> {
-    let (epoch_ns, certificate) = orchestrator.begin().await?;
+    let Begin { epoch_ns, certificate, .. } = orchestrator.begin().await?;
     let certificate = certificate.context("the server's certificate is missing from the order to begin")?;
     let certificate = hex::decode(certificate).context("reading the server's certificate")?;
     let argv = argv(find(program)?, page, &key_fingerprint(&certificate)?);

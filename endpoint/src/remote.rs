@@ -1,0 +1,192 @@
+//! The client's half of a run between two hosts, in real time: the server's half is another host's, reached through a descriptor.
+//!
+//! Whoever starts this program has a connection to that host, and copies lines between it and the descriptor: orders there,
+//! messages back. The path is there already, and nobody here builds, changes or counts it.
+
+use std::env;
+use std::fs::File;
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, RawFd};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use crate::capture::KeyLog;
+use crate::control::Order;
+use crate::host::{Event, Host, Role};
+use crate::job::Job;
+use crate::message_pipe::MessagePipe;
+use crate::native;
+use crate::network::Network;
+use crate::record::{ClockKind, Side};
+use crate::request_prefix::RequestPrefix;
+use crate::role_process::{self, RoleProcess, RoleStart};
+
+/// Names the environment variable that has the run's token, which other users of the machine do not see there.
+const TOKEN: &str = "NETWARP_RUN_TOKEN";
+
+/// Where the server is, and how it is spoken to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The run directory.
+    run_dir: PathBuf,
+    /// The server's address.
+    #[arg(long)]
+    address: IpAddr,
+    /// The server's port for data.
+    #[arg(long)]
+    port: u16,
+    /// The open descriptor of a socket that takes orders to the server and gives its messages.
+    #[arg(long)]
+    server_fd: RawFd,
+    /// What the server's `CLOCK_MONOTONIC` says when this host's says zero, in nanoseconds.
+    #[arg(long, allow_negative_numbers = true)]
+    server_clock_ns: i64,
+}
+
+/// Carries out `run_dir/job.json`. What goes wrong is in the records, and said on standard error as well.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match Remote::open(arguments) {
+        Ok(mut host) => native::carry_out(&arguments.run_dir, &mut host),
+        Err(error) => native::complain(&format!("{error:#}")),
+    }
+}
+
+/// This host for the client, and another one for the server.
+struct Remote {
+    address: IpAddr,
+    port: u16,
+    /// Until the server's role is asked for.
+    server: Option<ServerRole>,
+    token: RequestPrefix,
+}
+
+impl Remote {
+    fn open(arguments: &Arguments) -> Result<Self> {
+        let token = env::var(TOKEN).with_context(|| format!("read the run's token from {TOKEN}"))?;
+        let token = RequestPrefix::try_from(token).map_err(anyhow::Error::msg)?;
+        let fd = arguments.server_fd;
+        // SAFETY: only asks whether the descriptor is open.
+        if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+            bail!("descriptor {fd} is not open: the remote backend starts this program, and has it open then");
+        }
+        // SAFETY: the descriptor is open, and whoever started this program opened it for this use alone.
+        let socket = unsafe { File::from_raw_fd(fd) };
+        let orders = socket.try_clone().context("copy the descriptor of the server")?;
+        let messages = MessagePipe::new(socket, role_process::name(Side::Server));
+        let clock_ns = arguments.server_clock_ns;
+        let server = Some(ServerRole { orders, messages, clock_ns, is_running: true });
+        Ok(Self { address: arguments.address, port: arguments.port, server, token })
+    }
+}
+
+impl Host for Remote {
+    fn clock(&self) -> ClockKind {
+        ClockKind::Real
+    }
+
+    fn token(&self) -> Option<RequestPrefix> {
+        Some(self.token)
+    }
+
+    fn prepare(&mut self, _job: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn build(&mut self, _job: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn network(&mut self) -> Option<&mut Network> {
+        None
+    }
+
+    fn finish(&mut self, _job: &Job) -> Result<()> {
+        Ok(())
+    }
+
+    fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
+        match side {
+            Side::Server => Ok(Box::new(self.server.take().context("the server was started already")?)),
+            Side::Client => {
+                let (address, port) = (self.address, Some(self.port));
+                let start = RoleStart { side, program: None, job: job_file, address, port, keys };
+                Ok(Box::new(RoleProcess::spawn(&start, false)?))
+            }
+        }
+    }
+}
+
+/// The server's role at the other host. Its last message says how it ended, and then the descriptor closes.
+struct ServerRole {
+    orders: File,
+    messages: MessagePipe,
+    /// What its clock says when ours says zero.
+    clock_ns: i64,
+    is_running: bool,
+}
+
+impl Role for ServerRole {
+    fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    fn order(&mut self, order: &Order) -> Result<()> {
+        let mut line = serde_json::to_vec(&on_clock(order.clone(), self.clock_ns)?).context("encode an order")?;
+        line.push(b'\n');
+        match self.orders.write_all(&line) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.context("give the server an order"),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Vec<Event>> {
+        if let Some(messages) = self.messages.receive()? {
+            return Ok(messages.into_iter().map(Event::Said).collect());
+        }
+        self.is_running = false;
+        let how = (!self.messages.is_complete()).then(|| "stopped in the middle of a message".to_owned());
+        Ok(vec![Event::Gone(how)])
+    }
+}
+
+impl AsFd for ServerRole {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.messages.as_fd()
+    }
+}
+
+/// The order with the epoch as another clock has it.
+///
+/// # Errors
+/// An epoch before that clock began.
+fn on_clock(order: Order, clock_ns: i64) -> Result<Order> {
+    Ok(match order {
+        Order::Begin { epoch_ns, certificate, token } => {
+            let epoch_ns = epoch_ns
+                .checked_add_signed(clock_ns)
+                .context("the run begins before the server's clock does: the offset between the clocks is wrong")?;
+            Order::Begin { epoch_ns, certificate, token }
+        }
+        order => order,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(epoch_ns: u64) -> Order {
+        Order::Begin { epoch_ns, certificate: None, token: None }
+    }
+
+    #[test]
+    fn the_server_begins_by_its_own_clock() {
+        assert_eq!(on_clock(begin(10), 5).unwrap(), begin(15));
+        assert_eq!(on_clock(begin(10), -5).unwrap(), begin(5));
+        assert!(on_clock(begin(10), -11).is_err());
+        assert_eq!(on_clock(Order::Finish, 5).unwrap(), Order::Finish);
+    }
+}

@@ -1,0 +1,1 @@
+"""Runs between two hosts over a network that is there: the client's half and the server's."""

@@ -1,0 +1,228 @@
+"""The remote backend: this host is the client, another one the server, in real time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from netwarp.backends.cpus import CpuTimes, busy_share, cpu_times
+from netwarp.backends.guest_files import endpoint_version, find_endpoint
+from netwarp.backends.native import HostCapabilities, impairment, probe_host
+from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
+from netwarp.backends.outcome import status_of
+from netwarp.backends.processes import Processes
+from netwarp.backends.remote.admission import Limits, refusal
+from netwarp.backends.remote.bridge import Bridge
+from netwarp.backends.remote.channel import ChannelError, RefusedError
+from netwarp.backends.remote.connecting import Connected, connect, parse_address
+from netwarp.backends.remote.identity import Identity, open_identity
+from netwarp.backends.remote.lacks import Host, lack
+from netwarp.backends.remote.measurement import path_measurement, with_measurements
+from netwarp.backends.remote.messages import Run, Running
+from netwarp.backends.remote.probe import Measured, measure
+from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes
+from netwarp.backends.watch import Bounds
+from netwarp.errors import BackendError
+from netwarp.run_directory import RECORDS_FILE, Clock, Status
+from netwarp.wire import Job, PathMeasurement, job_to_json
+
+START_TIMEOUT_S = 15.0
+BRIDGE_TIMEOUT_S = 30.0
+KEPT = "what was finished is kept: start `netwarp serve` there again, and the same command goes on"
+
+
+class RemoteBackend:
+    """Runs jobs one at a time, with the client here and the server on another host.
+
+    Args:
+        server: host and port of `netwarp serve`.
+        bounds: when a run is given up.
+        environ: where the endpoint and this host's identity are looked for.
+    """
+
+    name = "remote"
+    argument: str | None = "HOST:PORT"
+    needs: tuple[Need, ...] = (ENDPOINT, programs("setpriv"))
+    clock: Clock = "real"
+    parallel = False
+    interleaved = True
+    suffix = "-remote"
+    cpu_is_free = False
+
+    def __init__(
+        self, server: tuple[str, int], bounds: Bounds | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:  # fmt: skip
+        self.server = server
+        self.endpoint = find_endpoint(environ)
+        self.capabilities: HostCapabilities = probe_host(self.endpoint)
+        self._processes = Processes(bounds or Bounds())
+        self._connected: Connected | None = None
+        self._cpus: CpuTimes | None = None
+
+    @classmethod
+    def opened(cls, argument: str, bounds: Bounds) -> Self:
+        """Open it; see :class:`netwarp.backends.base.Backend`."""
+        return cls(parse_address(argument, "--server"), bounds)
+
+    def check(self, jobs: int) -> None:
+        """See that the server is there and that datagrams come back from it."""
+        require(self.needs, Machine(jobs=jobs))
+        self._measure()
+
+    def refuse(self, job: Job, sha256: str) -> str | None:
+        """Say what a job asks for that two hosts cannot do; see :mod:`lacks`."""
+        del sha256
+        asked = impairment(job)
+        if asked is not None:
+            return (
+                f"it asks for {asked}, and the path between two hosts is measured, not set: leave"
+                " it out, or use the virtual backend"
+            )
+        here, there = self._hosts()
+        return refusal(job, Limits()) or lack(job, here) or lack(job, there)
+
+    def run(
+        self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
+    ) -> Status:
+        """Carry out one job; see :class:`netwarp.backends.base.Backend`.
+
+        Raises:
+            BackendError: the server is gone; the run is not over.
+        """
+        if slot > 0:
+            raise BackendError("the remote backend carries out one run at a time: use --jobs 1")
+        before = self._measure()
+        try:
+            return self._run_between(job, directory, before, on_progress)
+        except RefusedError as error:
+            return Status("failed", f"the server refused: {error}", 0.0, 0.0, 0, 0.0)
+        except ChannelError as error:
+            raise self._gone(error) from None
+
+    def stop(self) -> None:
+        """Kill the run under way, and leave the server."""
+        self._processes.stop()
+        if self._connected is not None:
+            # From another thread: what waits on the connection sees its end.
+            self._connected.channel.connection.shutdown(socket.SHUT_RDWR)
+
+    def provenance(self) -> dict[str, Any]:
+        """Both hosts' kernels and endpoints."""
+        welcome = self.connected.welcome
+        return {
+            "kernel": {
+                "version": f"{platform.release()} (client), {welcome.kernel.removeprefix('Linux ')}"
+                " (server)",
+                "source": "the hosts' own",
+            },
+            "endpoint": endpoint_version(self.endpoint),
+            "server": {
+                "address": shown_address(self.server),
+                "netwarp": welcome.netwarp,
+                "endpoint_sha256": welcome.endpoint_sha256,
+                "kernel": welcome.kernel,
+                "cpu": welcome.cpu,
+                "cores": welcome.cores,
+            },
+        }
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The key of this host, and its peers."""
+        return open_identity()
+
+    @property
+    def connected(self) -> Connected:
+        """The connection to the server, made when it is first needed."""
+        if self._connected is None:
+            version = endpoint_version(self.endpoint)["endpoint"]
+            self._connected = connect(self.server, self.identity, version)
+        return self._connected
+
+    def _hosts(self) -> tuple[Host, Host]:
+        welcome, mine = self.connected.welcome, self.capabilities
+        lacks = {"sctp": mine.missing_sctp, "mptcp": mine.missing_mptcp}
+        return (
+            Host(
+                "this host", {name: why for name, why in lacks.items() if why is not None},
+                mine.congestion, mine.socket_buffer_bytes, tcp_buffer_bytes(),
+            ),
+            Host(
+                "the server", welcome.lacks, tuple(welcome.congestion),
+                welcome.socket_buffer_bytes, welcome.tcp_buffer_bytes,
+            ),
+        )  # fmt: skip
+
+    def _measure(self) -> Measured:
+        connected = self.connected
+        port = connected.welcome.data_port
+        try:
+            measured = measure(connected.channel, (connected.address, port))
+        except RefusedError as error:
+            raise BackendError(f"the server refused to have the path measured: {error}") from None
+        except ChannelError as error:
+            raise self._gone(error) from None
+        if measured.offset is None:
+            raise BackendError(
+                f"no datagram comes back from UDP port {port} of {connected.address}, so neither"
+                f" path nor clocks can be measured: open port {port} there, TCP and UDP, for this"
+                " host"
+            )
+        return measured
+
+    def _run_between(
+        self, job: Job, directory: Path, before: Measured, on_progress: Callable[[float], None]
+    ) -> Status:
+        connected, offset = self.connected, before.offset
+        if offset is None:
+            raise AssertionError("a path is measured before a run")
+        cpus = cpu_times()
+        busy_before = None if self._cpus is None else busy_share(self._cpus, cpus)
+        connected.channel.send(Run(job=job_to_json(job)))
+        token = connected.channel.receive(Running, START_TIMEOUT_S).token
+        ours, theirs = socket.socketpair()
+        bridge = Bridge(connected.channel, ours)
+        bridge.start()
+        try:
+            with theirs:
+                ending = self._processes.run(
+                    [
+                        self.endpoint, "remote", ".", "--address", connected.address,
+                        "--port", str(connected.welcome.data_port),
+                        "--server-fd", str(theirs.fileno()),
+                        "--server-clock-ns", str(offset.middle_ns),
+                    ],
+                    directory,
+                    {"PATH": "/usr/bin:/bin", "NETWARP_RUN_TOKEN": token},
+                    on_progress,
+                    inherited=(theirs.fileno(),),
+                )  # fmt: skip
+        finally:
+            bridge.join(BRIDGE_TIMEOUT_S)
+        if bridge.lost is not None or bridge.is_alive():
+            raise ChannelError(bridge.lost or "it did not end the run")
+        after = self._measure()
+        self._cpus = cpu_times()
+        self._write_measurements(
+            directory / RECORDS_FILE,
+            path_measurement("before", before, before.offset, busy_before),
+            path_measurement("after", after, before.offset, busy_share(cpus, self._cpus)),
+        )
+        return status_of(directory, ending, who="the endpoint")
+
+    def _write_measurements(self, records: Path, *measurements: PathMeasurement) -> None:
+        """Put what was measured around a run among its records, before the last."""
+        if records.is_file():
+            records.write_text(with_measurements(records.read_text(), measurements))
+
+    def _gone(self, error: Exception) -> BackendError:
+        if self._connected is not None:
+            self._connected.channel.close()
+            self._connected = None
+        return BackendError(f"the server at {shown_address(self.server)} is gone ({error}); {KEPT}")

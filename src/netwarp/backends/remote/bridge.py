@@ -1,0 +1,119 @@
+"""Carries lines between the endpoint's descriptor and the server, while a run is under way."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import selectors
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from netwarp.backends.remote.channel import ChannelError
+from netwarp.backends.remote.messages import Begin, Ended, Finish, Message, Refused, Said, Stop
+
+if TYPE_CHECKING:
+    from netwarp.backends.remote.channel import Channel
+
+READ_BYTES = 64 << 10
+STOP_TIMEOUT_S = 15.0
+
+
+class Bridge(threading.Thread):
+    """Between the orchestrator on this host and the server's role on the other.
+
+    Args:
+        channel: to the server, whose role waits for the order to begin. Nobody else uses it
+            until this thread has ended.
+        ours: the end of a socket pair whose other end the orchestrator has.
+    """
+
+    def __init__(self, channel: Channel, ours: socket.socket) -> None:
+        super().__init__(name="netwarp-bridge", daemon=True)
+        self.channel = channel
+        self.ours = ours
+        self.lost: str | None = None
+        """Why the server is gone, if it is."""
+        self._unread = b""
+        self._has_ended = False
+
+    def run(self) -> None:
+        """Carry until the orchestrator has closed its end and the server's role has ended."""
+        try:
+            self._carry()
+            if not self._has_ended:
+                self._stop_role()
+        except ChannelError as error:
+            self.lost = str(error)
+            self._fail(f"the server is gone: {error}")
+        finally:
+            self._end_of_messages()
+            self.ours.close()
+
+    def _carry(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.ours, selectors.EVENT_READ)
+            selector.register(self.channel, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if self.channel in ready:
+                    for message in self.channel.arrived():
+                        self._pass_on(message)
+                    if self._has_ended:
+                        selector.unregister(self.channel)
+                        self._end_of_messages()
+                if self.ours in ready:
+                    data = self._read()
+                    if not data:
+                        return
+                    self._order(data)
+
+    def _read(self) -> bytes:
+        try:
+            return self.ours.recv(READ_BYTES)
+        except OSError:
+            return b""  # the orchestrator was killed
+
+    def _order(self, data: bytes) -> None:
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            order = json.loads(line)
+            if not self._has_ended:
+                is_begin = order["order"] == "begin"
+                self.channel.send(Begin(epoch_ns=order["epoch_ns"]) if is_begin else Finish())
+
+    def _pass_on(self, message: Message) -> None:
+        match message:
+            case Said(line=line):
+                self._write(line)
+            case Ended(how=how):
+                self._has_ended = True
+                if how is not None:
+                    self._fail(how)
+            case Refused(reason=reason):
+                self._has_ended = True
+                self._fail(reason)
+            case other:
+                raise ChannelError(f"it says {other.message!r} during a run")
+
+    def _fail(self, message: str) -> None:
+        failure = {"stage": "server", "message": message}
+        self._write(json.dumps({"message": "failed", "failure": failure}))
+
+    def _write(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # the orchestrator has gone, and its end is seen
+            self.ours.sendall(line.encode() + b"\n")
+
+    def _end_of_messages(self) -> None:
+        with contextlib.suppress(OSError):
+            self.ours.shutdown(socket.SHUT_WR)
+
+    def _stop_role(self) -> None:
+        """End the role of a run that is over here, so that the next one can begin."""
+        self.channel.send(Stop())
+        until_s = time.monotonic() + STOP_TIMEOUT_S
+        while (left_s := until_s - time.monotonic()) > 0:
+            if isinstance(self.channel.receive_any(left_s), Ended):
+                return
+        raise ChannelError("the server did not end a run that was given up")

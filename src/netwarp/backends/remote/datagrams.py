@@ -1,0 +1,148 @@
+"""The datagrams that measure a path, and what is concluded from when they came. Pure.
+
+An echo goes to the server and comes back with the server's two times. A train is a number of
+full packets sent as fast as they go: what lies between their arrivals is what the slowest link
+takes for them, so it bounds the path's rate from below.
+"""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netwarp.units import NS_PER_S
+
+_HEADER = struct.Struct("!16sBIQQQ")
+"""Token, kind, number, and three times in nanoseconds: sent, arrived at the server, sent back."""
+ECHO, TRAIN, TRAIN_WANTED = 1, 2, 3
+Kind = Literal[1, 2, 3]
+ECHO_BYTES = 64
+"""An answer is as long as the question: nobody's traffic is made larger by a server."""
+TRAIN_BYTES = 1200
+HEADERS_BYTES = 14 + 20 + 8
+"""Around a datagram on the wire: Ethernet, IPv4, UDP."""
+
+
+@dataclass(frozen=True)
+class Datagram:
+    """One datagram of a probe."""
+
+    token: bytes
+    kind: int
+    number: int
+    sent_ns: int = 0
+    arrived_ns: int = 0
+    returned_ns: int = 0
+
+    def encode(self) -> bytes:
+        """Write it as it travels."""
+        length = TRAIN_BYTES if self.kind == TRAIN else ECHO_BYTES
+        times = (self.sent_ns, self.arrived_ns, self.returned_ns)
+        return _HEADER.pack(self.token, self.kind, self.number, *times).ljust(length, b"\0")
+
+
+def decode(data: bytes, token: bytes) -> Datagram | None:
+    """Read a datagram; None where it is not of this probe."""
+    if len(data) not in (ECHO_BYTES, TRAIN_BYTES):
+        return None
+    datagram = Datagram(*_HEADER.unpack_from(data))
+    if not hmac.compare_digest(datagram.token, token):
+        return None
+    fits = (datagram.kind == TRAIN) == (len(data) == TRAIN_BYTES)
+    return datagram if fits and datagram.kind in (ECHO, TRAIN, TRAIN_WANTED) else None
+
+
+@dataclass(frozen=True)
+class Echo:
+    """An echo that came back. Times at the client are of its clock, at the server of the other."""
+
+    sent_ns: int
+    arrived_ns: int
+    returned_ns: int
+    received_ns: int
+
+    @property
+    def rtt_ns(self) -> int:
+        """The time there and back, without what the server took."""
+        return max(0, self.received_ns - self.sent_ns - (self.returned_ns - self.arrived_ns))
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """What the server's clock says when the client's says zero: between two bounds."""
+
+    least_ns: int
+    most_ns: int
+
+    @property
+    def middle_ns(self) -> int:
+        """The offset that is furthest from both bounds."""
+        return (self.least_ns + self.most_ns) // 2
+
+    @property
+    def uncertainty_ns(self) -> int:
+        """How far the true offset can be from the middle."""
+        return (self.most_ns - self.least_ns + 1) // 2
+
+    def spanning(self, other: ClockOffset) -> ClockOffset:
+        """Give the bounds that hold whenever either of the two did, as over a run between them."""
+        return ClockOffset(min(self.least_ns, other.least_ns), max(self.most_ns, other.most_ns))
+
+
+def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
+    """Bound the offset between two clocks by a two-way exchange (as NTP's, RFC 5905, section 8).
+
+    No datagram arrives before it was sent. So the server's clock is ahead by no more than
+    `arrived - sent`, and by no less than `returned - received`; each echo gives both, and the
+    quickest ones the narrowest. Clocks that drift apart during the exchange can leave no offset
+    that all echoes allow: then the quickest decides alone.
+    """
+    if not echoes:
+        return None
+    least_ns = max(each.returned_ns - each.received_ns for each in echoes)
+    most_ns = min(each.arrived_ns - each.sent_ns for each in echoes)
+    if least_ns > most_ns:
+        best = min(echoes, key=lambda each: each.rtt_ns)
+        least_ns = best.returned_ns - best.received_ns
+        most_ns = best.arrived_ns - best.sent_ns
+    return ClockOffset(least_ns, most_ns)
+
+
+def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
+    """Estimate a rate from when a train's packets arrived; None where that says nothing.
+
+    The first packet starts the time and is not counted. What was lost on the way left no gap that
+    is anybody's rate: only what arrived counts.
+    """
+    if len(arrivals_ns) < 3:
+        return None
+    span_ns = max(arrivals_ns) - min(arrivals_ns)
+    if span_ns <= 0:
+        return None
+    bits = 8 * (TRAIN_BYTES + HEADERS_BYTES) * (len(arrivals_ns) - 1)
+    return bits * NS_PER_S // span_ns
+
+
+def quantile(values: Sequence[int], share: float) -> int:
+    """Give the smallest value that at least this share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1)]
+
+
+def matched(sent: Mapping[int, int], received: Sequence[tuple[Datagram, int]]) -> list[Echo]:
+    """Pair answers with what was asked: each once, with the client's own note of when it sent it.
+
+    Args:
+        sent: when each echo was sent, by its number.
+        received: answers, and when they came.
+    """
+    echoes: dict[int, Echo] = {}
+    for answer, at_ns in received:
+        if answer.kind == ECHO and answer.number in sent and answer.number not in echoes:
+            echoes[answer.number] = Echo(
+                sent[answer.number], answer.arrived_ns, answer.returned_ns, at_ns
+            )
+    return list(echoes.values())

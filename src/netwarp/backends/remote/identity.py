@@ -1,0 +1,206 @@
+"""Who may talk to whom: this host's key and certificate, and those of the hosts it is paired with.
+
+Certificates are self-signed and known one by one: a host trusts exactly those that it was paired
+with, or whose files somebody has put there. No name and no authority counts.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hmac
+import os
+import platform
+import re
+import secrets
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from netwarp.errors import BackendError, InputError
+
+CERTIFICATE_FILE = "identity.pem"
+KEY_FILE = "identity.key"
+PEERS = "peers"
+IDENTITY_VARIABLE = "NETWARP_IDENTITY"
+"""Names a directory with these files, where it is not the user's own."""
+VALID_DAYS = 3650
+TOKEN_BYTES = 16
+Side = Literal["client", "server"]
+INSTALL = 'pip install "netwarp[remote]"'
+_PEM = re.compile(
+    r"\A\s*-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=\n]{1,6000})-----END CERTIFICATE-----\s*\Z"
+)
+
+
+def identity_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Give where this user's key and peers are (XDG base directories)."""
+    named = environ.get(IDENTITY_VARIABLE)
+    if named:
+        return Path(named)
+    base = environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/")) / ".config"
+    return Path(base) / "netwarp" / "remote"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The key and the certificate of this host, and its peers' certificates."""
+
+    directory: Path
+
+    @property
+    def certificate_file(self) -> Path:
+        """The certificate of this host, PEM."""
+        return self.directory / CERTIFICATE_FILE
+
+    @property
+    def key_file(self) -> Path:
+        """Its private key, PEM, which nobody else may read."""
+        return self.directory / KEY_FILE
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate of this host, DER."""
+        return der(self.certificate_file.read_text())
+
+    def peers(self) -> dict[bytes, str]:
+        """Give the certificates, DER, of the hosts that this one knows, with their files' names.
+
+        Raises:
+            InputError: a file that is no certificate.
+        """
+        found = {}
+        for file in sorted((self.directory / PEERS).glob("*.pem")):
+            try:
+                found[der(file.read_text())] = file.stem
+            except ValueError:
+                raise InputError(f"{file} is no certificate (PEM): remove it") from None
+        return found
+
+    def add_peer(self, certificate: bytes) -> Path:
+        """Know a host from now on."""
+        file = self.directory / PEERS / f"{fingerprint(certificate)}.pem"
+        _write_private(file, ssl.DER_cert_to_PEM_cert(certificate))
+        return file
+
+    def context(self, side: Side, *, pairing: bool = False) -> ssl.SSLContext:
+        """Make the settings of a TLS connection.
+
+        A server asks for a certificate and takes none but its peers'; who shows none can do nothing
+        but pair. A client takes none but its peers', or any where it pairs: then it is the token
+        that proves whose it is.
+        """
+        is_server = side == "server"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname = False
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        if is_server:
+            context.num_tickets = 0  # no session is resumed: each shows its certificate
+            context.verify_mode = ssl.CERT_OPTIONAL
+        else:
+            context.verify_mode = ssl.CERT_NONE if pairing else ssl.CERT_REQUIRED
+        if is_server or not pairing:
+            context.load_cert_chain(self.certificate_file, self.key_file)
+        peers = self.peers()
+        if peers:
+            context.load_verify_locations(cadata="".join(map(ssl.DER_cert_to_PEM_cert, peers)))
+        return context
+
+
+def open_identity(directory: Path | None = None) -> Identity:
+    """Find this host's identity, and make it where there is none yet.
+
+    Raises:
+        BackendError: it cannot be made, or others can read the key.
+    """
+    identity = Identity(directory or identity_directory())
+    try:
+        if not identity.key_file.exists():
+            _make(identity)
+        (identity.directory / PEERS).mkdir(mode=0o700, exist_ok=True)
+        mode = identity.key_file.stat().st_mode & 0o077
+    except OSError as error:
+        raise BackendError(f"cannot keep a key in {identity.directory}: {error.strerror}") from None
+    if mode:
+        raise BackendError(
+            f"others can read {identity.key_file}: `chmod 600 {identity.key_file}`, and if they"
+            f" may have, remove {identity.directory} and pair anew"
+        )
+    return identity
+
+
+def _make(identity: Identity) -> None:
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ImportError:
+        raise BackendError(f"a certificate needs the package cryptography: `{INSTALL}`") from None
+    key = ec.generate_private_key(ec.SECP256R1())
+    host = platform.node()[:40] or "host"
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, f"netwarp on {host}")])
+    now = datetime.datetime.now(datetime.UTC)
+    day = datetime.timedelta(days=1)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - day)  # the other host's clock may be behind
+        .not_valid_after(now + VALID_DAYS * day)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    text = key.private_bytes(
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    identity.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_private(identity.certificate_file, certificate.public_bytes(encoding).decode())
+    _write_private(identity.key_file, text.decode())
+
+
+def _write_private(file: Path, text: str) -> None:
+    """Write a file as a whole that only this user can read, from the first byte on."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(text)
+    partial.replace(file)
+
+
+def der(pem: str) -> bytes:
+    """Read a certificate.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _PEM.fullmatch(pem)
+    if match is None:
+        raise ValueError("not one certificate in PEM")
+    return base64.b64decode(match[1].replace("\n", ""), validate=True)
+
+
+def fingerprint(certificate: bytes) -> str:
+    """Give the name that people compare: the beginning of its SHA-256."""
+    return sha256(certificate).hexdigest()[:16]
+
+
+def proof(token: str, side: Side, server: bytes, client: bytes) -> str:
+    """Prove that one has the token, and for which two certificates (DER).
+
+    Somebody in between would show each side another certificate than the one the other proves.
+    """
+    about = side.encode() + sha256(server).digest() + sha256(client).digest()
+    return hmac.new(token.encode(), about, sha256).hexdigest()
+
+
+def new_token() -> str:
+    """Draw a one-time token: 128 bits."""
+    return secrets.token_hex(TOKEN_BYTES)

@@ -1,0 +1,63 @@
+"""What a job asks for that one of two hosts cannot do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netwarp.transports import TRANSPORTS
+from netwarp.wire import Job
+
+INITIAL_WINDOW_PACKETS = 10
+"""Of the kernel's TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says otherwise."""
+_KERNEL_OPTIONS = {"IP_SCTP": "sctp", "MPTCP": "mptcp"}
+
+
+@dataclass(frozen=True)
+class Host:
+    """What one of the two hosts can do."""
+
+    name: str
+    """What messages call it."""
+    lacks: Mapping[str, str]
+    """Protocols that its kernel has not, each with the reason."""
+    congestion: tuple[str, ...]
+    socket_buffer_bytes: int
+    tcp_buffer_bytes: int
+
+
+def lack(job: Job, host: Host) -> str | None:
+    """Say what a job asks for that a host cannot do, with the remedy; None when it can."""
+    transport = job.transport
+    traits = TRANSPORTS[transport.kind]
+    if traits.kernel_option is not None:
+        reason = host.lacks.get(_KERNEL_OPTIONS[traits.kernel_option])
+        if reason is not None:
+            return f"{host.name}: {reason}"
+    if traits.runs_over_tcp and transport.congestion not in host.congestion:
+        return (
+            f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"
+            f" only {', '.join(host.congestion)}: `modprobe tcp_{transport.congestion}` there"
+        )
+    if traits.runs_over_tcp and transport.initial_window_packets != INITIAL_WINDOW_PACKETS:
+        return (
+            f"its initial window is {transport.initial_window_packets} packets, and the hosts'"
+            f" kernels begin with {INITIAL_WINDOW_PACKETS}: leave transport.initial_window out"
+        )
+    granted_bytes = host.tcp_buffer_bytes if traits.runs_over_tcp else host.socket_buffer_bytes
+    if transport.buffer_bytes > granted_bytes:
+        return _too_large(host, transport.buffer_bytes, granted_bytes, tcp=traits.runs_over_tcp)
+    return None
+
+
+def _too_large(host: Host, wanted_bytes: int, granted_bytes: int, *, tcp: bool) -> str:
+    keys = ("tcp_rmem", "tcp_wmem") if tcp else ("rmem_max", "wmem_max")
+    settings = " ".join(
+        f"net.ipv4.{key}='4096 131072 {wanted_bytes}'" if tcp else f"net.core.{key}={wanted_bytes}"
+        for key in keys
+    )
+    return (
+        f"{host.name} gives a connection buffers of {granted_bytes} bytes at most instead of"
+        f" {wanted_bytes}: give all transports less with --set transport.buffer={granted_bytes}B,"
+        f" or there, as root, `sysctl -w {settings}`"
+    )

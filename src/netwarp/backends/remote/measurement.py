@@ -1,0 +1,61 @@
+"""What probes say of a run: as records, and whether the path changed meanwhile. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from netwarp.backends.remote.datagrams import ClockOffset, quantile
+from netwarp.wire import PathMeasurement, record_to_json
+
+if TYPE_CHECKING:
+    from netwarp.backends.remote.probe import Measured
+
+
+def path_measurement(
+    moment: Literal["before", "after"],
+    measured: Measured,
+    run_offset: ClockOffset | None,
+    client_busy: float | None,
+) -> PathMeasurement:
+    """Make the record of a probe.
+
+    Args:
+        moment: before the run or after it.
+        measured: what the probe found.
+        run_offset: between the clocks, as the run took it; what the clocks have drifted apart
+            since widens the uncertainty.
+        client_busy: share of this host's CPUs that was used.
+    """
+    rtts_ns = measured.rtts_ns
+
+    def of_rtts(share: float) -> int | None:
+        return quantile(rtts_ns, share) if rtts_ns else None
+
+    offset, uncertainty_ns = measured.offset, None
+    if offset is not None and run_offset is not None:
+        far = (offset.least_ns, offset.most_ns, run_offset.least_ns, run_offset.most_ns)
+        uncertainty_ns = max(abs(each - run_offset.middle_ns) for each in far)
+    return PathMeasurement(
+        record="path_measurement",
+        moment=moment,
+        unix_ns=measured.at_unix_ns,
+        sent=measured.sent,
+        arrived=measured.arrived,
+        received=len(rtts_ns),
+        min_rtt_ns=min(rtts_ns, default=None),
+        median_rtt_ns=of_rtts(0.5),
+        p90_rtt_ns=of_rtts(0.9),
+        max_rtt_ns=max(rtts_ns, default=None),
+        rate_down_bit_s=measured.rate_down_bit_s,
+        rate_up_bit_s=measured.rate_up_bit_s,
+        clock_uncertainty_ns=uncertainty_ns,
+        client_busy=client_busy,
+        server_busy=measured.server_busy,
+    )
+
+
+def with_measurements(records: str, measurements: Sequence[PathMeasurement]) -> str:
+    """Put measurements among the lines of a run's records, before the last, which is its end."""
+    *others, end = records.splitlines(keepends=True) or [""]
+    return "".join([*others, *(f"{record_to_json(each)}\n" for each in measurements), end])

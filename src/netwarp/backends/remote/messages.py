@@ -1,0 +1,231 @@
+"""What the two hosts say to each other: JSON objects, each after its length. Pure.
+
+On the wire a message is its length in bytes (4, big endian) and its text. A reader refuses one that
+is longer than it may be before it reads it, and whatever is none of these models.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from netwarp.wire.base import U32, U64, Ratio
+
+PROTOCOL_VERSION = 1
+LENGTH_BYTES = 4
+MOST_BYTES = 8 << 20
+"""The longest message between hosts that know each other: a record of a run."""
+MOST_BYTES_OF_STRANGERS = 16 << 10
+"""The longest message of somebody who has not been let in: a certificate in a pairing."""
+TRAIN_PACKETS_AT_MOST = 256
+
+Text = Annotated[str, StringConstraints(max_length=4096)]
+Pem = Annotated[str, StringConstraints(max_length=8192)]
+Token = Annotated[str, StringConstraints(pattern="^[0-9a-f]{16}$")]
+ProbeToken = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]
+Proof = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+
+class MessageError(ValueError):
+    """What the peer sent is no message of these."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+
+class Pair(_Message):
+    """Client: wants to be known, and proves that it has the server's one-time token."""
+
+    message: Literal["pair"] = "pair"
+    certificate: Pem
+    """The client's, PEM."""
+    proof: Proof
+
+
+class Hello(_Message):
+    """Client: its first message once its certificate was found to be known."""
+
+    message: Literal["hello"] = "hello"
+    version: U32
+    endpoint: Text
+    """Version of its endpoint."""
+
+
+class OpenProbe(_Message):
+    """Client: is about to measure the path, with datagrams that carry this token."""
+
+    message: Literal["open_probe"] = "open_probe"
+    token: ProbeToken
+
+
+class CloseProbe(_Message):
+    """Client: has sent all its datagrams."""
+
+    message: Literal["close_probe"] = "close_probe"
+
+
+class Run(_Message):
+    """Client: wants a run."""
+
+    message: Literal["run"] = "run"
+    job: str
+    """The job as its file has it."""
+
+
+class Begin(_Message):
+    """Client: the server's role is to begin."""
+
+    message: Literal["begin"] = "begin"
+    epoch_ns: U64
+    """What the run's clock calls zero, in nanoseconds of the server's `CLOCK_MONOTONIC`."""
+
+
+class Finish(_Message):
+    """Client: no more connections will come."""
+
+    message: Literal["finish"] = "finish"
+
+
+class Stop(_Message):
+    """Client: gives the run up."""
+
+    message: Literal["stop"] = "stop"
+
+
+class Paired(_Message):
+    """Server: knows the client from now on, and proves that it made the token."""
+
+    message: Literal["paired"] = "paired"
+    proof: Proof
+
+
+class Refused(_Message):
+    """Server: will not do what was asked."""
+
+    message: Literal["refused"] = "refused"
+    reason: Text
+
+
+class Welcome(_Message):
+    """Server: what it is."""
+
+    message: Literal["welcome"] = "welcome"
+    version: U32
+    netwarp: Text
+    endpoint: Text
+    """Version of its endpoint."""
+    endpoint_sha256: Text
+    kernel: Text
+    cpu: Text
+    cores: U32
+    data_port: Annotated[int, Field(ge=1, le=65535)]
+    lacks: dict[str, Text]
+    """Why its kernel lacks something, by the names of `HostCapabilities`."""
+    congestion: list[Text]
+    """TCP congestion controls that are loaded."""
+    socket_buffer_bytes: U64
+    """Largest buffer that a UDP or SCTP socket is granted."""
+    tcp_buffer_bytes: U64
+    """Largest buffer that TCP grows to: the smaller maximum of `tcp_rmem` and `tcp_wmem`."""
+
+
+class Probing(_Message):
+    """Server: takes datagrams of the probe."""
+
+    message: Literal["probing"] = "probing"
+    busy: Ratio | None
+    """Share of its CPUs' time that was used since the last probe; null in the first."""
+
+
+class Probed(_Message):
+    """Server: what arrived of the probe."""
+
+    message: Literal["probed"] = "probed"
+    echoes: U32
+    """Distinct datagrams to be echoed that arrived."""
+    train_ns: Annotated[list[U64], Field(max_length=TRAIN_PACKETS_AT_MOST)]
+    """When each packet of the train arrived, after the first that did, in the kernel's time."""
+
+
+class Running(_Message):
+    """Server: its role is there, and waits for the order to begin."""
+
+    message: Literal["running"] = "running"
+    token: Token
+    """What every request of the run begins with."""
+
+
+class Said(_Message):
+    """Server: its role sent this message (`docs/role-protocol.md`)."""
+
+    message: Literal["said"] = "said"
+    line: str
+
+
+class Ended(_Message):
+    """Server: its role has ended."""
+
+    message: Literal["ended"] = "ended"
+    how: Text | None
+    """Null when it ended well."""
+
+
+FromClient = Annotated[
+    Pair | Hello | OpenProbe | CloseProbe | Run | Begin | Finish | Stop,
+    Field(discriminator="message"),
+]
+FromServer = Annotated[
+    Paired | Refused | Welcome | Probing | Probed | Running | Said | Ended,
+    Field(discriminator="message"),
+]
+Message = (
+    Pair | Hello | OpenProbe | CloseProbe | Run | Begin | Finish | Stop
+    | Paired | Refused | Welcome | Probing | Probed | Running | Said | Ended
+)  # fmt: skip
+Sender = Literal["client", "server"]
+_DEFERRED = ConfigDict(defer_build=True)
+_BY_SENDER: dict[Sender, TypeAdapter[Message]] = {
+    "client": TypeAdapter(FromClient, config=_DEFERRED),
+    "server": TypeAdapter(FromServer, config=_DEFERRED),
+}
+
+
+def encode(message: Message) -> bytes:
+    """Write a message as it travels.
+
+    Raises:
+        MessageError: it would be longer than any may be.
+    """
+    text = message.model_dump_json().encode()
+    if len(text) > MOST_BYTES:
+        raise MessageError(f"a message of {len(text)} bytes is longer than {MOST_BYTES}")
+    return len(text).to_bytes(LENGTH_BYTES, "big") + text
+
+
+def take(buffer: bytearray, sender: Sender, most_bytes: int) -> Message | None:
+    """Take the first message out of what has arrived; None while it is not whole.
+
+    Args:
+        buffer: bytes in the order they came; what was taken is gone from it.
+        sender: whose they are.
+        most_bytes: the longest message that this sender may send now.
+
+    Raises:
+        MessageError: what is there is no message.
+    """
+    if len(buffer) < LENGTH_BYTES:
+        return None
+    length = int.from_bytes(buffer[:LENGTH_BYTES], "big")
+    if not 0 < length <= most_bytes:
+        raise MessageError(f"a message of {length} bytes; 1 to {most_bytes} are allowed")
+    if len(buffer) < LENGTH_BYTES + length:
+        return None
+    text = bytes(buffer[LENGTH_BYTES : LENGTH_BYTES + length])
+    del buffer[: LENGTH_BYTES + length]
+    try:
+        return _BY_SENDER[sender].validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise MessageError(f"no message of the protocol: {first['msg']}") from None

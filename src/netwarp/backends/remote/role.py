@@ -1,0 +1,146 @@
+"""The server's role of one run: the endpoint, watched, with nothing but its job."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netwarp.backends.watch import ending_with_us, kill_group
+from netwarp.run_directory import JOB_FILE
+from netwarp.units import NS_PER_S
+from netwarp.wire import job_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.backends.remote.admission import Limits
+    from netwarp.wire import Job
+
+READ_BYTES = 64 << 10
+LONGEST_LINE_BYTES = 4 << 20
+MOST_FILES = 2048
+"""Descriptors of the role: two for each connection."""
+LARGEST_FILE_BYTES = 1 << 20
+ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
+"""Descriptor 3 is where a role sends its messages, and dash knows descriptors of one digit only."""
+
+
+class RoleError(Exception):
+    """The role does not keep to its protocol."""
+
+
+class ServerRole:
+    """A server's role under way, in a directory of its own that goes with it.
+
+    Args:
+        endpoint: the program.
+        job: admitted.
+        address: where it listens.
+        peer: the one host that it listens to.
+        token: what requests begin with.
+        limits: what it may take.
+    """
+
+    def __init__(
+        self, endpoint: Path, job: Job, address: tuple[str, int], peer: str, token: str,
+        limits: Limits,
+    ) -> None:  # fmt: skip
+        self.token = token
+        self.until_s = time.monotonic() + min(limits.run_s, job.limits.virtual_ns / NS_PER_S + 30)
+        self._unread = b""
+        self._directory = tempfile.TemporaryDirectory(prefix="netwarp-serve-")
+        place = Path(self._directory.name)
+        (place / JOB_FILE).write_text(job_to_json(job))
+        confined: list[str | Path] = [endpoint, "confine", "--writable", str(place), "--"]
+        role: list[str | Path] = [endpoint, "server", "--job", str(place / JOB_FILE)]
+        where = ["--address", address[0], "--port", str(address[1]), "--only-from", peer]
+        self._console = (place / "console.log").open("wb")
+        self._process = subprocess.Popen(
+            ending_with_us(["sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *confined, *role, *where]),
+            cwd=place,
+            env={"PATH": "/usr/bin:/bin"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._console,
+            start_new_session=True,
+        )
+        self._orders, self._messages = _pipes(self._process)
+        for kind, most in (
+            (resource.RLIMIT_AS, limits.memory_bytes),
+            (resource.RLIMIT_NOFILE, MOST_FILES),
+            (resource.RLIMIT_FSIZE, LARGEST_FILE_BYTES),
+            (resource.RLIMIT_CPU, int(limits.run_s) + 1),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(self._process.pid, kind, (most, most))
+
+    def fileno(self) -> int:
+        """The descriptor of what it says."""
+        return self._messages
+
+    def begin(self, epoch_ns: int) -> None:
+        """Order it to begin."""
+        order = {"order": "begin", "epoch_ns": epoch_ns, "certificate": None, "token": self.token}
+        self._order(order)
+
+    def finish(self) -> None:
+        """Tell it that no more clients will come."""
+        self._order({"order": "finish"})
+
+    def said(self) -> Sequence[str] | None:
+        """Give the lines that are there; None when it has ended.
+
+        Raises:
+            RoleError: a line without end.
+        """
+        data = os.read(self.fileno(), READ_BYTES)
+        if not data:
+            return None
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        if len(self._unread) > LONGEST_LINE_BYTES:
+            raise RoleError(f"a message of more than {LONGEST_LINE_BYTES} bytes")
+        return [line.decode(errors="replace") for line in lines]
+
+    def how_it_ended(self) -> str | None:
+        """Say how it ended, waiting for that; None when well."""
+        try:
+            status = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            return "closed its messages and went on"
+        if status == 0:
+            return None
+        self._console.flush()
+        printed = Path(self._console.name).read_text(errors="replace").strip().splitlines()
+        tail = f": {printed[-1][:500]}" if printed else ""
+        ended = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
+        return f"the server {ended}{tail}"
+
+    def close(self) -> None:
+        """End it, whatever it does, and remove its files."""
+        kill_group(self._process)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._console):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._directory.cleanup()
+
+    def _order(self, order: dict[str, object]) -> None:
+        """Write an order; a role that is gone cannot take it, and its end is seen elsewhere."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._orders, json.dumps(order).encode() + b"\n")
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """Give the descriptors of a process's standard input and output, which are pipes."""
+    if process.stdin is None or process.stdout is None:
+        raise ValueError("the role needs pipes for its orders and messages")
+    return process.stdin.fileno(), process.stdout.fileno()

@@ -1,0 +1,264 @@
+"""The server: listens for clients that it knows, lets one of them in at a time, and goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from netwarp.backends.remote.channel import Channel, ChannelError, find_the_dead
+from netwarp.backends.remote.identity import Identity, der, fingerprint, proof
+from netwarp.backends.remote.messages import (
+    MOST_BYTES,
+    MOST_BYTES_OF_STRANGERS,
+    Pair,
+    Paired,
+    Refused,
+)
+from netwarp.backends.remote.session import Pairing, ServerFacts, Session, shown_address
+from netwarp.errors import BackendError
+
+if TYPE_CHECKING:
+    from netwarp.backends.remote.admission import Limits
+
+MOST_STRANGERS = 64
+"""Connections whose owner has not been let in, at a time; more are closed at once."""
+MOST_STRANGERS_OF_A_HOST = 16
+HANDSHAKE_TIMEOUT_S = 5.0
+BACKLOG = 256
+LINES_AT_ONCE = 20
+"""Lines told in a burst about strangers; later ones are counted until a second has passed."""
+ACCEPT_TIMEOUT_S = 0.5
+
+
+class Server:
+    """Listens until it is told to stop.
+
+    Args:
+        address: host and port to listen at; port 0 for any.
+        identity: this host's, with its peers'.
+        facts: what it tells its clients.
+        limits: what a run may take of it.
+        pairing: the token that lets a new client in.
+        tell: takes lines for whoever looks after it, from several threads.
+
+    Raises:
+        BackendError: it cannot listen there.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], identity: Identity, facts: ServerFacts, limits: Limits,
+        pairing: Pairing, tell: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.identity = identity
+        self.facts = facts
+        self.limits = limits
+        self.pairing = pairing
+        self.tell = tell
+        self.refused = 0
+        """Connections that were not let in."""
+        self._listener = _listen(address)
+        self._lock = threading.Lock()
+        self._strangers: Counter[str] = Counter()
+        self._connections: set[socket.socket] = set()
+        self._busy = threading.Lock()
+        self._stopping = threading.Event()
+        self._told_at_s = time.monotonic()
+        self._told = 0
+        self._untold = 0
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        host, port, *_ = self._listener.getsockname()
+        return host, port
+
+    def serve(self) -> None:
+        """Let clients in until `stop` is called."""
+        while not self._stopping.is_set():
+            try:
+                connection, address = self._listener.accept()
+            except TimeoutError:
+                continue
+            except OSError as error:
+                if self._stopping.is_set():
+                    return
+                self._tell_of_stranger(f"cannot accept a connection: {error.strerror}")
+                self._stopping.wait(0.05)  # out of descriptors: others are about to be closed
+                continue
+            host = address[0]
+            if not self._has_room_for(host):
+                connection.close()
+                self._refuse(address, "too many connections that were not let in")
+                continue
+            threading.Thread(
+                target=self._receive, args=(connection, address), name="netwarp-client", daemon=True
+            ).start()
+
+    def stop(self) -> None:
+        """Let nobody in any more, and end what is under way. From any thread."""
+        self._stopping.set()
+        self._listener.close()
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until what was under way has ended."""
+        until_s = time.monotonic() + timeout_s
+        for thread in threading.enumerate():
+            if thread.name == "netwarp-client":
+                thread.join(max(0.0, until_s - time.monotonic()))
+
+    def _has_room_for(self, host: str) -> bool:
+        with self._lock:
+            if self._strangers.total() >= MOST_STRANGERS:
+                return False
+            if self._strangers[host] >= MOST_STRANGERS_OF_A_HOST:
+                return False
+            self._strangers[host] += 1
+            return True
+
+    def _let_in(self, host: str) -> None:
+        with self._lock:
+            self._strangers[host] -= 1
+            self._strangers += Counter()  # forgets hosts without any
+
+    def _receive(self, connection: socket.socket, address: tuple[str, int]) -> None:
+        is_stranger = True
+        with self._lock:
+            self._connections.add(connection)
+        channel: Channel | None = None
+        try:
+            channel = self._channel(connection)
+            certificate = channel.certificate
+            if certificate is None:
+                self._pair(channel, address)
+                return
+            name = _known(certificate, self.identity)
+            is_stranger = False
+            self._let_in(address[0])
+            channel.most_bytes = MOST_BYTES
+            self._serve_alone(channel, address, name)
+        except (OSError, ValueError, ChannelError) as error:
+            if is_stranger:
+                self._refuse(address, _why(error))
+            else:
+                self.tell(f"{shown_address(address)} has left: {_why(error)}")
+        finally:
+            if is_stranger:
+                self._let_in(address[0])
+            with self._lock:
+                self._connections.discard(connection)
+            if channel is not None:
+                self._connections.discard(channel.connection)
+                channel.close()
+            connection.close()
+
+    def _channel(self, connection: socket.socket) -> Channel:
+        connection.settimeout(HANDSHAKE_TIMEOUT_S)
+        find_the_dead(connection)
+        connection.getpeername()  # who has left already is not worth a handshake
+        context = self.identity.context("server")
+        secured = context.wrap_socket(connection, server_side=True)
+        with self._lock:
+            self._connections.add(secured)
+        channel = Channel(secured, "client")
+        channel.most_bytes = MOST_BYTES_OF_STRANGERS
+        return channel
+
+    def _serve_alone(self, channel: Channel, address: tuple[str, int], name: str) -> None:
+        """Serve a client, unless another one is being served: runs would disturb each other."""
+        if not self._busy.acquire(blocking=False):
+            channel.send(Refused(reason="the server is at another client's runs: try again later"))
+            self.tell(f"{shown_address(address)} ({name}) has to wait: another client is here")
+            return
+        try:
+            session = Session(channel, self.facts, self.limits, self.tell)
+            self.tell(f"{shown_address(address)} ({name}) is here")
+            try:
+                session.serve()
+            finally:
+                self.tell(f"{shown_address(address)} ({name}): {session.runs} runs")
+        finally:
+            self._busy.release()
+
+    def _pair(self, channel: Channel, address: tuple[str, int]) -> None:
+        asked = channel.receive(Pair, HANDSHAKE_TIMEOUT_S)
+        client = der(asked.certificate)
+        with self._lock:
+            token = self.pairing.token or ""
+            ours = self.identity.certificate
+            expected = proof(token, "client", ours, client)
+            reason = self.pairing.take(expected, asked.proof)
+        if reason is not None:
+            with contextlib.suppress(ChannelError):
+                channel.send(Refused(reason=reason))
+            self._refuse(address, reason)
+            return
+        self.identity.add_peer(client)
+        channel.send(Paired(proof=proof(token, "server", ours, client)))
+        self.tell(f"paired with {shown_address(address)}, certificate {fingerprint(client)}")
+
+    def _refuse(self, address: tuple[str, int], why: str) -> None:
+        with self._lock:
+            self.refused += 1
+        self._tell_of_stranger(f"refused {shown_address(address)}: {why}")
+
+    def _tell_of_stranger(self, line: str) -> None:
+        """Tell a line unless there are too many: strangers decide how often this is called."""
+        with self._lock:
+            now_s = time.monotonic()
+            if now_s - self._told_at_s > 1:
+                untold, self._untold, self._told, self._told_at_s = self._untold, 0, 0, now_s
+            else:
+                untold = 0
+            self._told += 1
+            if self._told > LINES_AT_ONCE:
+                self._untold += 1
+                return
+        if untold:
+            self.tell(f"and {untold} more refused")
+        self.tell(line)
+
+
+def _listen(address: tuple[str, int]) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise BackendError(
+            f"cannot listen at {shown_address(address)}: {error.strerror or error}: choose another"
+            " with --listen ADDRESS:PORT"
+        ) from None
+    listener.settimeout(ACCEPT_TIMEOUT_S)
+    return listener
+
+
+def _known(certificate: bytes, identity: Identity) -> str:
+    """Give the name of a paired host.
+
+    Raises:
+        ChannelError: no host that this one is paired with has the certificate.
+    """
+    name = identity.peers().get(certificate)
+    if name is None:
+        raise ChannelError("its certificate is not one of a paired host")
+    return name
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS with a known certificate ({error.reason or 'closed'})"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)

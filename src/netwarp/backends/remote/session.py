@@ -1,0 +1,279 @@
+"""A server's talk with one client: what it is, the path measured, runs; one thing after another."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import platform
+import secrets
+import selectors
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netwarp.backends.cpus import CpuTimes, busy_share, cpu_model, cpu_times
+from netwarp.backends.guest_files import endpoint_version, find_endpoint
+from netwarp.backends.native import HostCapabilities, probe_host
+from netwarp.backends.remote.admission import Limits, refusal
+from netwarp.backends.remote.channel import Channel, ChannelError
+from netwarp.backends.remote.messages import (
+    PROTOCOL_VERSION,
+    Begin,
+    CloseProbe,
+    Ended,
+    Finish,
+    Hello,
+    OpenProbe,
+    Probing,
+    Refused,
+    Run,
+    Running,
+    Said,
+    Stop,
+    Welcome,
+)
+from netwarp.backends.remote.probe import Responder
+from netwarp.backends.remote.role import RoleError, ServerRole
+from netwarp.errors import RecordError
+from netwarp.version import __version__
+from netwarp.wire import job_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+HELLO_TIMEOUT_S = 10.0
+IDLE_TIMEOUT_S = 900.0
+"""A client that asks for nothing for so long is sent away: others wait."""
+GRACE_S = 15.0
+"""For a role that was told to finish."""
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """What a server is, as it tells its clients."""
+
+    netwarp: str
+    endpoint: Path
+    endpoint_version: Mapping[str, str]
+    capabilities: HostCapabilities
+    tcp_buffer_bytes: int
+    cpu: str
+    cores: int
+    data_port: int
+
+    def welcome(self) -> Welcome:
+        """Say it."""
+        lacks = {
+            "sctp": self.capabilities.missing_sctp,
+            "mptcp": self.capabilities.missing_mptcp,
+        }
+        return Welcome(
+            version=PROTOCOL_VERSION,
+            netwarp=self.netwarp,
+            endpoint=self.endpoint_version["endpoint"],
+            endpoint_sha256=self.endpoint_version["sha256"],
+            kernel=f"Linux {platform.release()}",
+            cpu=self.cpu,
+            cores=self.cores,
+            data_port=self.data_port,
+            lacks={name: why for name, why in lacks.items() if why is not None},
+            congestion=list(self.capabilities.congestion),
+            socket_buffer_bytes=self.capabilities.socket_buffer_bytes,
+            tcp_buffer_bytes=self.tcp_buffer_bytes,
+        )
+
+
+class Session:
+    """One client that was let in, in a thread of its own.
+
+    Args:
+        channel: to the client.
+        facts: what this server is.
+        limits: what a run may take.
+        tell: takes a line for whoever looks after the server.
+    """
+
+    def __init__(
+        self, channel: Channel, facts: ServerFacts, limits: Limits, tell: Callable[[str], None]
+    ) -> None:
+        self.channel = channel
+        self.facts = facts
+        self.limits = limits
+        self.tell = tell
+        self.local = channel.connection.getsockname()[0]
+        self.peer = channel.connection.getpeername()[0]
+        self.runs = 0
+        self._cpus: CpuTimes | None = None
+
+    def serve(self) -> None:
+        """Do what the client asks until it leaves.
+
+        Raises:
+            ChannelError: it has left, or does not keep to the protocol.
+        """
+        hello = self.channel.receive(Hello, HELLO_TIMEOUT_S)
+        reason = self._refusal(hello)
+        if reason is not None:
+            self.channel.send(Refused(reason=reason))
+            return
+        self.channel.send(self.facts.welcome())
+        while True:
+            match self.channel.receive_any(IDLE_TIMEOUT_S):
+                case OpenProbe(token=token):
+                    self._probe(bytes.fromhex(token))
+                case Run(job=text):
+                    self._run(text)
+                case Stop() | Finish():
+                    continue  # said of a run that had ended by itself
+                case other:
+                    raise ChannelError(f"it says {other.message!r} while nothing is under way")
+
+    def _refusal(self, hello: Hello) -> str | None:
+        ours = (PROTOCOL_VERSION, self.facts.endpoint_version["endpoint"])
+        theirs = (hello.version, hello.endpoint)
+        if ours == theirs:
+            return None
+        return (
+            f"the server has endpoint {ours[1]} and protocol {ours[0]}, the client {theirs[1]} and"
+            f" {theirs[0]}: install the same netwarp on both"
+        )
+
+    def _probe(self, token: bytes) -> None:
+        try:
+            responder = Responder((self.local, self.facts.data_port), self.peer, token)
+        except OSError as error:
+            self.channel.send(Refused(reason=f"its data port is not free: {error.strerror}"))
+            return
+        try:
+            now = cpu_times()
+            busy = None if self._cpus is None else busy_share(self._cpus, now)
+            self._cpus = now
+            self.channel.send(Probing(busy=busy))
+            self._respond(responder)
+            self.channel.send(responder.probed())
+        finally:
+            responder.close()
+
+    def _respond(self, responder: Responder) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.channel, selectors.EVENT_READ)
+            selector.register(responder.socket, selectors.EVENT_READ)
+            while (left_s := responder.until_s - time.monotonic()) > 0:
+                selector.select(left_s)
+                responder.respond()
+                for message in self.channel.arrived():
+                    if not isinstance(message, CloseProbe):
+                        raise ChannelError(f"it says {message.message!r} in the midst of a probe")
+                    # What was sent before may be there already, though it was said after.
+                    responder.respond()
+                    return
+        raise ChannelError("a probe took too long")
+
+    def _run(self, text: str) -> None:
+        try:
+            job = job_from_json(text, "the job")
+        except RecordError as error:
+            self.channel.send(Refused(reason=str(error)[:2000]))
+            return
+        reason = refusal(job, self.limits)
+        if reason is not None:
+            self.channel.send(Refused(reason=f"the server refuses the run: {reason}"))
+            return
+        self.runs += 1
+        token = secrets.token_hex(8)
+        where = (self.local, self.facts.data_port)
+        role = ServerRole(self.facts.endpoint, job, where, self.peer, token, self.limits)
+        try:
+            self.channel.send(Running(token=token))
+            how = self._relay(role)
+        except RoleError as error:
+            how = f"the server sent {error}"
+        finally:
+            role.close()
+        self.channel.send(Ended(how=how))
+
+    def _relay(self, role: ServerRole) -> str | None:
+        """Carry orders to the role and its messages back until it ends; say how it did."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.channel, selectors.EVENT_READ)
+            selector.register(role, selectors.EVENT_READ)
+            while (left_s := role.until_s - time.monotonic()) > 0:
+                ready = {key.fileobj for key, _ in selector.select(left_s)}
+                if self.channel in ready:
+                    for message in self.channel.arrived():
+                        match message:
+                            case Begin(epoch_ns=epoch_ns):
+                                role.begin(epoch_ns)
+                            case Finish():
+                                role.finish()
+                                role.until_s = min(role.until_s, time.monotonic() + GRACE_S)
+                            case Stop():
+                                return "the client gave the run up"
+                            case other:
+                                raise ChannelError(f"it says {other.message!r} during a run")
+                if role in ready:
+                    lines = role.said()
+                    if lines is None:
+                        return role.how_it_ended()
+                    for line in lines:
+                        self.channel.send(Said(line=line))
+        return "the server's time for a run was over"
+
+
+class Pairing:
+    """One-time tokens of a server, for clients that it does not know yet."""
+
+    VALID_S = 900.0
+    MOST_FAILURES = 5
+
+    def __init__(self, token: str) -> None:
+        self.token: str | None = token
+        self.until_s = time.monotonic() + self.VALID_S
+        self._failures = 0
+
+    def take(self, expected: str, given: str) -> str | None:
+        """Use the token up; say why not where the proof is wrong or comes too late.
+
+        Args:
+            expected: the proof that the token makes.
+            given: the client's.
+        """
+        if self.token is None or time.monotonic() > self.until_s:
+            return "there is no token any more: start `netwarp serve` again for another"
+        if not hmac.compare_digest(expected, given):
+            self._failures += 1
+            if self._failures >= self.MOST_FAILURES:
+                self.token = None
+            return "the token is wrong, or somebody is in between"
+        self.token = None
+        return None
+
+
+def tcp_buffer_bytes(root: Path = Path("/proc/sys/net/ipv4")) -> int:
+    """Give the largest buffer that the kernel gives TCP both ways (tcp(7))."""
+    largest = [int((root / name).read_text().split()[2]) for name in ("tcp_rmem", "tcp_wmem")]
+    return min(largest)
+
+
+def server_facts(data_port: int) -> ServerFacts:
+    """Find out what this host is.
+
+    Raises:
+        BackendError: it has no endpoint.
+    """
+    endpoint = find_endpoint()
+    return ServerFacts(
+        __version__, endpoint, endpoint_version(endpoint), probe_host(endpoint),
+        tcp_buffer_bytes(), cpu_model(), len(os.sched_getaffinity(0)), data_port,
+    )  # fmt: skip
+
+
+def shown_address(address: object) -> str:
+    """Write a socket's address for people."""
+    match address:
+        case (str(host), int(port), *_):
+            return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        case _:
+            return str(address)

@@ -1,0 +1,116 @@
+"""Commands about runs between two hosts: serve, pair."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+DEFAULT_LISTEN = "0.0.0.0:4434"
+DEFAULT_DATA_PORT = 4433
+
+
+def serve(
+    listen: Annotated[
+        str,
+        typer.Option(
+            help="Where clients connect to: [::]:4434 for IPv6, 192.0.2.7:4434 for one address.",
+            metavar="ADDRESS:PORT",
+        ),
+    ] = DEFAULT_LISTEN,
+    data_port: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=65535,
+            metavar="PORT",
+            help="The port of transfers and probes, TCP, UDP and SCTP. It is open while a run or a"
+            " probe is under way, to the client that asked for it.",
+        ),
+    ] = DEFAULT_DATA_PORT,
+    max_time: Annotated[
+        str, typer.Option(help="The longest that a run may take.", metavar="TIME")
+    ] = "10min",
+    max_size: Annotated[
+        str, typer.Option(help="The most content that a run may move.", metavar="SIZE")
+    ] = "10GB",
+) -> None:
+    """Be the server of another host's runs: `netwarp run STUDY --backend remote` there.
+
+    It prints a token, with which one client can pair with it in the next quarter of an hour; hosts
+    that are paired are let in from then on. A client can have the server's role of one run at a
+    time, and nothing else: by its word no file of this host is read or written, and no program is
+    run. Ctrl-C ends it. docs/remote.md has the commands of both hosts, docs/security.md what is
+    defended.
+    """
+    from rich.console import Console
+
+    from netwarp.backends.remote.admission import Limits
+    from netwarp.backends.remote.connecting import parse_address
+    from netwarp.backends.remote.identity import fingerprint, new_token, open_identity
+    from netwarp.backends.remote.server import Server
+    from netwarp.backends.remote.session import Pairing, server_facts, shown_address
+    from netwarp.cli.interruption import interruption
+
+    limits = Limits(content_bytes=_size(max_size), run_s=_duration_s(max_time))
+    identity, pairing = open_identity(), Pairing(new_token())
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    server = Server(
+        parse_address(listen, "--listen"), identity, server_facts(data_port), limits, pairing,
+        console.print,
+    )  # fmt: skip
+    _, port = server.address
+    interruption.kept_text = lambda: "clients go on when it is started again"
+    console.print(f"listening at {shown_address(server.address)}; data port {data_port}")
+    console.print(f"this host's certificate: {fingerprint(identity.certificate)}")
+    console.print(f"to pair, once, on the other host: netwarp pair HOST:{port} {pairing.token}")
+    try:
+        server.serve()
+    finally:
+        server.stop()
+        server.join(2.0)
+
+
+def pair(
+    server: Annotated[
+        str, typer.Argument(metavar="HOST:PORT", help="Where `netwarp serve` listens.")
+    ],
+    token: Annotated[str, typer.Argument(metavar="TOKEN", help="What it printed.")],
+) -> None:
+    """Have this host and a server know each other, with the token that `netwarp serve` printed.
+
+    Each keeps the other's certificate in ~/.config/netwarp/remote/peers, which NETWARP_IDENTITY
+    changes. A token works once. Copying identity.pem of each host into peers/ of the other does the
+    same without a token.
+    """
+    from rich.console import Console
+
+    from netwarp.backends.remote import connecting
+    from netwarp.backends.remote.identity import fingerprint, open_identity
+
+    identity = open_identity()
+    theirs = connecting.pair(connecting.parse_address(server, "HOST:PORT"), token, identity)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console.print(f"paired: {server} has certificate {theirs}")
+    console.print(f"this host has certificate {fingerprint(identity.certificate)}")
+    console.print(f"now: netwarp run STUDY --backend remote --server {server}")
+
+
+def _duration_s(text: str) -> float:
+    from netwarp.errors import InputError
+    from netwarp.units import NS_PER_S, UnitError, parse_duration_ns
+
+    try:
+        return parse_duration_ns(text) / NS_PER_S
+    except UnitError as error:
+        raise InputError(f"--max-time {text}: {error}") from None
+
+
+def _size(text: str) -> int:
+    from netwarp.errors import InputError
+    from netwarp.units import UnitError, parse_size_bytes
+
+    try:
+        return parse_size_bytes(text)
+    except UnitError as error:
+        raise InputError(f"--max-size {text}: {error}") from None

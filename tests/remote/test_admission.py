@@ -1,0 +1,89 @@
+"""What a server takes of a client's job: named here, and all else refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netwarp import wire
+from netwarp.backends.remote.admission import Limits, content_bytes, refusal
+from netwarp.wire import Job, job_from_json
+from remote.jobs import changed, job
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def golden(name: str) -> Job:
+    return job_from_json((GOLDEN / f"job-{name}.json").read_text())
+
+
+def test_what_asks_for_nothing_special_is_taken() -> None:
+    for transport in ("tcp", "tls", "quic", "sctp"):
+        assert refusal(job(transport), Limits()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("command-line", "runs none by another host's word"),
+        ("command-file", "runs none by another host's word"),
+        ("page-programs", "runs none by another host's word"),
+        ("page-nginx", "runs none by another host's word"),
+        ("flow-constant", "nobody's here"),
+        ("flow-ns3", "nobody's here"),
+        ("bulk-quic-stack", "runs none by another host's word"),
+        ("stream-handovers", "not netwarp's to change"),
+    ],
+)
+def test_what_is_not_a_servers_to_do_is_refused(name: str, why: str) -> None:
+    reason = refusal(golden(name), Limits())
+    assert reason is not None
+    assert why in reason
+
+
+def test_no_file_is_read() -> None:
+    content = wire.FileContent(kind="file", path="/etc/shadow", size_bytes=10)
+    sound = job()
+    assert isinstance(sound.workload, wire.Bulk)
+    for direction in ("down", "up"):
+        workload = sound.workload.model_copy(update={"content": content, "direction": direction})
+        reason = refusal(sound.model_copy(update={"workload": workload}), Limits())
+        assert reason is not None
+        assert "reads none" in reason
+
+
+def test_no_file_of_a_page_is_read() -> None:
+    page = golden("page-tls")
+    assert isinstance(page.workload, wire.Page)
+    bare = [each.model_copy(update={"file": None}) for each in page.workload.resources]
+    for file in (None, "/etc/shadow"):
+        resources = (*bare[:-1], bare[-1].model_copy(update={"file": file}))
+        workload = page.workload.model_copy(update={"resources": resources})
+        asked = page.model_copy(update={"workload": workload, "capture": False})
+        reason = refusal(asked, Limits(buffer_bytes=1 << 31))
+        assert (reason is None) if file is None else (reason is not None and "reads none" in reason)
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits", "why"),
+    [
+        (job(size="2MB", transfers=6), Limits(content_bytes=11_999_999), "12000000 bytes travel"),
+        (job(), Limits(buffer_bytes=100_000), "its buffers are"),
+        (changed(job(), chunks=101), Limits(), "101 chunks"),
+        (changed(job(), transfers=101), Limits(), "101 transfers"),
+        (job().model_copy(update={"start_ns": 10**12}), Limits(), "begins after 1000 s"),
+        (job().model_copy(update={"capture": True}), Limits(), "capture"),
+    ],
+)
+def test_what_is_too_large_is_refused(asked: Job, limits: Limits, why: str) -> None:
+    reason = refusal(asked, limits)
+    assert reason is not None
+    assert why in reason
+
+
+def test_content_is_counted_at_its_largest() -> None:
+    assert content_bytes(job(size="3MB", transfers=2).workload) == 6_000_000
+    stream = golden("stream-tcp-bola").workload
+    assert isinstance(stream, wire.Stream)
+    assert content_bytes(stream) >= max(each.segment_bytes for each in stream.qualities)
