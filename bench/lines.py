@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from shutil import which
 
 RATE_BIT_S = 100_000_000
 RTT_S = 0.1
@@ -110,6 +111,14 @@ COUNTED = (Counted("guest system calls, 100 MB QUIC, lossless", QUIC, most=110_0
 _SMALL = ("compare", "--size", "1MB", "--rtt", "10ms", "--replicates", "1", "--jobs", "1")
 _ONE = (*_SMALL, "--transport", "tcp", "--out")
 _FOUR = (*_SMALL, "--transport", "tcp,tls,sctp,quic", "--out")
+CADDY_AND_CURL = Command(
+    "exec: curl from Caddy over 100 ms",
+    (
+        *("exec", "--rtt", "100ms", "--server", "exec caddy file-server --listen :80"),
+        *("--", "curl", "-sfo", "/dev/null", "http://server/said"),
+    ),
+    Goal(cpu_s=1.5, wall_s=1.5),
+)
 COMMANDS = (
     Command("netwarp --help", ("--help",), Goal(cpu_s=0.15)),
     Command("a refused option", ("compare", "--loss", "120%"), Goal(cpu_s=0.2), exit_status=2),
@@ -129,5 +138,6 @@ COMMANDS = (
     Command("the same, nothing to run", (*_FOUR, "{place}/c"), Goal(cpu_s=0.5)),
     Command("show", ("show", "{place}/c"), Goal(cpu_s=0.6)),
     Command("report", ("report", "{place}/c"), Goal(cpu_s=3.0)),
+    *((CADDY_AND_CURL,) if which("caddy") and which("curl") else ()),
 )
 """In this order: each needs what the ones before it left."""

@@ -29,6 +29,7 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 WIDE = 0.2  # share of the mean beyond which ± would hide that an interval is not symmetric
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
+_ACRONYMS = ("rtt", "mtu", "mss", "http", "tls")
 FACTOR_TITLES = {
     **{f"path.{key}": title for row in PATH_PROPERTIES for key, title in row.titles.items()},
     "path.handovers.count": "Handovers",
@@ -222,7 +223,8 @@ def favourable(comparison: Comparison, metric: str) -> bool | None:
 def factor_title(factor: str) -> str:
     """Name a factor in words: `path.loss` is "Packet loss"."""
     known = FACTOR_TITLES.get(factor)
-    return known or factor.rsplit(".", 1)[-1].replace("_", " ").capitalize()
+    name = factor.rsplit(".", 1)[-1].replace("_", " ")
+    return known or (name.upper() if name in _ACRONYMS else name.capitalize())
 
 
 def factor_unit(factor: str) -> str:
@@ -277,7 +279,7 @@ def factor_name(factor: str) -> str:
     if factor in FACTOR_NAMES:
         return FACTOR_NAMES[factor]
     name = factor.rsplit(".", 1)[-1].replace("_", " ")
-    return name.upper() if name in ("rtt", "mtu", "mss") else name
+    return name.upper() if name in _ACRONYMS else name
 
 
 def _factor(effect: float, verdict: Verdict) -> float:

@@ -161,6 +161,62 @@ def test_a_path_that_goes_away_and_is_captured(tmp_path: Path) -> None:
     assert any((place / "runs" / "c000-r00").glob("*.pcap*"))
 
 
+ADDRESS = """
+import socket, time
+for _ in range(3):
+    with socket.create_connection(("server", 80)) as connection:
+        print(connection.getsockname()[0])
+    time.sleep(1.5)
+"""
+
+
+def test_a_client_that_moves_has_the_address_of_where_it_is(tmp_path: Path) -> None:
+    moves = 'path.handovers={every="1500ms", count=1}'
+    path = ("--rtt", "40ms", "--set", moves, "--server", SERVE)
+    done = run_exec(tmp_path, *path, "--", str(PYTHON), "-c", ADDRESS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["10.0.1.1", "10.1.1.1", "10.1.1.1"]
+
+
+# 262 is IPPROTO_MPTCP, which Python has no name for.
+SEND = """
+import socket
+listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+listening.bind(("0.0.0.0", 80))
+listening.listen()
+listening.accept()[0].sendall(bytes(4_000_000))
+"""
+RECEIVE = """
+import socket
+connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+connection.connect(("server", 80))
+print(sum(map(len, iter(lambda: connection.recv(65536), b""))))
+"""
+
+
+def test_a_program_over_mptcp_has_both_paths(tmp_path: Path) -> None:
+    (tmp_path / "send.py").write_text(SEND)
+    paths = ("--rtt", "40ms", "--rate", "8mbit", "--set", 'path.second={rtt="60ms"}')
+    command = ("--set", "transport.kind=mptcp", "--json", "--server", f"exec {PYTHON} send.py")
+    done = run_exec(tmp_path, *paths, *command, "--", str(PYTHON), "-c", RECEIVE)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["client"]["stdout"] == "4000000\n"
+    # One path alone needs four seconds for 4 MB at 8 Mbit/s.
+    assert told["metrics"]["run_time_s"] < 3.8
+
+
+def test_the_path_is_calibrated_under_programs_too(tmp_path: Path) -> None:
+    (tmp_path / "content").write_bytes(bytes(3_000_000))
+    path = ("--rtt", "20ms", "--rate", "20mbit", "--loss", "2%", "--server", SERVE)
+    done = run_exec(tmp_path, *path, "--json", *fetch("content"))
+    metrics = json.loads(done.stdout)["metrics"]
+    assert metrics["path_loss_down"] == pytest.approx(0.02, abs=0.01)
+    lost = metrics["path_loss_down"] * metrics["path_packets_down"]
+    assert metrics["path_dropped_down"] == pytest.approx(lost)
+    assert metrics["path_min_rtt_s"] == pytest.approx(0.02, abs=0.001)
+
+
 def test_replicates_have_other_seeds_and_say_whether_programs_repeat(tmp_path: Path) -> None:
     (tmp_path / "content").write_bytes(bytes(300_000))
     path = ("--rtt", "20ms", "--loss", "3%", "--server", SERVE, "--replicates", "3")
@@ -231,7 +287,9 @@ def test_a_study_reads_metrics_from_what_programs_print(tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     assert [cell["estimates"]["waited_s"]["mean"] for cell in told["cells"]] == [1.5, 2.5]
     assert told["claims"][0]["verdict"] in ("reproduced", "supported")
-    assert "Waited (s)" in (place / "report.html").read_text()
+    report = (place / "report.html").read_text()
+    assert "Waited (s)" in report
+    assert "Yes, as far as the programs do" in report, "they may read the CPU's clock"
     command = [str(NETWARP), "export", str(place), "--format", "csv"]
     exported = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "waited_s" in exported.stdout

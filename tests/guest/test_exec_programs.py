@@ -31,6 +31,13 @@ SSHD = (
     " exec /usr/sbin/sshd -D -h /tmp/host -o UsePAM=no -o StrictModes=no"
     " -o AuthorizedKeysFile=/tmp/authorized -o PermitRootLogin=yes"
 )
+JAVA = (
+    "import com.sun.net.httpserver.*; import java.net.*; public class Hello { public static void"
+    " main(String[] none) throws Exception { var server = HttpServer.create(new"
+    ' InetSocketAddress(80), 0); server.createContext("/", asked -> {'
+    ' asked.sendResponseHeaders(200, 5); asked.getResponseBody().write("hello".getBytes());'
+    " asked.close(); }); server.start(); } }"
+)
 QUIET = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 
 
@@ -50,6 +57,12 @@ ROWS = {
         ("python3", "curl"),
         "exec python3 -m http.server 80",
         "curl -sSo /dev/null -w '%{size_download}' http://server/content",
+        "300000",
+    ),
+    "wget": Row(
+        ("python3", "wget"),
+        "exec python3 -m http.server 80",
+        "wget -qO- http://server/content | wc -c",
         "300000",
     ),
     "Caddy": Row(
@@ -118,6 +131,19 @@ ROWS = {
         "iperf3 -c server -R -t 2 -f m | tail -n 3 | head -n 1 | grep -c Mbits",
         "1",
         "port:5201",
+    ),
+    "iperf3, upwards": Row(
+        ("iperf3",),
+        "exec iperf3 -s",
+        "iperf3 -c server -t 1 -f m | tail -n 3 | head -n 1 | grep -c Mbits",
+        "1",
+        "port:5201",
+    ),
+    "Java": Row(
+        ("java", "javac"),
+        f"echo '{JAVA}' > /tmp/Hello.java; exec java /tmp/Hello.java",
+        "curl -s http://server/",
+        "hello",
     ),
     "Node.js": Row(
         ("node",),

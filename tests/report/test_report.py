@@ -189,6 +189,20 @@ def test_the_conditions_that_all_cells_share_are_those_that_no_factor_varies(
     assert "path.queue" not in found
 
 
+def test_how_a_metric_is_read_is_no_condition(directory: Path) -> None:
+    metrics = {"taken_s": {"regex": "took (.*) s"}}
+    programs = {"kind": "command", "server": "serve", "client": "ask", "metrics": metrics}
+    study = study_from_mapping({"title": "Programs", "transport": "tcp", "workload": programs})
+    conditions = fixed_conditions(study, load(directory).job("c000-r00"))
+    assert conditions["workload.client"] == "ask"
+    assert not [key for key in conditions if "metrics" in key]
+
+
+def test_records_of_netwarps_own_programs_repeat_byte_for_byte(html: str) -> None:
+    assert "Yes, byte for byte" in html
+    assert "as far as the programs" not in html
+
+
 def test_figures_are_drawn_beside_the_report_when_asked_for(directory: Path) -> None:
     assert not (directory / "figures").exists()
     paths = write_figures(load(directory))

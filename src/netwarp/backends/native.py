@@ -158,7 +158,7 @@ class NativeBackend:
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
-    if workload_of(job).writes_files(job):
+    if workload_of(job).runs_programs(job):
         return "its programs would write to this machine's own files: use the virtual backend"
     transport = job.transport
     stack = transport.stack

@@ -13,6 +13,7 @@ from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +45,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         trust=trust.collect(data, compared),
         relevant=percent(data.results.criteria.relevant, 2),
         real=data.clock == "real",
+        programs=job is not None and workload_of(job).runs_programs(job),
         provenance=_provenance(data),
         command=shlex.join(map(str, data.provenance.get("command_line", []))),
     )

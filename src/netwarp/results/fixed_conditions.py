@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from netwarp.study import Study
     from netwarp.wire import Job
 
+HOW_METRICS_ARE_READ = "workload.metrics."
+"""Keys that say what is measured, which is no condition."""
+
 
 def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
     """Give the keys of path, transport and workload that have one value throughout the study.
@@ -31,7 +34,11 @@ def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
         for section in SECTIONS
         for key, value in flattened(study.raw.get(section, {})).items()
     }
-    fixed = {key: value for key, value in written.items() if key not in varied}
+    fixed = {
+        key: value
+        for key, value in written.items()
+        if key not in varied and not key.startswith(HOW_METRICS_ARE_READ)
+    }
     return _unsaid(job, [*written, *varied], varied) | fixed if job else fixed
 
 

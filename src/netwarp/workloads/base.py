@@ -239,8 +239,10 @@ class Workload(ABC, Generic[W]):
         del job
         return ()
 
-    def writes_files(self, job: Job) -> bool:
-        """Say whether a run has programs, which write where they please but for a guest."""
+    def runs_programs(self, job: Job) -> bool:
+        """Say whether a run has programs of others: they write where they please but for a guest,
+        and repeat only if they draw nothing from the CPU.
+        """
         del job
         return False
 

@@ -32,7 +32,7 @@ class CommandWorkload(Workload[wire.Command]):
         del job
         return False
 
-    def writes_files(self, job: Job) -> bool:
+    def runs_programs(self, job: Job) -> bool:
         """Say yes: they are anybody's programs."""
         del job
         return True

@@ -38,7 +38,7 @@ class PageWorkload(Workload[wire.Page]):
         page = self.of(job)
         return [PROGRAMS[each.kind] for each in (page.client, page.server) if each is not None]
 
-    def writes_files(self, job: Job) -> bool:
+    def runs_programs(self, job: Job) -> bool:
         """Say whether one end is a program of the machine."""
         return bool(self.needed_programs(job))
 
