@@ -57,7 +57,7 @@ def sample(study: Path) -> list[PlannedRun]:
     cells: dict[str, list[PlannedRun]] = {}
     for run in plan_study(replace(loaded, replicates=1)):
         job = run.job
-        if job.transport.stack is not None or workload_of(job).writes_files(job):
+        if job.transport.stack is not None or workload_of(job).runs_programs(job):
             continue
         cells.setdefault(next(iter(run.cell.levels.values())), []).append(run)
     first = list(cells.values())[:MOST_RUNS]
