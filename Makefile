@@ -48,5 +48,5 @@ setup: ## install packages, make .venv, build the endpoint and the guest kernel
 	scripts/setup.sh all
 
 clean: ## remove what was made in this directory (built kernels stay in the user's cache)
-	rm -rf .venv .venv-ns3 .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache
 	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +

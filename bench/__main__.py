@@ -99,7 +99,7 @@ def against_peers(lines: Sequence[Transfer], repeats: int) -> dict[str, Any]:
         for repeat in range(repeats):
             for line in lines:
                 _tell(f"{repeat + 1}/{repeats} {line.name}")
-                own[line.name].append(guests.run(backend, line))
+                own[line.name].append(guests.run(backend, line, seed=repeat + 1))
                 others[line.name].append(peer.run(line, seed=repeat + 1))
     jobs = []
     for line in lines:
@@ -144,7 +144,7 @@ def overhead_table(overheads: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def peers_table(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
     """Write the smallest CPU times side by side, and their ratio."""
-    yield f"smallest of {repeats}; netwarp: a whole run; ns-3: the simulation alone"
+    yield f"smallest of {repeats}; netwarp: a whole run; ns-3: its process, bindings loaded"
     yield f"{NO_SHADOW}\n"
     own_heads = f"{'netwarp CPU s':>14} {'virtual s':>10}"
     yield f"{'':28} {own_heads} {'ns-3 CPU s':>12} {'virtual s':>10}  ratio"

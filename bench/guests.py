@@ -1,4 +1,4 @@
-"""Runs transfers in guests."""
+"""Runs transfers in guests, or wherever another backend runs them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 from bench.lines import Transfer
 from bench.measured import Cost
-from netwarp.backends.virtual import VirtualBackend
+from netwarp.backends.base import Backend
 from netwarp.execution import run_job
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
 
 
-def run(backend: VirtualBackend, line: Transfer) -> Cost:
+def run(backend: Backend, line: Transfer, seed: int = 1) -> Cost:
     """Run one transfer in a directory of its own; a failed run ends the bench.
 
     CPU time is that of the guest's whole process tree, boot and teardown included.
     """
-    planned = plan(line)
+    planned = plan(line, seed)
     with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as directory:
         outcome = run_job(backend, planned.job, Path(directory))
     status = outcome.status
@@ -27,13 +27,19 @@ def run(backend: VirtualBackend, line: Transfer) -> Cost:
     return Cost(status.cpu_s, status.wall_s, status.peak_rss_bytes / 2**20, status.virtual_s)
 
 
-def plan(line: Transfer) -> PlannedRun:
+def plan(line: Transfer, seed: int = 1) -> PlannedRun:
     """Turn a line into the one run of a study."""
     study = {
         "title": line.name,
         "replicates": 1,
+        "seed": seed,
         "path": line.path,
-        "workload": {"kind": "bulk", "size": line.size, "verify": line.verify},
+        "workload": {
+            "kind": "bulk",
+            "size": line.size,
+            "verify": line.verify,
+            "direction": line.direction,
+        },
         "factors": {"transport": [line.transport]},
     }
     return plan_study(study_from_mapping(study))[0]

@@ -29,6 +29,7 @@ class Transfer:
     path: dict[str, str]
     goal: Goal = field(default_factory=Goal)
     verify: bool = False
+    direction: str = "down"
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-import venv
-from pathlib import Path
+from dataclasses import replace
 from types import TracebackType
-from typing import Any
 
-from bench.lines import RATE_BIT_S, RTT_S, Transfer
+from bench import guests
+from bench.lines import FAST, Transfer
 from bench.measured import Cost
-from netwarp.units import parse_ratio, parse_size_bytes
+from netwarp.backends.ns3.backend import Ns3Backend
+from netwarp.errors import BackendError
 
-NS3_PACKAGE = "ns3==3.44.post0"
-NS3_ENVIRONMENT = Path(".venv-ns3")
-TRANSFERS = Path(__file__).with_name("ns3_transfers.py")
+# Above twice the bandwidth-delay product. ns-3 searches its list of SACK blocks from the start, so
+# larger ones cost more time than the whole of the rest.
+NS3_TCP = {"kind": "tcp", "model": "ns3", "buffer": "4MiB", "label": "ns-3"}
+# What is called for the first time is compiled first, for five CPU seconds.
+FIRST = Transfer("ns-3: its first transfer", NS3_TCP, "100kB", FAST, direction="up")
 NO_SHADOW = (
     "Shadow is not measured: no package registry has it, so a lane for it would be untested;"
     " build it from github.com/shadow/shadow and give the same jobs to its own programs"
@@ -24,21 +24,18 @@ NO_SHADOW = (
 
 
 class Ns3:
-    """A process that has ns-3 loaded and does one job after the other."""
+    """netwarp's backend for ns-3, which does one job after the other in one process."""
 
     name = "ns-3"
 
     def __init__(self) -> None:
-        python = _environment()
+        self._backend = Ns3Backend()
+        try:
+            self._backend.check(jobs=1)
+        except BackendError as error:
+            raise SystemExit(str(error)) from None
         print("ns-3: loading its bindings", file=sys.stderr)
-        self._process = subprocess.Popen(
-            [python, TRANSFERS],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # two lines on symbols that it does without
-            text=True,
-        )
-        self._answer()
+        guests.run(self._backend, FIRST)
 
     def __enter__(self) -> Ns3:
         return self
@@ -49,49 +46,16 @@ class Ns3:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self._backend.stop()
 
     def run(self, line: Transfer, seed: int) -> Cost:
-        """Simulate one job; CPU time is the simulation's alone, without loading and set-up."""
-        question = {
-            "size_bytes": parse_size_bytes(line.size),
-            "rate_bit_s": RATE_BIT_S,
-            "rtt_s": RTT_S,
-            "loss": parse_ratio(line.path["loss"]),
-            "seed": seed,
-        }
-        assert self._process.stdin is not None
-        print(json.dumps(question), file=self._process.stdin, flush=True)
-        answer = self._answer()
-        if answer["virtual_s"] < 0:
-            raise SystemExit(f"{line.name}: ns-3 did not deliver all of it")
-        return Cost(answer["cpu_s"], answer["cpu_s"], None, answer["virtual_s"])
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            status = self._process.wait()
-            raise SystemExit(
-                f"ns-3 ended with status {status}; try: .venv-ns3/bin/python {TRANSFERS}"
-            )
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        """Simulate one job; CPU time is that of the process, which has its bindings loaded."""
+        return replace(guests.run(self._backend, mirrored(line), seed), peak_mib=None)
 
 
-def _environment() -> Path:
-    """Give the Python of ns-3's own virtual environment, made when it is missing."""
-    python = NS3_ENVIRONMENT / "bin" / "python"
-    ready = NS3_ENVIRONMENT / "ready"
-    if not ready.exists():
-        where = f"{NS3_PACKAGE} into {NS3_ENVIRONMENT}"
-        print(f"ns-3: installing {where}; its bindings compile for minutes", file=sys.stderr)
-        venv.create(NS3_ENVIRONMENT, with_pip=True, clear=True)
-        install = [str(python), "-m", "pip", "install", "--quiet", NS3_PACKAGE]
-        if subprocess.run(install, check=False).returncode:
-            raise SystemExit(
-                f"pip could not install {NS3_PACKAGE}: see above; it needs g++ as well"
-            )
-        ready.touch()
-    return python
+def mirrored(line: Transfer) -> Transfer:
+    """Give the same job the other way round: in ns-3 contents go up, and losses with them."""
+    path = {key: value for key, value in line.path.items() if key != "loss"}
+    if line.path.get("loss", "0%") != "0%":
+        path["loss_up"] = line.path["loss"]
+    return replace(line, transport=NS3_TCP, path=path, direction="up")
