@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from netwarp.backends.needs import Machine
+from netwarp.backends.virtual import CONFINEMENT
+from netwarp.errors import BackendError
 from netwarp.run_directory import RECORDS_FILE
 
 NETWARP = Path(sys.executable).with_name("netwarp")
@@ -106,6 +109,24 @@ def test_programs_see_files_and_leave_none(tmp_path: Path) -> None:
     assert done.stdout == "beforeafter\n/etc/new\n"
     assert (tmp_path / "mine").read_text() == "before"
     assert not Path("/etc/new").exists()
+
+
+def test_a_program_that_mounts_the_machine_cannot_write_to_it(tmp_path: Path) -> None:
+    try:
+        CONFINEMENT.check(Machine())
+    except BackendError as error:
+        pytest.skip(str(error))
+    (tmp_path / "mine").write_text("before")
+    # Root of the guest may mount what its kernel can reach, and look past its own root.
+    script = (
+        f"mkdir /tmp/host; mount -t hostfs none /tmp/host -o {tmp_path} && cat /tmp/host/mine;"
+        f" echo after > /tmp/host/mine; touch /tmp/host/new /proc/1/root{tmp_path}/new"
+    )
+    done = run_exec(tmp_path, "--server", SERVE, "--", "sh", "-c", script)
+    assert done.stdout == "before", "it got as far as reading"
+    assert "Permission denied" in done.stderr
+    assert (tmp_path / "mine").read_text() == "before"
+    assert not (tmp_path / "new").exists()
 
 
 def test_programs_have_the_environment_that_was_named(tmp_path: Path) -> None:
