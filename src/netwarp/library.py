@@ -276,8 +276,12 @@ def backend_for(study: Study, backend: str | Backend | None = None) -> Backend:
     stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
     bounds = Bounds(stall_cpu_s=stall_cpu_s)
     opened = open_backend(backend or study.backend, bounds)
-    is_modelled = any(cell.spec.transport.model != "kernel" for cell in study.cells)
-    return WithNs3(opened, Ns3Backend(bounds)) if is_modelled else opened
+    return WithNs3(opened, Ns3Backend()) if needs_ns3(study) else opened
+
+
+def needs_ns3(study: Study) -> bool:
+    """Whether cells of a study are carried out in ns-3."""
+    return any(cell.spec.transport.model != "kernel" for cell in study.cells)
 
 
 def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContextManager[Executor]:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netwarp import wire
+from netwarp.backends.guest_files import REPOSITORY
+from netwarp.backends.needs import Machine
 from netwarp.backends.ns3 import Ns3Backend, WithNs3
-from netwarp.backends.ns3.backend import PYTHON_VARIABLE
+from netwarp.backends.ns3.installation import (
+    PACKAGE,
+    PYTHON_VARIABLE,
+    find_python,
+    install,
+    is_missing,
+)
 from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.errors import BackendError
 from netwarp.metrics import metrics_from_records
 from netwarp.wire import Job, read_records
 from support import job_of
@@ -162,3 +173,68 @@ class Refusing(Ns3Backend):
 
     def provenance(self) -> dict[str, Any]:
         return {"kernel": "a kernel"}
+
+
+def cached(place: Path, **environ: str) -> dict[str, str]:
+    """Give an environment whose cache is in this place."""
+    return os.environ | {"XDG_CACHE_HOME": str(place)} | environ
+
+
+@pytest.fixture
+def without_ns3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no ns-3 in netwarp's own Python, whichever it is."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.delenv(PYTHON_VARIABLE, raising=False)
+
+
+@pytest.mark.usefixtures("without_ns3")
+def test_ns3_is_installed_once_and_then_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    def done(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        commands.append([str(word) for word in command])
+        if "venv" in command:
+            Path(str(command[-1])).mkdir()
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("subprocess.run", done)
+    machine = Machine(cached(tmp_path))
+    assert is_missing(machine)
+    with pytest.raises(BackendError, match="ns-3 is not installed here: `netwarp ns3 install`"):
+        find_python(machine)
+    place = install(machine.environ)
+    assert install(machine.environ) == place
+    assert [command[-1] for command in commands] == [str(place), PACKAGE]
+    assert find_python(machine) == str(place / "bin" / "python")
+    assert not is_missing(machine)
+
+
+@pytest.mark.usefixtures("without_ns3")
+def test_what_pip_says_is_the_reason_and_nothing_half_done_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failed(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        if "venv" in command:
+            Path(str(command[-1])).mkdir()
+            return subprocess.CompletedProcess(command, 0, "", "")
+        return subprocess.CompletedProcess(command, 1, "", "retrying\nno network here\n")
+
+    monkeypatch.setattr("subprocess.run", failed)
+    machine = Machine(cached(tmp_path))
+    with pytest.raises(BackendError, match=r"ns3==\S+ failed with .*no network here"):
+        install(machine.environ)
+    assert is_missing(machine)
+
+
+def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
+    machine = Machine(cached(tmp_path, **{PYTHON_VARIABLE: "/nowhere/python"}))
+    assert not is_missing(machine), "installing would not mend it"
+    with pytest.raises(BackendError, match=r"NETWARP_NS3_PYTHON=/nowhere/python: no such program"):
+        Ns3Backend(machine.environ).check(1)
+
+
+def test_the_extra_is_the_version_that_is_installed() -> None:
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert extras["optional-dependencies"]["ns3"] == [PACKAGE]

@@ -70,6 +70,7 @@ COMMANDS = {
         "Other people's QUIC: build a stack, list them, hold a program to the role protocol.",
     ),
     "kernel": ("machine", "The guest kernel: build it, or say what is built."),
+    "ns3": ("machine", "The simulator ns-3, for studies that compare with it: install it."),
 }  # fmt: skip
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 

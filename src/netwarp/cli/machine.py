@@ -1,4 +1,4 @@
-"""Commands about this machine: doctor, kernel."""
+"""Commands about this machine: doctor, kernel, ns3."""
 
 from __future__ import annotations
 
@@ -15,6 +15,17 @@ kernel_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+
+ns3_app = typer.Typer(
+    help="The simulator ns-3, for studies that compare with it: install it.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@ns3_app.callback()
+def ns3() -> None:
+    """Keep `install` a command of its own: a group of one would be that one."""
 
 
 def doctor(
@@ -86,6 +97,36 @@ def kernel_build(
     script = build_script()
     arguments = ["--source", str(source)] if source else []
     raise typer.Exit(run_builder([script, *arguments, *context.args]))
+
+
+@ns3_app.command("install")
+def ns3_install() -> None:
+    """Install ns-3's Python package into netwarp's cache; nothing to do when it is there."""
+    from netwarp.cli.terminal import console
+
+    console().print(f"ns-3: {install_ns3()}", highlight=False, soft_wrap=True)
+
+
+def install_ns3() -> str:
+    """Install ns-3 where it is missing, and say so while it lasts.
+
+    Returns:
+        The Python that has it.
+
+    Raises:
+        BackendError: it cannot be installed.
+    """
+    from netwarp.backends.needs import Machine
+    from netwarp.backends.ns3 import installation
+    from netwarp.cli.terminal import console
+
+    machine = Machine()
+    if installation.is_missing(machine):
+        what = f"installing {installation.PACKAGE} ({installation.COST_TEXT})"
+        console().print(what, highlight=False)
+        with console().status(what):
+            installation.install(machine.environ)
+    return installation.find_python(machine)
 
 
 def show_speed(as_json: bool) -> None:

@@ -11,12 +11,15 @@ import typer
 
 from netwarp.cli import options
 from netwarp.cli.interruption import interruption
-from netwarp.errors import InputError
+from netwarp.errors import BackendError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
     from netwarp.evaluation import RunData
+    from netwarp.sources.preparation import Prepared
     from netwarp.study import Study
 
 
@@ -131,7 +134,7 @@ def reproduce(
     from netwarp.cli.terminal import console, print_json
     from netwarp.estimate.staging import Staging
     from netwarp.execution.opening import LOCAL, open_executor
-    from netwarp.library import backend_for, run
+    from netwarp.library import backend_for, needs_ns3, run
     from netwarp.sources import load_sources
     from netwarp.sources.preparation import expected, prepare
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
@@ -148,6 +151,7 @@ def reproduce(
     on_whose_cpus = executor or LOCAL
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
+    ns3_missing = _why_ns3_is_missing(prepared)
     observer = _observer()
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
@@ -158,6 +162,8 @@ def reproduce(
             def run_into(
                 study: Study, directory: Path, staging: Staging | None = staging
             ) -> RunData:
+                if ns3_missing is not None and needs_ns3(study):
+                    raise ns3_missing
                 opened = backend_for(study, backend)
                 # Runs that would disturb each other go one at a time, on this machine.
                 on = side_by_side if opened.parallel else LOCAL
@@ -204,6 +210,25 @@ def run_and_print(
         staging=staging, command_line=_command_line(), observer=_observer(),
     )  # fmt: skip
     tell(finished, as_json)
+
+
+def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
+    """Install ns-3 if studies need it; give the reason where that fails, as the others can run."""
+    from netwarp.cli.machine import install_ns3
+    from netwarp.cli.terminal import console, escaped
+    from netwarp.library import needs_ns3
+
+    if any(
+        needs_ns3(study) for of in prepared for each in of.studies for study, _ in each.executions()
+    ):
+        try:
+            install_ns3()
+        except BackendError as error:
+            console().print(
+                f"[red]not run:[/] what needs ns-3. {escaped(str(error))}", soft_wrap=True
+            )
+            return error
+    return None
 
 
 def _observer() -> ProgressBar:

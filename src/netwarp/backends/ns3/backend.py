@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,29 +14,15 @@ from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.backends.needs import Machine, Need, require
+from netwarp.backends.ns3.installation import find_python
 from netwarp.backends.ns3.question import question, records, refusal
-from netwarp.backends.watch import Bounds, ending_with_us
+from netwarp.backends.watch import ending_with_us
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Clock, Status
 from netwarp.units import NS_PER_S
 from netwarp.wire import End, Job, record_to_json
 
 SIMULATION = Path(__file__).with_name("simulation.py")
-INSTALL = 'pip install "netwarp[ns3]"'
-PYTHON_VARIABLE = "NETWARP_NS3_PYTHON"
-"""Names a Python that has ns-3, where it is not netwarp's own."""
-
-
-def _find(machine: Machine) -> str:
-    """Give the Python that has ns-3.
-
-    Raises:
-        BackendError: there is none; with the remedy.
-    """
-    named = machine.environ.get(PYTHON_VARIABLE)
-    if named is None and importlib.util.find_spec("ns") is None:
-        raise BackendError(f"ns-3 is not installed here: `{INSTALL}`")
-    return named or sys.executable
 
 
 class Ns3Backend:
@@ -49,14 +33,12 @@ class Ns3Backend:
     parallel = True
     suffix = "-ns3"
     cpu_is_free = True
-    needs: tuple[Need, ...] = (Need("ns-3", _find, lambda machine: f"ns-3 of {_find(machine)}"),)
+    needs: tuple[Need, ...] = (
+        Need("ns-3", find_python, lambda machine: f"ns-3 of {find_python(machine)}"),
+    )
 
-    def __init__(
-        self, bounds: Bounds | None = None, environ: Mapping[str, str] = os.environ
-    ) -> None:
-        self.bounds = bounds or Bounds()
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.environ = environ
-        self.python = environ.get(PYTHON_VARIABLE) or sys.executable
         self._simulators: dict[int, _Simulator] = {}
         self._lock = threading.Lock()
         self._stopped = False
@@ -117,7 +99,7 @@ class Ns3Backend:
             if self._stopped:
                 raise BackendError("the backend was stopped")
             if slot not in self._simulators:
-                self._simulators[slot] = _Simulator(self.python, self.bounds)
+                self._simulators[slot] = _Simulator(find_python(Machine(self.environ)))
             return self._simulators[slot]
 
     def _forget(self, slot: int) -> None:
@@ -134,8 +116,7 @@ class SimulatorEndedError(Exception):
 class _Simulator:
     """A process that has ns-3 loaded, and does one run after the other."""
 
-    def __init__(self, python: str, bounds: Bounds) -> None:
-        self._bounds = bounds
+    def __init__(self, python: str) -> None:
         self._process = subprocess.Popen(
             ending_with_us([python, str(SIMULATION)]),
             stdin=subprocess.PIPE,

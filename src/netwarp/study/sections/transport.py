@@ -35,7 +35,7 @@ class TransportOptions(Section):
     model: Model = "kernel"
     """Whose transport and path it is. `kernel`: the kernel's. `ns3`: the model of the simulator
     ns-3, set up like Linux, over point-to-point links. `ns3default`: ns-3's as it comes, over a
-    CSMA link with ns-3's own queues. ns-3 is the extra `netwarp[ns3]`; what it cannot do is
+    CSMA link with ns-3's own queues. `netwarp ns3 install` installs ns-3; what it cannot do is
     refused."""
     congestion: str | None = Field(
         default=None,
