@@ -14,7 +14,7 @@ from guest.tshark import fields
 from netwarp.wire import FlowSent, FlowStats
 
 TRANSPORTS = ("udp", "tcp", "tls", "sctp", "quic")
-PACING_ERROR_NS = 1_500
+PACING_ERROR_NS = 1_000
 """Of the worst datagram, while its receiver is at work on the same clock: each of its readings
 moves the clock by 256 ns."""
 RATE_BIT_S = 100e6

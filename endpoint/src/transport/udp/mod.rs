@@ -54,9 +54,10 @@ impl super::Dialer for Dialer {
     fn dial(&self, server: SocketAddr, _may_resume: bool) -> Pending<'_, Box<dyn super::Connection>> {
         Box::pin(async move {
             let socket = open(server, self.buffer_bytes)?;
+            let lead_ns = clock::realtime_lead_ns();
             let start = Moment::now();
             socket.connect(&server.into()).with_context(|| format!("connecting a UDP socket to {server}"))?;
-            Ok(connection(socket.into(), start))
+            Ok(connection(socket.into(), start, lead_ns))
         })
     }
 
@@ -69,6 +70,9 @@ impl super::Dialer for Dialer {
 pub(super) struct Listener {
     /// Until the client's first datagram has come.
     socket: Option<AsyncFd<Arc<Socket>>>,
+    /// How far the clock of the kernel's stamps is ahead. Asked before the client begins: in virtual time each question moves
+    /// the clock, and datagrams that are due meanwhile leave late.
+    lead_ns: u64,
 }
 
 impl Listener {
@@ -80,7 +84,7 @@ impl Listener {
         let socket = open(address, job.transport.buffer_bytes)?;
         only_from.map_or(Ok(()), |peer| peer_filter::restrict(&*socket, peer))?;
         socket.bind(&address.into()).with_context(|| format!("binding a UDP socket to {address}"))?;
-        Ok(Self { socket: Some(socket::watch(Arc::new(socket))?) })
+        Ok(Self { socket: Some(socket::watch(Arc::new(socket))?), lead_ns: clock::realtime_lead_ns() })
     }
 }
 
@@ -99,7 +103,8 @@ impl super::Listener for Listener {
             let mut nothing = [];
             let (_, peer) = retry(|| socket.peek_from(&mut nothing)).context("looking at the first datagram")?;
             socket.connect(&peer).context("connecting a UDP socket to its client")?;
-            let established: Pending<'static, _> = Box::pin(async move { Ok(connection(socket, start)) });
+            let lead_ns = self.lead_ns;
+            let established: Pending<'static, _> = Box::pin(async move { Ok(connection(socket, start, lead_ns)) });
             Ok(established)
         })
     }
@@ -114,8 +119,8 @@ fn open(peer: SocketAddr, buffer_bytes: u64) -> Result<Socket> {
     Ok(socket)
 }
 
-fn connection(socket: Arc<Socket>, start: Moment) -> Box<dyn super::Connection> {
-    Box::new(Connection { socket, is_given: false, start })
+fn connection(socket: Arc<Socket>, start: Moment, lead_ns: u64) -> Box<dyn super::Connection> {
+    Box::new(Connection { socket, is_given: false, start, lead_ns })
 }
 
 struct Connection {
@@ -123,6 +128,8 @@ struct Connection {
     /// Whether its stream is in use.
     is_given: bool,
     start: Moment,
+    /// How far the clock of the kernel's stamps is ahead.
+    lead_ns: u64,
 }
 
 impl super::Connection for Connection {
@@ -139,7 +146,7 @@ impl super::Connection for Connection {
         Box::pin(async {
             ensure!(!self.is_given, "there is one flow to a UDP socket");
             self.is_given = true;
-            Ok(Box::new(Datagrams { socket: self.socket.clone() }) as Box<dyn super::Stream>)
+            Ok(Box::new(Datagrams { socket: self.socket.clone(), lead_ns: self.lead_ns }) as Box<dyn super::Stream>)
         })
     }
 
@@ -182,6 +189,7 @@ impl super::Connection for Connection {
 /// Messages to and from one peer.
 struct Datagrams {
     socket: Arc<Socket>,
+    lead_ns: u64,
 }
 
 impl super::Stream for Datagrams {
@@ -248,8 +256,8 @@ impl super::Stream for Datagrams {
     }
 
     fn receive_messages(&mut self, sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
-        let socket = self.socket.clone();
-        Box::pin(offload(move || Receiver::new(&socket).receive(sink, drain)))
+        let (socket, lead_ns) = (self.socket.clone(), self.lead_ns);
+        Box::pin(offload(move || Receiver::new(&socket, lead_ns).receive(sink, drain)))
     }
 
     fn finish(&mut self) -> Pending<'_, bool> {

@@ -34,9 +34,8 @@ pub(super) struct Receiver<'a> {
 struct Control([u8; CONTROL_BYTES]);
 
 impl<'a> Receiver<'a> {
-    pub(super) fn new(socket: &'a Socket) -> Self {
+    pub(super) fn new(socket: &'a Socket, lead_ns: u64) -> Self {
         let (headers, controls) = ([[0; HEADER_BYTES]; BATCH], [Control([0; CONTROL_BYTES]); BATCH]);
-        let lead_ns = clock::realtime_lead_ns();
         Self { socket, headers: Box::new(headers), controls: Box::new(controls), lead_ns }
     }
 
@@ -47,13 +46,15 @@ impl<'a> Receiver<'a> {
     pub(super) fn receive(mut self, mut sink: MessageSink, drain: Duration) -> Result<MessageSink> {
         let drain_ns = u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX);
         while !sink.is_complete() {
-            let deadline_ns = sink.last_due_ns().map(|due_ns| due_ns.saturating_add(drain_ns));
-            let now_ns = Moment::now().since(0);
-            if deadline_ns.is_some_and(|deadline_ns| deadline_ns <= now_ns) {
-                break;
+            // Nothing is asked before the first datagram: the clock moves with each question.
+            if let Some(last_due_ns) = sink.last_due_ns() {
+                let left_ns = last_due_ns.saturating_add(drain_ns).saturating_sub(Moment::now().since(0));
+                if left_ns == 0 {
+                    break;
+                }
+                let wait = Duration::from_nanos(left_ns).max(SHORTEST_WAIT);
+                self.socket.set_read_timeout(Some(wait)).context("setting SO_RCVTIMEO")?;
             }
-            let wait = deadline_ns.map(|deadline_ns| Duration::from_nanos(deadline_ns - now_ns).max(SHORTEST_WAIT));
-            self.socket.set_read_timeout(wait).context("setting SO_RCVTIMEO")?;
             self.batch(&mut sink)?;
         }
         Ok(sink)

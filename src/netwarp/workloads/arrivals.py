@@ -1,0 +1,209 @@
+"""When messages are due: the keys that all workloads share which send by a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from netwarp import wire
+from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, Section
+from netwarp.regular_files import read_regular_file
+from netwarp.units import NS_PER_S, UnitError, format_duration, parse_duration_ns
+from netwarp.workloads.base import FileReader, WorkloadSection
+
+MOST_MESSAGES = 10**7
+MOST_TRACED = 10**6
+MOST_TRACE_BYTES = 32 << 20
+MessageCount = Annotated[
+    int, Field(ge=1, le=MOST_MESSAGES, strict=True), Kind("a whole number from 1 to 10000000")
+]
+Times = Annotated[tuple[DurationNs, ...], Kind('a list of times such as `["0s", "20ms"]`')]
+ArrivalsName = Literal["constant", "poisson", "onoff", "trace"]
+OF_ONE_KIND: Mapping[str, tuple[ArrivalsName, bool]] = {
+    "on": ("onoff", True), "off": ("onoff", True), "times": ("trace", False),
+    "trace": ("trace", False),
+}  # fmt: skip
+"""Keys that only one kind of arrivals uses, and whether it needs each."""
+
+
+class ReadTrace(Section):
+    """Times that were read from a file."""
+
+    label: str
+    file: str
+    at_ns: Annotated[tuple[int, ...], Field(min_length=1, strict=False)]
+
+
+Trace = Annotated[ReadTrace, Kind("a file of times")]
+
+
+def read_trace(name: str) -> Mapping[str, Any]:
+    """Read a file with the time of a message on each line; see `WorkloadSection.file_readers`.
+
+    A time is a number of seconds or has a unit; empty lines and those that begin with # are none.
+
+    Raises:
+        UnreadableFileError: it cannot be read.
+        KeyValueError: a line is no time, or earlier than the one before; its key is None.
+    """
+    remedy = "one time a line, in order, such as 0.02 (seconds) or 20ms"
+    text = read_regular_file(Path(name), MOST_TRACE_BYTES).decode("utf-8", errors="replace")
+    at_ns: list[int] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        written = line.strip()
+        if not written or written.startswith("#"):
+            continue
+        try:
+            at_ns.append(_time_ns(written))
+        except UnitError as error:
+            reason = f"line {number}: {error.reason}"
+            raise KeyValueError(None, name, reason, remedy) from None
+        if len(at_ns) > 1 and at_ns[-1] < at_ns[-2]:
+            raise KeyValueError(None, name, f"line {number}: earlier than the one before", remedy)
+        if len(at_ns) > MOST_TRACED:
+            raise KeyValueError(None, name, f"it has more than {MOST_TRACED} times", "cut it")
+    if not at_ns:
+        raise KeyValueError(None, name, "it has no times", remedy)
+    return {"label": Path(name).name, "file": name, "at_ns": at_ns}
+
+
+def _time_ns(written: str) -> int:
+    is_number = written.replace(".", "", 1).isdecimal()
+    return parse_duration_ns(f"{written}s" if is_number else written)
+
+
+class ArrivalsSection(WorkloadSection):
+    """Messages that are due at certain times, whether the ones before have arrived or not."""
+
+    relative_paths: ClassVar[Mapping[str, str | None]] = {"trace": None}
+    file_readers: ClassVar[Mapping[str, FileReader]] = {"trace": read_trace}
+
+    interval_ns: PeriodNs | None = Field(default=None, alias="interval")
+    """From one message to the next; of Poisson arrivals the mean, of bursts within one."""
+    count: MessageCount | None = None
+    """How many messages are sent. Either this or `duration`."""
+    duration_ns: PeriodNs | None = Field(default=None, alias="duration")
+    """How long messages are sent."""
+    arrivals: ArrivalsName = "constant"
+    """When messages are due. `constant`: at equal intervals. `poisson`: a Poisson process. `onoff`:
+    at equal intervals in on-periods, none in off-periods, both exponentially distributed. `trace`:
+    at the times given by `times` or `trace`."""
+    on_ns: PeriodNs | None = Field(default=None, alias="on")
+    """Arrivals `onoff`: mean length of an on-period."""
+    off_ns: PeriodNs | None = Field(default=None, alias="off")
+    """Arrivals `onoff`: mean length of an off-period."""
+    times_ns: Times | None = Field(default=None, alias="times")
+    """Arrivals `trace`: when each message is due, counted from the start of the flow."""
+    trace: Trace | None = None
+    """Arrivals `trace`: the same from a file with a time on each line, in seconds or with a unit
+    (`20ms`); lines that begin with # say nothing. At most a million. A relative path starts at the
+    study file."""
+
+    @property
+    def given_times_ns(self) -> tuple[int, ...] | None:
+        """The times given, in the study or in a file; None where arrivals are made."""
+        return self.trace.at_ns if self.trace is not None else self.times_ns
+
+    @property
+    def resolved_interval_ns(self) -> int:
+        """The interval of arrivals that are made."""
+        if self.interval_ns is None:
+            raise AssertionError("arrivals that are made have an interval")
+        return self.interval_ns
+
+    @property
+    def has_pace(self) -> bool:
+        """Whether it is said how long it is from one message to the next."""
+        return self.interval_ns is not None
+
+    @property
+    def lasts_ns(self) -> int:
+        """When the last message is due after the first, on average where arrivals are drawn."""
+        if self.duration_ns is not None:
+            return self.duration_ns
+        if self.given_times_ns is not None:
+            return self.given_times_ns[-1]
+        busy_ns = (self.count or 0) * self.resolved_interval_ns
+        if self.on_ns is None or self.off_ns is None:
+            return busy_ns
+        return busy_ns * (self.on_ns + self.off_ns) // self.on_ns
+
+    def wire_arrivals(self) -> wire.Arrivals:
+        """Give what the endpoint is told of them."""
+        match self.arrivals:
+            case "constant":
+                return wire.ConstantArrivals(kind="constant", interval_ns=self.resolved_interval_ns)
+            case "poisson":
+                return wire.PoissonArrivals(kind="poisson", interval_ns=self.resolved_interval_ns)
+            case "onoff":
+                return wire.OnOffArrivals(
+                    kind="onoff",
+                    interval_ns=self.resolved_interval_ns,
+                    on_ns=self.on_ns or 0,
+                    off_ns=self.off_ns or 0,
+                )
+            case "trace":
+                return wire.TraceArrivals(kind="trace", at_ns=self.given_times_ns or ())
+
+    def refuse_misfit(self, limit_ns: int, parts: int) -> None:
+        """Refuse flows that outlast the run, or of more messages than can be counted."""
+        del parts
+        if self.lasts_ns >= limit_ns:
+            given = {"duration": self.duration_ns, "times": self.times_ns, "trace": self.trace}
+            key = next((key for key, value in given.items() if value is not None), "count")
+            raise KeyValueError(
+                f"workload.{key}",
+                None,
+                f"the flow lasts {format_duration(self.lasts_ns)}, and the run is given up after"
+                f" {limit_ns // NS_PER_S}s",
+                "send less, or raise limits.virtual_s",
+            )
+        if self.duration_ns is not None and self.arrivals != "trace":
+            messages = self.duration_ns // self.resolved_interval_ns
+            if messages > MOST_MESSAGES:
+                reason = f"{messages} messages are more than a flow can have ({MOST_MESSAGES})"
+                raise KeyValueError("workload.duration", None, reason, "send fewer")
+
+    @model_validator(mode="after")
+    def _arrivals_are_complete(self) -> Self:
+        given = {"on": self.on_ns, "off": self.off_ns, "times": self.times_ns, "trace": self.trace}
+        for key, (kind, is_needed) in OF_ONE_KIND.items():
+            if is_needed and self.arrivals == kind and given[key] is None:
+                raise KeyValueError(key, None, f"{kind} arrivals need it", "give it")
+            if self.arrivals != kind and given[key] is not None:
+                reason = f"{self.arrivals} arrivals do not use it"
+                raise KeyValueError(key, None, reason, f'drop it, or choose arrivals = "{kind}"')
+        if self.arrivals == "trace":
+            self._refuse_beside_times()
+            return self
+        self._refuse_without_pace()
+        if (self.count is None) == (self.duration_ns is None):
+            found = "both are given" if self.count is not None else "neither is given"
+            raise KeyValueError(
+                "count", None, f"of count and duration, {found}", "give one, such as count = 1000"
+            )
+        return self
+
+    def _refuse_without_pace(self) -> None:
+        if not self.has_pace:
+            remedy = 'such as interval = "20ms"'
+            raise KeyValueError("interval", None, f"{self.arrivals} arrivals need it", remedy)
+
+    def _refuse_beside_times(self) -> None:
+        for key in ("interval_ns", "rate_bit_s", "count", "duration_ns"):
+            if getattr(self, key, None) is not None:
+                name = type(self).model_fields[key].alias or key
+                raise KeyValueError(name, None, "times say when each message is due", "drop it")
+        times_ns = self.times_ns
+        if (times_ns is None) == (self.trace is None):
+            found = "both are given" if self.trace is not None else "neither is given"
+            remedy = 'give one, such as times = ["0s", "20ms"]'
+            raise KeyValueError("times", None, f"of times and trace, {found}", remedy)
+        if times_ns is None:
+            return
+        if not times_ns or any(before > after for before, after in pairwise(times_ns)):
+            raise KeyValueError("times", None, "empty, or not in order", 'such as ["0s", "20ms"]')
