@@ -126,6 +126,7 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
     # Only here: what draws and writes files takes as long to import as a table to print.
     from netwarp.output.summary import summary
     from netwarp.report import write_report
+    from netwarp.results.packets import write_packets
     from netwarp.results.parquet import write_results
 
     if not data.results.runs:
@@ -135,6 +136,7 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
     try:
         remove(directory.drawn_file)
         write_results(data.results, directory.results_file)
+        write_packets(data.results, directory)
         write_json(directory.summary_file, summary(data))
         write_report(data)
         write_text(directory.drawn_file, __version__)

@@ -29,6 +29,8 @@ JOB_FILE = "job.json"
 RECORDS_FILE = "records.jsonl"
 CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
+PACKETS_FILE = "packets.csv"
+"""What arrived of a flow, message by message, where it was asked for."""
 # A run under way lives under a hidden name; a directory with its proper name is finished.
 PARTIAL_SUFFIX = ".partial"
 
@@ -108,6 +110,7 @@ class RunDirectory:
         self.study_json = path / "study.json"
         self.provenance_file = path / "provenance.json"
         self.results_file = path / "results.parquet"
+        self.packets_file = path / "packets.parquet"
         self.summary_file = path / "summary.json"
         self.report_file = path / "report.html"
         self.drawn_file = path / ".drawn"
@@ -212,6 +215,11 @@ class RunDirectory:
         except (OSError, ValueError):
             return None
         return first.lstrip("# ") or None if first.startswith("#") else None
+
+    def packets_of(self, run: str) -> Path | None:
+        """Find the table of messages that a run wrote; None where it was asked for none."""
+        path = self.run_path(run) / PACKETS_FILE
+        return path if path.is_file() and not path.is_symlink() else None
 
     def is_drawn_by(self, version: str) -> bool:
         """Whether results, summary and report were made by this version, of all runs there are."""

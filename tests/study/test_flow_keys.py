@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,3 +88,81 @@ def test_a_flow_stays_on_its_path() -> None:
     moving = {"rtt": "10ms", "handovers": {"every": "1s", "count": 1}}
     with pytest.raises(StudyError, match="a flow does not follow a client that moves"):
         job_of("udp", path=moving, workload=FLOW)
+
+
+def rr(**keys: Any) -> wire.RequestResponse:
+    """Plan requests and responses with these keys."""
+    given = {"kind": "rr", "interval": "20ms", "count": 50} | keys
+    planned = job_of("udp", workload=given).workload
+    assert isinstance(planned, wire.RequestResponse)
+    return planned
+
+
+def test_requests_have_sizes_and_arrivals() -> None:
+    planned = rr(request="100B", response="2kB", arrivals="poisson")
+    assert (planned.request_bytes, planned.response_bytes) == (100, 2000)
+    assert planned.arrivals == wire.PoissonArrivals(kind="poisson", interval_ns=20_000_000)
+    assert (planned.direction, rr(request="2kB").direction) == ("down", "up")
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"request": "23B"}, "a request has 24 to 65507 bytes"),
+        ({"response": "65508B"}, "a response has 24 to 65507 bytes"),
+        ({"interval": "1h"}, "the run is given up after"),
+        ({"rate": "1mbit"}, "a flow has it, not a rr"),
+    ],
+)
+def test_requests_that_cannot_be_are_refused(keys: dict[str, Any], reason: str) -> None:
+    with pytest.raises(StudyError, match=reason):
+        rr(**keys)
+
+
+@pytest.mark.parametrize("options", [{"streams": 2}, {"unordered": True}])
+def test_requests_go_over_one_ordered_stream_of_an_association(options: dict[str, Any]) -> None:
+    level = {"kind": "sctp", "label": "sctp"} | options
+    with pytest.raises(StudyError, match="goes over the one stream of an association, in order"):
+        job_of(level, workload={"kind": "rr", "interval": "20ms", "count": 50})
+
+
+TRACE: dict[str, Any] = {"interval": None, "count": None, "arrivals": "trace"}
+
+
+def test_times_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "times.txt"
+    file.write_text("# seconds, or with a unit\n0\n\n0.02\n25ms\n25ms\n")
+    planned = flow(**TRACE, trace=str(file))
+    times_ns = (0, 20_000_000, 25_000_000, 25_000_000)
+    assert planned.arrivals == wire.TraceArrivals(kind="trace", at_ns=times_ns)
+    assert planned == flow(**TRACE, times=["0s", "20ms", "25ms", "25ms"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("0.1\n0.05\n", "line 2: earlier than the one before"),
+        ("soon\n", "line 1: not a duration"),
+        ("0\n-1\n", "line 2: the unit is missing"),
+        ("# none\n", "it has no times"),
+        ("0\n" * 1_000_001, "it has more than 1000000 times"),
+        ("0\n1e9h\n", "line 2: unknown unit"),
+        ("2d\n", "line 1: unknown unit"),
+    ],
+)
+def test_files_that_are_no_times_are_refused(tmp_path: Path, text: str, reason: str) -> None:
+    file = tmp_path / "times.txt"
+    file.write_text(text)
+    with pytest.raises(StudyError, match=reason):
+        flow(**TRACE, trace=str(file))
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "times.txt"
+    with pytest.raises(StudyError, match="no such file"):
+        flow(**TRACE, trace=str(file))
+    file.write_text("0\n")
+    with pytest.raises(StudyError, match="of times and trace, both are given"):
+        flow(**TRACE, trace=str(file), times=["0s"])
+    with pytest.raises(StudyError, match="of times and trace, neither is given"):
+        flow(**TRACE)

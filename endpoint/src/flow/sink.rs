@@ -87,6 +87,12 @@ impl MessageSink {
         }
     }
 
+    /// The record of what arrived, where messages are responses.
+    pub(crate) fn into_responses(self) -> Record {
+        let (unit, direction) = (FlowUnit::Response, self.flow.direction);
+        Record::FlowStats(self.messages.into_record(unit, direction, None, self.epoch_ns))
+    }
+
     /// The records of what arrived; writes the table, if one is asked for.
     ///
     /// # Errors

@@ -56,3 +56,23 @@ pub enum Arrivals {
         at_ns: Vec<u64>,
     },
 }
+
+/// Requests of one size, each sent when it is due and answered by a response of one size.
+///
+/// Over `udp` each is a datagram. Other transports carry them on one stream, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rr {
+    /// Of the arrivals that are drawn.
+    pub seed: u64,
+    /// Size of each request. It begins with its number, when it was due and when it was sent.
+    pub request_bytes: u16,
+    /// Size of each response. It begins as its request does.
+    pub response_bytes: u16,
+    /// When requests are due.
+    pub arrivals: Arrivals,
+    /// How many requests there are at most; null for as many as `duration_ns` has room for.
+    pub messages: Option<u64>,
+    /// Requests that would be due later than this after the first are not sent; null for as long as `messages` take.
+    pub duration_ns: Option<u64>,
+}

@@ -17,7 +17,7 @@ impl Workload {
     pub fn alpn(&self) -> Option<&'static [u8]> {
         match self {
             Self::Page(page) => Some(page.http.name().as_bytes()),
-            Self::Bulk(_) | Self::Stream(_) | Self::Command(_) | Self::Flow(_) => None,
+            Self::Bulk(_) | Self::Stream(_) | Self::Command(_) | Self::Flow(_) | Self::Rr(_) => None,
         }
     }
 }

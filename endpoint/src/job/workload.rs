@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, Direction, Flow, Page};
+use super::{Command, Direction, Flow, Page, Rr};
 
 /// What travels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,10 @@ pub enum Workload {
     ///
     /// Over `udp` a message is a datagram. Other transports carry them one after another on one stream.
     Flow(Flow),
+    /// Requests of one size, each sent when it is due and answered by a response of one size.
+    ///
+    /// Over `udp` each is a datagram. Other transports carry them on one stream, in their order.
+    Rr(Rr),
     /// A web page: a client loads its document and all that follows from it.
     ///
     /// A resource is requested when the one that refers to it has run: when it has arrived, and all that blocks it has

@@ -68,4 +68,6 @@ pub enum FlowUnit {
     Message,
     /// IP packets, headers included: from when each was sent.
     Packet,
+    /// Responses, as the requesting program has them: from when each request was due.
+    Response,
 }

@@ -10,7 +10,7 @@ use crate::content::Reader;
 use crate::sink::Sink;
 
 /// A stream of a kernel connection; all calls block.
-pub(super) trait ByteStream: Send + 'static {
+pub(super) trait ByteStream: ReadyStream {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
 
@@ -34,22 +34,26 @@ pub(super) trait ByteStream: Send + 'static {
         Ok(())
     }
 
-    /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more. For streams that are the whole
-    /// of a connection.
+    /// Settings and counters.
+    fn report(&self) -> Result<Report>;
+}
+
+/// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.
+pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
+
+/// What moves bytes without waiting, when the event loop says that it can: a stream that is the whole of a connection.
+pub(super) trait ReadyStream: Send + 'static {
+    /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more.
     ///
     /// # Errors
     /// `WouldBlock` when there are none; as `recv(2)`.
-    fn try_receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Takes some bytes to send without waiting, at least one.
     ///
     /// # Errors
     /// `WouldBlock` when there is no room; as `send(2)`.
-    fn try_send(&mut self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Hands what [`Self::try_send`] has taken to the kernel, without waiting.
     ///
@@ -59,12 +63,6 @@ pub(super) trait ByteStream: Send + 'static {
         Ok(())
     }
 
-    /// As [`Self::finish`], but leaves what is to be sent to [`Self::try_flush`].
+    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel; leaves it to [`Self::try_flush`].
     fn end(&mut self) {}
-
-    /// Settings and counters.
-    fn report(&self) -> Result<Report>;
 }
-
-/// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.
-pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;

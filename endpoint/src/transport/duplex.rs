@@ -10,13 +10,9 @@ use std::task::{Context, Poll, ready};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
-use super::byte_stream::ByteStream;
+use super::byte_stream::ReadyStream;
 use super::error::{Context as _, Result};
 use super::socket::Socket;
-
-/// Bytes that the kernel may hold beside those it has sent (`TCP_NOTSENT_LOWAT`): what waits longer waits with its sender, who
-/// can still put something more urgent before it.
-const UNSENT_BYTES: libc::c_int = 16 << 10;
 
 /// A stream of a kernel connection, watched by the event loop. The connection can be reported on meanwhile.
 pub(super) struct WatchedStream<S> {
@@ -24,13 +20,12 @@ pub(super) struct WatchedStream<S> {
     socket: AsyncFd<Arc<Socket>>,
 }
 
-impl<S: ByteStream> WatchedStream<S> {
+impl<S: ReadyStream> WatchedStream<S> {
     /// Has the event loop watch the connection's socket. Must be called inside the runtime.
     ///
     /// # Errors
-    /// As `epoll_ctl(2)` and `setsockopt(2)`.
+    /// As `epoll_ctl(2)`.
     pub(super) fn new(stream: Arc<Mutex<S>>, socket: Arc<Socket>) -> Result<Self> {
-        socket.set(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &UNSENT_BYTES, "TCP_NOTSENT_LOWAT")?;
         // SAFETY: a Socket owns its descriptor and never gives it up or changes it.
         let watched = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE | Interest::WRITABLE) };
         Ok(Self { stream, socket: watched.map_err(io::Error::from).context("watching a socket")? })
@@ -52,7 +47,7 @@ impl<S: ByteStream> WatchedStream<S> {
     }
 }
 
-impl<S: ByteStream> AsyncRead for WatchedStream<S> {
+impl<S: ReadyStream> AsyncRead for WatchedStream<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             // Stays ready until nothing is left, in the socket and in what decrypts it.
@@ -69,13 +64,13 @@ impl<S: ByteStream> AsyncRead for WatchedStream<S> {
     }
 }
 
-impl<S: ByteStream> AsyncWrite for WatchedStream<S> {
+impl<S: ReadyStream> AsyncWrite for WatchedStream<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_sending(context, |stream| stream.try_send(bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_sending(context, ByteStream::try_flush)
+        self.poll_sending(context, ReadyStream::try_flush)
     }
 
     /// Says that nothing more will be sent, where the protocol has a word for it above the kernel. The kernel's own is left to

@@ -15,12 +15,17 @@ use super::byte_stream::{ByteStream, Turns};
 use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
-use super::{Carrier, MESSAGE_BATCH_BYTES, Pending, Place, Report, Sent, peer_filter, received_now};
+use super::{Carrier, Duplex, MESSAGE_BATCH_BYTES, Pending, Place, Report, Sent, peer_filter, received_now};
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
 use crate::job::{Job, Reconnect};
+use crate::record::Side;
 use crate::sink::SharedSink;
+
+/// Bytes that the kernel may hold beside those it has sent (`TCP_NOTSENT_LOWAT`): what waits longer waits with its sender, who
+/// can still put something more urgent before it.
+const UNSENT_BYTES: libc::c_int = 16 << 10;
 
 /// One of the kernel's stream transports, configured.
 pub(super) trait Protocol: Send + Sync + 'static {
@@ -192,6 +197,16 @@ struct Connection<S> {
     migrates: Option<fn(&Socket) -> bool>,
 }
 
+impl<S: ByteStream> Connection<S> {
+    /// Its one stream, watched by the event loop.
+    fn watched(&self) -> Result<Box<dyn Duplex>> {
+        let [stream] = &self.streams[..] else {
+            bail!("a connection over {} is no stream of bytes: it has {} streams", self.name, self.streams.len());
+        };
+        Ok(Box::new(WatchedStream::new(stream.clone(), self.socket.clone())?))
+    }
+}
+
 impl<S: ByteStream> super::Connection for Connection<S> {
     fn start(&self) -> Moment {
         self.start
@@ -237,10 +252,12 @@ impl<S: ByteStream> super::Connection for Connection<S> {
     }
 
     fn carrier(&mut self) -> Result<Carrier> {
-        let [stream] = &self.streams[..] else {
-            bail!("a connection over {} is no stream of bytes: it has {} streams", self.name, self.streams.len());
-        };
-        Ok(Carrier::Bytes(Box::new(WatchedStream::new(stream.clone(), self.socket.clone())?)))
+        self.socket.set(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &UNSENT_BYTES, "TCP_NOTSENT_LOWAT")?;
+        Ok(Carrier::Bytes(self.watched()?))
+    }
+
+    fn duplex(&mut self, _side: Side) -> Pending<'_, Box<dyn Duplex>> {
+        Box::pin(async { self.watched() })
     }
 
     fn report(&self) -> Result<Report> {

@@ -36,7 +36,7 @@ use crate::content::Reader;
 use crate::deadline::Deadline;
 use crate::flow::{Header, MessageSink, Pacer, Received};
 use crate::job::{Resume, TransportKind};
-use crate::record::{Settings, Stats};
+use crate::record::{Settings, Side, Stats};
 use crate::sink::SharedSink;
 
 /// The port every server listens on.
@@ -112,6 +112,10 @@ pub(crate) trait Connection: Send + Sync {
     fn carrier(&mut self) -> Result<Carrier> {
         bail!("no such protocol runs over this transport")
     }
+
+    /// One stream of the connection, used both ways at the same time, in place of [`Self::open_stream`] and
+    /// [`Self::accept_stream`]; the client opens it. Of `udp` each call takes or gives one datagram. To be asked once.
+    fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>>;
 
     /// Waits until the peer has closed the connection. What it still sends is thrown away.
     /// Dropping this future loses nothing of worth.
@@ -214,7 +218,7 @@ pub(crate) trait Stream: Send {
 const MESSAGE_BATCH_BYTES: usize = 16 << 10;
 
 /// A message of a flow that has come just now, whole.
-fn received_now(message: &[u8]) -> Result<Received> {
+pub(crate) fn received_now(message: &[u8]) -> Result<Received> {
     let header = Header::decode(message).context("a message of the flow is too short for its header")?;
     Ok(Received { header, bytes: message.len() as u64, at_ns: Moment::now().since(0) })
 }

@@ -5,6 +5,7 @@ mod bulk;
 pub(crate) mod command;
 mod flow;
 mod page;
+mod rr;
 mod stream;
 
 use std::future::Future;
@@ -239,6 +240,7 @@ pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
         job::Workload::Stream(stream) => stream,
         job::Workload::Command(command) => command,
         job::Workload::Flow(flow) => flow,
+        job::Workload::Rr(rr) => rr,
         job::Workload::Page(page) => page,
     }
 }

@@ -36,6 +36,7 @@ from netwarp.wire.flow import (
     FlowStats,
     OnOffArrivals,
     PoissonArrivals,
+    RequestResponse,
     TraceArrivals,
 )
 from netwarp.wire.job import (
@@ -200,6 +201,7 @@ __all__ = [
     "Recovery",
     "Redraw",
     "Reorder",
+    "RequestResponse",
     "Resource",
     "ResourceType",
     "Restore",

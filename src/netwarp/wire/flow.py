@@ -40,6 +40,34 @@ class Flow(Wire):
     """Whether the receiver writes a line for each message to the run directory."""
 
 
+class RequestResponse(Wire):
+    """Requests of one size, each sent when it is due and answered by a response of one size.
+
+    Over `udp` each is a datagram. Other transports carry them on one stream, in their order.
+    """
+
+    kind: Literal["rr"]
+    """Always `rr`."""
+    seed: U64
+    """Of the arrivals that are drawn."""
+    request_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
+    """Size of each request. It begins with its number, when it was due and when it was sent."""
+    response_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
+    """Size of each response. It begins as its request does."""
+    arrivals: Arrivals
+    """When requests are due."""
+    messages: U64 | None
+    """How many requests there are at most; null for as many as `duration_ns` has room for."""
+    duration_ns: U64 | None
+    """Requests that would be due later than this after the first are not sent; null for as long as
+    `messages` take."""
+
+    @property
+    def direction(self) -> Direction:
+        """Which way most bytes go."""
+        return "up" if self.request_bytes > self.response_bytes else "down"
+
+
 class ConstantArrivals(Wire):
     """The same time between any two messages."""
 
@@ -110,12 +138,14 @@ class FlowSent(Wire):
 
 
 FlowUnit = Annotated[
-    Literal["message", "packet"],
+    Literal["message", "packet", "response"],
     Meaning(
         "What is counted of a flow.",
         {
             "message": "Messages, as the receiving program has them: from when each was due.",
             "packet": "IP packets, headers included: from when each was sent.",
+            "response": "Responses, as the requesting program has them: from when each request was"
+            " due.",
         },
     ),
 ]
@@ -161,5 +191,5 @@ class FlowStats(Wire):
     nothing arrived."""
 
 
-for _model in (Flow, FlowStats):
+for _model in (Flow, RequestResponse, FlowStats):
     _model.model_rebuild()

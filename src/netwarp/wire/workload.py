@@ -8,7 +8,7 @@ from pydantic import Field
 
 from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
 from netwarp.wire.command import Command
-from netwarp.wire.flow import Flow
+from netwarp.wire.flow import Flow, RequestResponse
 from netwarp.wire.page import Page
 
 Dial = Annotated[
@@ -127,7 +127,9 @@ Rule = Annotated[
     ),
 ]
 Workload = Annotated[
-    Bulk | Stream | Command | Flow | Page, Field(discriminator="kind"), Meaning("What travels.")
+    Bulk | Stream | Command | Flow | RequestResponse | Page,
+    Field(discriminator="kind"),
+    Meaning("What travels."),
 ]
 
 

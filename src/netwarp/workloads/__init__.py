@@ -24,6 +24,7 @@ from netwarp.workloads.bulk import BulkWorkload
 from netwarp.workloads.command import CommandWorkload
 from netwarp.workloads.flow import FlowWorkload
 from netwarp.workloads.page import PageWorkload
+from netwarp.workloads.rr import RequestResponseWorkload
 from netwarp.workloads.stream import StreamWorkload
 
 __all__ = [
@@ -51,6 +52,7 @@ WORKLOADS: Mapping[str, Workload[Any]] = {
         StreamWorkload(),
         CommandWorkload(),
         FlowWorkload(),
+        RequestResponseWorkload(),
         PageWorkload(),
     )
 }

@@ -52,6 +52,8 @@ class WorkloadSection(Section):
 
     takes_losses: ClassVar[bool] = False
     """Whether it makes sense over a transport that repeats nothing."""
+    uses_stream_both_ways: ClassVar[bool] = False
+    """Whether one stream carries it both ways at the same time."""
     follows_client: ClassVar[bool] = True
     """Whether it goes on when the client moves to another path."""
 

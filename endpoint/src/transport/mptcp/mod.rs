@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(super) use self::stack::MptcpStack;
 use super::Report;
-use super::byte_stream::ByteStream;
+use super::byte_stream::{ByteStream, ReadyStream};
 use super::error::{Context as _, Result};
 use super::kernel::Protocol;
 use super::socket::Socket;
@@ -76,6 +76,16 @@ pub(super) struct MptcpStream {
     options: Transport,
 }
 
+impl ReadyStream for MptcpStream {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.try_receive(buffer)
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.try_send(bytes)
+    }
+}
+
 impl ByteStream for MptcpStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
         self.stream.send(message)
@@ -91,14 +101,6 @@ impl ByteStream for MptcpStream {
 
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         self.stream.receive_content(sink)
-    }
-
-    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.try_receive(buffer)
-    }
-
-    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.try_send(bytes)
     }
 
     fn report(&self) -> Result<Report> {

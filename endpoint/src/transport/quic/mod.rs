@@ -35,11 +35,11 @@ use self::stream::Stream;
 use self::udp::Datagrams;
 use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
-use super::{Carrier, Pending, Place, Report, peer_filter, socket};
+use super::{Carrier, Duplex, Pending, Place, Report, peer_filter, socket};
 use crate::clock::{self, Moment};
 use crate::heap;
 use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
-use crate::record::{Settings, Stats};
+use crate::record::{Settings, Side, Stats};
 use crate::topology;
 
 /// The client's side: one UDP socket for all its connections, until the host moves.
@@ -273,6 +273,17 @@ impl super::Connection for Connection {
     fn carrier(&mut self) -> Result<Carrier> {
         let streams = Http3Streams::new(self.connection.clone(), self.options.transport.buffer_bytes);
         Ok(Carrier::Quic(streams))
+    }
+
+    fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>> {
+        Box::pin(async move {
+            let (send, receive) = match side {
+                Side::Client => self.connection.open_bi().await,
+                Side::Server => self.connection.accept_bi().await,
+            }
+            .context("opening a QUIC stream")?;
+            Ok(Box::new(tokio::io::join(receive, send)) as Box<dyn Duplex>)
+        })
     }
 
     fn closed(&mut self) -> Pending<'_, ()> {

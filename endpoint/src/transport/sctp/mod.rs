@@ -8,7 +8,7 @@ mod reassembly;
 mod stack;
 
 pub(super) use self::stack::SctpStack;
-use std::io::{Cursor, ErrorKind, IoSlice, Read as _};
+use std::io::{self, Cursor, ErrorKind, IoSlice, Read as _};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd as _;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ use self::migration::Migration;
 use self::multihoming::Addresses;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
 use super::Report;
-use super::byte_stream::{ByteStream, Turns};
+use super::byte_stream::{ByteStream, ReadyStream, Turns};
 use super::error::{Context as _, Error, Result, bail, ensure};
 use super::kernel::Protocol;
 use super::socket::{self, Socket};
@@ -279,6 +279,17 @@ fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error).context("receiving an SCTP message"),
         }
+    }
+}
+
+/// Of an association with one stream, in order: each call takes or gives one message.
+impl ReadyStream for SctpStream {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_receive(buffer)
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.try_send(&bytes[..bytes.len().min(self.room_bytes())])
     }
 }
 

@@ -17,7 +17,7 @@ use socket2::{Domain, Type};
 use self::info::TcpInfo;
 pub(super) use self::stack::{TcpStack, check};
 use super::Report;
-use super::byte_stream::ByteStream;
+use super::byte_stream::{ByteStream, ReadyStream};
 use super::error::{Context as _, Error, Result};
 use super::kernel::Protocol;
 use super::socket::Socket;
@@ -105,6 +105,16 @@ impl TcpStream {
     }
 }
 
+impl ReadyStream for TcpStream {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_receive(buffer)
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.try_send(bytes)
+    }
+}
+
 impl ByteStream for TcpStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
         self.socket.send_all(message)
@@ -143,14 +153,6 @@ impl ByteStream for TcpStream {
             }
         }
         Ok(())
-    }
-
-    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.try_receive(buffer)
-    }
-
-    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.try_send(bytes)
     }
 
     fn report(&self) -> Result<Report> {

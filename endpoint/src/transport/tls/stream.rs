@@ -9,7 +9,7 @@ use super::records::{NonBlocking, Records};
 use crate::content::Reader;
 use crate::job::{Resume, Transport, TransportKind};
 use crate::sink::Sink;
-use crate::transport::byte_stream::ByteStream;
+use crate::transport::byte_stream::{ByteStream, ReadyStream};
 use crate::transport::error::{Context as _, Error, Result};
 use crate::transport::socket::{SEND_BLOCK_BYTES, Socket};
 use crate::transport::{Report, tcp};
@@ -161,6 +161,40 @@ impl TlsStream {
     }
 }
 
+impl ReadyStream for TlsStream {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.session.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+            self.session.read_tls(&mut NonBlocking(&self.records.socket))?;
+            self.session.process_new_packets().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        }
+    }
+
+    /// No more than a record waits for room in the kernel.
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_flush()?;
+        let taken = self.session.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
+        match self.try_flush() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    fn try_flush(&mut self) -> io::Result<()> {
+        while self.session.wants_write() {
+            self.session.write_tls(&mut NonBlocking(&self.records.socket))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.session.send_close_notify();
+    }
+}
+
 impl ByteStream for TlsStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
         match &mut self.session {
@@ -221,38 +255,6 @@ impl ByteStream for TlsStream {
             Session::Client(_) if self.options.resume != Resume::None => self.receive_to_end(),
             _ => Ok(()),
         }
-    }
-
-    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.session.reader().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return result,
-            }
-            self.session.read_tls(&mut NonBlocking(&self.records.socket))?;
-            self.session.process_new_packets().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        }
-    }
-
-    /// No more than a record waits for room in the kernel.
-    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.try_flush()?;
-        let taken = self.session.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
-        match self.try_flush() {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            _ => Ok(taken),
-        }
-    }
-
-    fn try_flush(&mut self) -> io::Result<()> {
-        while self.session.wants_write() {
-            self.session.write_tls(&mut NonBlocking(&self.records.socket))?;
-        }
-        Ok(())
-    }
-
-    fn end(&mut self) {
-        self.session.send_close_notify();
     }
 
     fn report(&self) -> Result<Report> {

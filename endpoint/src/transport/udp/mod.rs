@@ -6,8 +6,9 @@
 mod receive;
 mod stack;
 
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use libc::c_int;
@@ -16,15 +17,17 @@ use tokio::io::unix::AsyncFd;
 
 use self::receive::Receiver;
 pub(super) use self::stack::UdpStack;
+use super::byte_stream::ReadyStream;
+use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail, ensure};
 use super::kernel::offload;
 use super::socket::{self, Socket, effective_receive_bytes, effective_send_bytes, retry};
-use super::{Pending, Place, Report, Sent, peer_filter};
+use super::{Duplex, Pending, Place, Report, Sent, peer_filter};
 use crate::clock::{self, Moment};
 use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
 use crate::job::{Job, Resume, TransportKind};
-use crate::record::{Settings, Stats};
+use crate::record::{Settings, Side, Stats};
 use crate::sink::SharedSink;
 
 /// Around a message: the headers of IPv4 and of UDP.
@@ -154,6 +157,15 @@ impl super::Connection for Connection {
         Box::pin(async { if self.is_given { Ok(None) } else { self.open_stream().await.map(Some) } })
     }
 
+    fn duplex(&mut self, _side: Side) -> Pending<'_, Box<dyn Duplex>> {
+        Box::pin(async {
+            ensure!(!self.is_given, "there is one flow to a UDP socket");
+            self.is_given = true;
+            let stream = Arc::new(Mutex::new(ReadyDatagrams(self.socket.clone())));
+            Ok(Box::new(WatchedStream::new(stream, self.socket.clone())?) as Box<dyn Duplex>)
+        })
+    }
+
     /// Never: nothing tells.
     fn closed(&mut self) -> Pending<'_, ()> {
         Box::pin(std::future::pending())
@@ -183,6 +195,26 @@ impl super::Connection for Connection {
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {
         Box::pin(async { Ok(()) })
+    }
+}
+
+/// Datagrams to and from one peer, without waiting: a call for each.
+struct ReadyDatagrams(Arc<Socket>);
+
+impl ReadyStream for ReadyDatagrams {
+    fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.try_receive(buffer) {
+            // About a datagram that nobody waited for at the other end: there is none here.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::WouldBlock.into()),
+            received => received,
+        }
+    }
+
+    fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.try_send(bytes) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(bytes.len()),
+            sent => sent,
+        }
     }
 }
 

@@ -133,7 +133,7 @@ async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<
 
 /// How long a message may be on its way, by what the job says of its paths: their longest delays, and the time that full
 /// queues take at their lowest rates. One that takes longer counts as lost.
-fn drain(job: &Job) -> Duration {
+pub(super) fn drain(job: &Job) -> Duration {
     let events = job.timeline.events.iter();
     let of_events = events.clone().filter_map(|event| match event.change {
         Change::Delay { down_ns, up_ns } => Some(down_ns.max(up_ns)),

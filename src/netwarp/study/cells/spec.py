@@ -159,6 +159,11 @@ class CellSpec:
                 " whole",
                 'choose another transport, or workload.kind = "flow"',
             )
+        sctp = self.transport.resolved_sctp
+        if workload.uses_stream_both_ways and (sctp.streams > 1 or sctp.unordered):
+            key = "streams" if sctp.streams > 1 else "unordered"
+            reason = f"a {workload.kind} goes over the one stream of an association, in order"
+            raise KeyValueError(f"transport.{key}", None, reason, "drop it")
         if self.path.may_hand_over and any(
             path.known_neighbours == "cold" for path in self.path.all_paths
         ):

@@ -34,7 +34,8 @@ class FlowSection(ArrivalsSection):
     rate_bit_s: RateBitS = Field(default=None, alias="rate")
     """How fast messages are sent, as payload bits a second. Either this or `interval`."""
     packet_table: bool = False
-    """Write a line for each message that arrived to `packets.csv` in the run's directory."""
+    """Write a line for each message that arrived to `packets.csv` in the run's directory, and those
+    of all runs to `packets.parquet`."""
 
     @property
     def content_direction(self) -> Direction:

@@ -1,0 +1,218 @@
+//! `rr`: requests, each sent when it is due, and their responses, over one stream that is used both ways at the same time.
+//!
+//! The client sends whether earlier requests are answered or not, and counts from when each was due. Where requests or responses
+//! may be lost, it waits for as long as both ways may take, and the server answers until it hears that the client is done.
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::watch;
+
+use super::flow::drain;
+use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
+use crate::clock::Moment;
+use crate::deadline::Deadline;
+use crate::flow::{HEADER_BYTES, MessageSink, Pacer, Schedule};
+use crate::job::{Direction, Flow, Job, Rr};
+use crate::record::{Record, Side};
+use crate::transport::error::{Context as _, Result};
+use crate::transport::{Connection, Dialer, Duplex, Pending, received_now};
+
+impl Rr {
+    fn flow(&self, direction: Direction, message_bytes: u16) -> Flow {
+        let (arrivals, messages, duration_ns) = (self.arrivals.clone(), self.messages, self.duration_ns);
+        Flow { seed: self.seed, direction, message_bytes, arrivals, messages, duration_ns, packet_table: false }
+    }
+
+    fn requests(&self) -> Flow {
+        self.flow(Direction::Up, self.request_bytes)
+    }
+
+    fn responses(&self) -> Flow {
+        self.flow(Direction::Down, self.response_bytes)
+    }
+}
+
+impl Workload for Rr {
+    fn end(&self, _side: Side) -> End<'_> {
+        End::Connections(self)
+    }
+
+    /// Responses may be lost: what arrived is the result, and no failure.
+    fn is_delivery(&self, _: &Record) -> bool {
+        false
+    }
+
+    fn difference(&self, _: &Job, _: &[Record]) -> anyhow::Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn content_bytes(&self) -> u64 {
+        let (requests, _) = Schedule::of(&self.requests()).extent();
+        requests.saturating_mul(u64::from(self.request_bytes) + u64::from(self.response_bytes))
+    }
+}
+
+impl OverConnections for Rr {
+    fn drive<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        dialer: &'a Arc<dyn Dialer>,
+        _handovers: watch::Receiver<Handovers>,
+    ) -> Driving<'a> {
+        Box::pin(async {
+            let mut connection = dialer.dial(run.server, false).await?;
+            let (pacer, responses) = ask(self, run, connection.duplex(Side::Client).await?).await?;
+            let about = connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection);
+            let sent = Record::FlowSent(pacer.record(Side::Client, run.epoch_ns));
+            connection.close().await?;
+            Ok(about.into_iter().chain([sent, responses.into_responses()]).collect())
+        })
+    }
+
+    fn serve<'a>(
+        &'a self,
+        run: &'a Arc<Run>,
+        mut connection: Box<dyn Connection>,
+        mut finish: watch::Receiver<bool>,
+    ) -> Pending<'a, Vec<Record>> {
+        Box::pin(async move {
+            let stream = connection.duplex(Side::Server).await?;
+            let (requests, _) = Schedule::of(&self.requests()).extent();
+            let most = if loses_messages(run) { u64::MAX } else { requests };
+            tokio::select! {
+                answered = answer(self, most, stream) => answered?,
+                () = finished(&mut finish) => {}
+            }
+            // Now: an SCTP association has nothing left to say once its peer has shut it down.
+            let about = connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection);
+            tokio::select! {
+                closed = connection.closed() => closed?,
+                () = finished(&mut finish) => {}
+            }
+            Ok(about.into_iter().collect())
+        })
+    }
+}
+
+fn loses_messages(run: &Run) -> bool {
+    run.job.transport.kind.stack().has_message_packets()
+}
+
+/// The client's part. Gives what was sent, and what came back.
+async fn ask(rr: &Rr, run: &Run, stream: Box<dyn Duplex>) -> Result<(Pacer, MessageSink)> {
+    let requests = rr.requests();
+    let (mut pacer, mut responses) = (Pacer::of(&requests), MessageSink::of(&rr.responses(), run.epoch_ns, None));
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let (_, last_due_ns) = Schedule::of(&requests).extent();
+    let waits_ns = u64::try_from(2 * drain(&run.job).as_nanos()).unwrap_or(u64::MAX);
+    let until_ns = loses_messages(run).then(|| Moment::now().since(0) + last_due_ns + waits_ns);
+    let late = Deadline::new()?;
+    let receiving = async {
+        tokio::select! {
+            received = receive(&mut responses, &mut reader) => received,
+            waited = late.wait_until(until_ns) => waited.map_err(Into::into),
+        }
+    };
+    tokio::try_join!(send(&mut pacer, &mut writer), receiving)?;
+    writer.shutdown().await.context("ending the requests")?;
+    Ok((pacer, responses))
+}
+
+async fn send(pacer: &mut Pacer, writer: &mut (impl AsyncWrite + Unpin)) -> Result<()> {
+    let deadline = Deadline::new()?;
+    while let Some(due_ns) = pacer.next_due_ns() {
+        if due_ns > Moment::now().since(0) {
+            deadline.wait_until(Some(due_ns)).await?;
+        }
+        while let Some(request) = pacer.due_message(Moment::now().since(0)) {
+            writer.write_all(request).await.context("sending a request")?;
+        }
+        writer.flush().await.context("sending a request")?;
+    }
+    Ok(())
+}
+
+async fn receive(responses: &mut MessageSink, reader: &mut (impl AsyncRead + Unpin)) -> Result<()> {
+    let mut response = vec![0; responses.message_bytes()];
+    while !responses.is_complete() {
+        reader.read_exact(&mut response).await.context("receiving a response")?;
+        responses.arrived(received_now(&response)?);
+    }
+    Ok(())
+}
+
+/// The server's part: a response to each of so many requests, which begins as its request does.
+async fn answer(rr: &Rr, requests: u64, stream: Box<dyn Duplex>) -> Result<()> {
+    let (mut request, mut response) = (vec![0; rr.request_bytes.into()], vec![0; rr.response_bytes.into()]);
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    for _ in 0..requests {
+        reader.read_exact(&mut request).await.context("receiving a request")?;
+        response[..HEADER_BYTES].copy_from_slice(&request[..HEADER_BYTES]);
+        writer.write_all(&response).await.context("sending a response")?;
+        writer.flush().await.context("sending a response")?;
+    }
+    writer.shutdown().await.context("ending the responses")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Arrivals;
+
+    fn in_a_runtime<T>(test: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap().block_on(test)
+    }
+
+    fn rr(messages: u64) -> Rr {
+        let arrivals = Arrivals::Constant { interval_ns: 1_000_000 };
+        Rr { seed: 0, request_bytes: 40, response_bytes: 100, arrivals, messages: Some(messages), duration_ns: None }
+    }
+
+    #[test]
+    fn each_request_is_answered_with_its_own_number() {
+        let rr = rr(20);
+        let (client, server) = tokio::io::duplex(64);
+        let (mut pacer, mut responses) = (Pacer::of(&rr.requests()), MessageSink::of(&rr.responses(), 0, None));
+        in_a_runtime(async {
+            let (mut reader, mut writer) = tokio::io::split(client);
+            let asking = async {
+                tokio::try_join!(send(&mut pacer, &mut writer), receive(&mut responses, &mut reader)).map(drop)
+            };
+            tokio::try_join!(asking, answer(&rr, 20, Box::new(server))).unwrap();
+        });
+        let Record::FlowStats(stats) = responses.into_responses() else { panic!("responses are summed up") };
+        assert_eq!((stats.received, stats.received_bytes, stats.duplicates), (20, 2_000, Some(0)));
+    }
+
+    /// The server answers nothing for 50 ms: the requests that were due meanwhile waited, and it shows.
+    #[test]
+    fn what_waits_for_a_late_response_counts_from_when_it_was_due() {
+        let rr = rr(40);
+        let (client, mut server) = tokio::io::duplex(1 << 16);
+        let (mut pacer, mut responses) = (Pacer::of(&rr.requests()), MessageSink::of(&rr.responses(), 0, None));
+        in_a_runtime(async {
+            let (mut reader, mut writer) = tokio::io::split(client);
+            let late = Deadline::new().unwrap();
+            let until_ns = Moment::now().since(0) + 50_000_000;
+            let answering = async {
+                server.read_exact(&mut [0; 1]).await.unwrap();
+                late.wait_until(Some(until_ns)).await.unwrap();
+                let mut rest = vec![0; 39];
+                server.read_exact(&mut rest).await.unwrap();
+                let mut response = vec![0; 100];
+                response[1..HEADER_BYTES].copy_from_slice(&rest[..HEADER_BYTES - 1]);
+                server.write_all(&response).await.unwrap();
+                answer(&rr, 39, Box::new(server)).await
+            };
+            let asking = async {
+                tokio::try_join!(send(&mut pacer, &mut writer), receive(&mut responses, &mut reader)).map(drop)
+            };
+            tokio::try_join!(asking, answering).unwrap();
+        });
+        let Record::FlowStats(stats) = responses.into_responses() else { panic!("responses are summed up") };
+        // Request i is due at i ms and answered at 50 ms or later.
+        let least_ns: u64 = (0..40).map(|number| 50_000_000 - number * 1_000_000).sum::<u64>() - 40_000_000;
+        assert!(stats.delay_sum_ns >= least_ns, "{}", stats.delay_sum_ns);
+    }
+}

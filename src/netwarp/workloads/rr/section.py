@@ -1,0 +1,59 @@
+"""``[workload]`` with ``kind = "rr"``: requests at a given rate, each answered by a response."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from netwarp import wire
+from netwarp.fields import KeyValueError, SizeBytes
+from netwarp.wire import Direction
+from netwarp.wire.flow import LEAST_MESSAGE_BYTES, MOST_MESSAGE_BYTES
+from netwarp.workloads.arrivals import ArrivalsSection
+
+
+class RequestResponseSection(ArrivalsSection):
+    """Requests at a given rate, each answered by a response: RPCs, name look-ups, a ping. A request
+    is sent when it is due, whether those before it are answered or not, and its latency counts from
+    then: one that has to wait because others are late waits in the numbers too (there is no
+    coordinated omission). Over `udp` requests and responses are datagrams, which may be lost; other
+    transports carry them in their order on one stream.
+    """
+
+    takes_losses: ClassVar[bool] = True
+    follows_client: ClassVar[bool] = False
+    uses_stream_both_ways: ClassVar[bool] = True
+
+    kind: Literal["rr"]
+    """Requests, each sent when it is due, and their responses."""
+    request_bytes: SizeBytes = Field(default=64, alias="request")
+    """Size of a request, 24 to 65507 bytes."""
+    response_bytes: SizeBytes = Field(default=64, alias="response")
+    """Size of a response, 24 to 65507 bytes."""
+
+    @property
+    def content_direction(self) -> Direction:
+        """Which way most bytes go."""
+        return "up" if self.request_bytes > self.response_bytes else "down"
+
+    def job(self, parts: int) -> wire.RequestResponse:
+        """Give what the endpoint is told."""
+        del parts
+        return wire.RequestResponse(
+            kind="rr",
+            seed=0,
+            request_bytes=self.request_bytes,
+            response_bytes=self.response_bytes,
+            arrivals=self.wire_arrivals(),
+            messages=self.count,
+            duration_ns=self.duration_ns,
+        )
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
+        for key, size in (("request", self.request_bytes), ("response", self.response_bytes)):
+            if not LEAST_MESSAGE_BYTES <= size <= MOST_MESSAGE_BYTES:
+                reason = f"a {key} has {LEAST_MESSAGE_BYTES} to {MOST_MESSAGE_BYTES} bytes"
+                raise KeyValueError(key, size, reason, 'such as "64B"')
+        return self
