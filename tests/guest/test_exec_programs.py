@@ -125,6 +125,14 @@ ROWS = {
         r"\.git",
         "port:9418",
     ),
+    "rsync": Row(
+        ("rsync",),
+        "printf '[files]\\npath = .\\n' > /tmp/rsyncd.conf;"
+        " exec rsync --daemon --no-detach --config=/tmp/rsyncd.conf",
+        "rsync -q rsync://server/files/content /tmp/copy && wc -c < /tmp/copy",
+        "300000",
+        "port:873",
+    ),
     "iperf3": Row(
         ("iperf3",),
         "exec iperf3 -s",
