@@ -113,13 +113,20 @@ fn raise_limits(job: &Job) -> Result<()> {
     job.transport.kind.stack().memory_sysctl().map_or(Ok(()), |key| write(key, &triple))
 }
 
-/// The guest's own `/tmp` hides the host's: a file to be sent from there is put back in its place.
+/// The guest's own `/tmp` hides the host's: files to be sent from there are put back in their places.
 fn reveal_content(job: &Job) -> Result<()> {
-    let Some(path) = workload::of(&job.workload).file() else { return Ok(()) };
-    let Ok(relative) = path.strip_prefix(TMP) else { return Ok(()) };
-    let attempt = || format!("bring the host's {} into the guest", path.display());
-    fs::create_dir(HOST_TMP).with_context(attempt)?;
+    let files = workload::of(&job.workload).files();
+    let hidden: Vec<_> = files.iter().filter_map(|file| Some((*file, file.strip_prefix(TMP).ok()?))).collect();
+    if hidden.is_empty() {
+        return Ok(());
+    }
+    fs::create_dir(HOST_TMP).with_context(|| format!("create {HOST_TMP}"))?;
     mount_one("hostfs", Path::new(HOST_TMP), MsFlags::MS_RDONLY, Some(Path::new(TMP)))?;
+    hidden.into_iter().try_for_each(|(file, relative)| reveal(file, relative))
+}
+
+fn reveal(path: &Path, relative: &Path) -> Result<()> {
+    let attempt = || format!("bring the host's {} into the guest", path.display());
     let hidden: PathBuf = Path::new(HOST_TMP).join(relative);
     ensure!(hidden.is_file(), "{} is not a file", path.display());
     fs::create_dir_all(path.parent().unwrap_or(Path::new(TMP))).with_context(attempt)?;

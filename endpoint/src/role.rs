@@ -27,7 +27,7 @@ use crate::record::{Failure, Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role_process;
 use crate::topology;
-use crate::transport::{Connection, Dialer, Pending, Place};
+use crate::transport::{Connection, Dialer, Listener, Pending, Place, error};
 use crate::usage::Usage;
 use crate::workload::command::RunPlace;
 use crate::workload::{self, End, Handovers, OverConnections, Run};
@@ -86,6 +86,8 @@ fn directory_of(job_file: &Path) -> Result<&Path> {
 async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, place: Place) -> Result<()> {
     let begin = orchestrator.begin().await?;
     let mut listener = job.transport.kind.stack().listen(&job, place)?;
+    let first = workload::of(&job.workload).first_reached_by(&job);
+    let mut other = first.map(|first| first.transport.kind.stack().listen(&first, place)).transpose()?;
     orchestrator.send(&Message::Ready { certificate: listener.certificate().map(hex::encode) })?;
     let run = Arc::new(Run::new(job, &begin, place.address, directory.to_owned()));
     let (finish, finished) = watch::channel(false);
@@ -93,6 +95,9 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
     loop {
         tokio::select! {
             accepted = listener.accept() => {
+                served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
+            }
+            accepted = accept_at(&mut other) => {
                 served.spawn(serve_one(run.clone(), accepted?, finished.clone()));
             }
             Some(records) = served.join_next() => {
@@ -120,6 +125,14 @@ fn unless_strangers(run: &Run, records: Result<Vec<Record>>) -> Result<Vec<Recor
             Ok(Vec::new())
         }
         records => records,
+    }
+}
+
+/// The next connection of a listener, where there is one. Dropping this future loses no connection.
+async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Pending<'static, Box<dyn Connection>>> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -151,7 +164,7 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     let certificate =
         begin.certificate.as_ref().map(hex::decode).transpose().context("reading the server's certificate")?;
     let dialer = job.transport.kind.stack().dialer(&job, server.ip(), certificate.as_deref())?;
-    let run = Arc::new(Run::new(job, &begin, server, directory.to_owned()));
+    let run = Arc::new(Run { certificate, ..Run::new(job, &begin, server, directory.to_owned()) });
     let (handovers, seen_handovers) = watch::channel(Handovers::default());
     let mut driven = over_connections(&run.job, Side::Client)?.drive(&run, &dialer, seen_handovers);
     let records = loop {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,115 @@ def test_pages_come_over_tcp_and_mptcp_without_encryption(tmp_path: Path) -> Non
             # One round trip for TCP's handshake.
             document = resources(run)[0]
             assert document.request_start_ns / 1e9 == pytest.approx(RTT_S, abs=0.003)
+
+
+def test_a_directory_below_tmp_is_loaded_as_it_is(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "sub").mkdir(parents=True)
+    (site / "index.html").write_text(
+        "<!doctype html><link rel=stylesheet href=style.css><script src=a.js></script>"
+        "<img src='sub/a%20b.png?x=1'>"
+    )
+    (site / "style.css").write_text("@font-face { font-family: f; src: url(f.woff2) }")
+    for name, size in (("a.js", 5_000), ("f.woff2", 30_000), ("sub/a b.png", 40_000)):
+        (site / name).write_bytes(bytes(size))
+    plan_ = plan_study(
+        study_from_mapping(
+            {
+                "title": "guest test",
+                "replicates": 1,
+                "path": PATH,
+                "workload": {"kind": "page", "directory": str(site)},
+                "factors": {"workload.http": ["1.1", "2", "3"]},
+            }
+        )
+    )
+    for run in run_study(plan_, tmp_path / "runs"):
+        assert run.status.outcome == "ok", run.status.reason
+        came = [(each.resource, each.bytes) for each in resources(run)]
+        sizes = [path.stat().st_size for path in (site / "index.html", site / "style.css")]
+        assert came == list(enumerate([*sizes, 5_000, 40_000, 30_000]))
+
+
+def test_a_har_with_a_redirect_and_a_missing_image_is_loaded_as_it_was(tmp_path: Path) -> None:
+    def entry(second: int, path: str, status: int, size: int, to: str = "") -> dict[str, Any]:
+        return {
+            "startedDateTime": f"2026-01-01T00:00:0{second}Z",
+            "request": {"method": "GET", "url": f"https://site.test{path}", "headers": []},
+            "response": {
+                "status": status,
+                "redirectURL": to,
+                "bodySize": size,
+                "content": {"size": size, "mimeType": "text/html" if second == 0 else "image/png"},
+            },
+        }
+
+    entries = [entry(0, "/", 200, 3_000), entry(1, "/a", 302, 0, "/b"), entry(2, "/b", 200, 9_000)]
+    entries.append(entry(3, "/gone", 404, 700))
+    har = tmp_path / "page.har"
+    har.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}), encoding="utf-8")
+    tables = {
+        "title": "guest test",
+        "replicates": 1,
+        "path": PATH,
+        "workload": {"kind": "page", "har": str(har)},
+        "factors": {"workload.http": ["2", "3"]},
+    }
+    for run in run_study(plan_study(study_from_mapping(tables)), tmp_path / "runs"):
+        assert run.status.outcome == "ok", run.status.reason
+        answers = {page_of(run).resources[each.resource].path: each for each in resources(run)}
+        assert {path: each.status for path, each in answers.items()} == {
+            "/": 200, "/a": 302, "/b": 200, "/gone": 404,
+        }  # fmt: skip
+        assert answers["/b"].fetch_start_ns >= answers["/a"].response_end_ns
+
+
+def test_what_a_second_visit_saves_is_round_trips(tmp_path: Path) -> None:
+    def first_byte(http: str, visit: str, resume: str, **more: str) -> Measured:
+        tables = {
+            "title": "guest test",
+            "replicates": 1,
+            "path": PATH,
+            "transport": {"tls" if http == "2" else "quic": {"resume": resume}},
+            "workload": {"kind": "page", "page": "nam-2021", "visit": visit, **more},
+            "factors": {"workload.http": [http]},
+        }
+        name = f"{http}-{visit}-{resume}"
+        (run,) = run_study(plan_study(study_from_mapping(tables)), tmp_path / name)
+        assert run.status.outcome == "ok", f"{name}: {run.status.reason}"
+        return run
+
+    for http, visit, resume, round_trips in [
+        ("2", "first", "none", 3),
+        ("2", "second", "1rtt", 3),  # TCP's handshake, TLS's, and the request
+        ("3", "second", "none", 2),
+        ("3", "second", "0rtt", 1),
+    ]:
+        run = first_byte(http, visit, resume)
+        assert run.metrics["first_byte_s"] == pytest.approx(round_trips * RTT_S, abs=0.01)
+        ends = [each for each in run.records if isinstance(each, Connection)]
+        seen = {(each.side, each.transfer): each.resumed for each in ends}
+        visits = 1 if visit == "first" else 2
+        assert sorted(seen) == [(s, n) for s in ("client", "server") for n in range(visits)]
+        assert {seen["client", visits - 1], seen["server", visits - 1]} == {resume}
+        assert len(resources(run)) == 8
+
+
+def test_a_visit_with_a_warm_cache_asks_for_the_document_alone(tmp_path: Path) -> None:
+    (run,) = load(tmp_path, PATH, "2", visit="cached")
+    assert [each.resource for each in resources(run)] == [0]
+    assert run.metrics["page_load_time_s"] < 5 * RTT_S
+
+
+def test_a_client_that_discovers_http3_begins_over_http2(tmp_path: Path) -> None:
+    (run,) = load(tmp_path / "first", PATH, "3", discovery="alt-svc")
+    versions = [each.http for each in resources(run)]
+    assert versions[0] == "h2"
+    assert set(versions) == {"h2"}, "what the document refers to is asked for before QUIC connects"
+    opened = [each for each in run.records if isinstance(each, Connection)]
+    assert {each.settings.transport for each in opened if each.side == "client"} == {"tls", "quic"}
+    (again,) = load(tmp_path / "second", PATH, "3", discovery="alt-svc", visit="second")
+    assert {each.http for each in resources(again)} == {"h3"}
+    (larger,) = load(tmp_path / "larger", PATH, "3", discovery="alt-svc", page="web-30")
+    assert {each.http for each in resources(larger)} == {"h2", "h3"}
+    assert 0 < larger.metrics["http3_ratio"] < 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from netwarp import wire
 from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError
 from netwarp.study import study_from_mapping
+from netwarp.study.compare import study_from_compare
 from netwarp.workloads.page.built_in import PAGE_NAMES, built_in_page
 from netwarp.workloads.page.resources import SiteResource, resources
 from support import job_of, tables
@@ -101,11 +104,51 @@ def test_options_of_a_transport_that_no_version_uses_are_refused() -> None:
         ({"http": "0.9"}, "workload.http"),
         ({"connections": 0}, "a whole number from 1 to 100"),
         ({"size": "1MB"}, "a bulk has it, not a page"),
+        ({"client": "firefox"}, "workload.client"),
+        ({"http": "3", "server": "nginx"}, "speaks HTTP/1.1 and HTTP/2, not HTTP/3"),
+        ({"discovery": "alt-svc"}, "comes over HTTP/2, which nobody has to discover"),
+        ({"client": "chromium", "visit": "second"}, "keep open"),
     ],
 )
 def test_what_is_no_page_is_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(StudyError, match=reason):
         page_of(**changes)
+
+
+def test_programs_and_visits_are_in_the_job() -> None:
+    page = page_of("quic", http="3", client="chromium", server="caddy", visit="cached")
+    assert page.client is not None
+    assert page.server is not None
+    assert (page.client.kind, page.server.kind, page.server.names) == (
+        "chromium",
+        "caddy",
+        ("caddy",),
+    )
+    assert (page.visits, page.cache, page.discovers_http3) == (2, True, False)
+    assert page_of("quic", http="3", discovery="alt-svc").discovers_http3
+    assert [page.is_fetched(index) for index in range(3)] == [True, False, False]
+
+
+def test_programs_need_encryption_and_servers_of_files_answer_with_200(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="browsers and servers speak HTTP over TLS or QUIC"):
+        page_of("tcp", client="chromium")
+    har = tmp_path / "page.har"
+    response = {"status": 301, "redirectURL": "/b", "content": {"mimeType": "text/html"}}
+    entry = {
+        "startedDateTime": "2026",
+        "request": {"method": "GET", "url": "https://site.test/"},
+        "response": response,
+    }
+    har.write_text(json.dumps({"log": {"entries": [entry]}}), encoding="utf-8")
+    with pytest.raises(StudyError, match="it serves files, and / is answered with 301"):
+        job_of("tls", workload={"kind": "page", "har": str(har), "server": "caddy"})
+
+
+def test_no_early_data_over_tls() -> None:
+    with pytest.raises(StudyError, match="sends no early data here, as browsers do not"):
+        study_from_mapping(
+            tables("tls", workload=SOURCE) | {"transport": {"tls": {"resume": "0rtt"}}}
+        )
 
 
 def test_a_client_that_moves_loads_no_page() -> None:
@@ -176,3 +219,36 @@ def test_what_never_loads_is_refused(page: list[SiteResource], reason: str) -> N
     with pytest.raises(KeyValueError) as refused:
         resources([SiteResource("/", "document", 1), *page])
     assert reason in refused.value.reason
+
+
+def test_compare_races_versions_of_http_where_pages_are_loaded() -> None:
+    study = study_from_compare(
+        transports=[],
+        path={"loss": ["0%", "2%"]},
+        page={"page": ["nam-2021"], "server": ["netwarp", "caddy"]},
+        resume=["1rtt"],
+    )
+    assert list(study.cells[0].levels) == ["workload.http", "workload.server", "path.loss"]
+    assert {cell.levels["workload.http"] for cell in study.cells} == {"2", "3"}
+    assert study.cells[0].template.workload.visits == 2  # type: ignore[union-attr]
+    assert [figure.y for figure in study.figures] == ["page_load_time_s"] * 2
+    over_tcp = study_from_compare(
+        transports=["tcp"], path={}, page={"page": ["web-30"], "http": ["1.1", "2"]}
+    )
+    assert [cell.spec.transport.kind for cell in over_tcp.cells] == ["tcp", "tcp"]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"sizes": ["1MB"], "page": {"page": ["web-30"]}}, "--size = .* a bulk has it, not a page"),
+        ({"page": {"http": ["2"]}}, "--page: of page, har and directory, none is given"),
+        ({"page": {"page": ["web-31"]}}, '--page = "web-31": unknown'),
+        ({"page": {"page": ["web-30"], "server": ["nginx"]}}, "--server"),
+    ],
+)
+def test_compare_names_the_option_of_a_page_that_is_wrong(
+    given: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(StudyError, match=reason):
+        study_from_compare(transports=[], path={}, **given)

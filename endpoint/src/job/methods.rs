@@ -80,6 +80,16 @@ impl Page {
         self.client.is_some() || self.server.is_some()
     }
 
+    /// Whether the last visit asks for a resource; one that is in the cache it does not.
+    pub fn is_fetched(&self, index: usize) -> bool {
+        index == 0 || !self.cache || self.visits == 1
+    }
+
+    /// Whether a resource may come over this version of HTTP.
+    pub fn may_use(&self, http: Http) -> bool {
+        http == self.http || (self.discovers_http3 && http == Http::H2)
+    }
+
     /// Whether the client hashes what it gets. A browser does not.
     pub fn is_hashed(&self) -> bool {
         self.verify && self.client.is_none()

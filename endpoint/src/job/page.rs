@@ -20,6 +20,13 @@ pub struct Page {
     pub resources: Vec<PageResource>,
     /// Hash what arrives, and compare with the page's bytes; a browser's only counted.
     pub verify: bool,
+    /// How often the client visits the page, each time on new connections. The last is measured.
+    pub visits: u32,
+    /// Whether all but the document is in the client's cache after the first visit.
+    pub cache: bool,
+    /// Whether a client learns that the server speaks HTTP/3 from its answers over HTTP/2 (Alt-Svc, RFC 7838); else it
+    /// knows before the first visit.
+    pub discovers_http3: bool,
     /// The program that loads the page; null for the endpoint itself.
     pub client: Option<WebProgram>,
     /// The program that serves it; null for the endpoint itself.

@@ -1,6 +1,6 @@
 //! TLS 1.3 for `tls` and `quic`: a certificate made for the run, and a client that trusts this one alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -30,6 +30,22 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// The one identity of this process, however many listeners it has; made when it is first asked for, see
+    /// [`Self::generate`].
+    ///
+    /// # Errors
+    /// No random numbers to be had.
+    pub(crate) fn of_process(job: &Job) -> Result<Self> {
+        static OURS: OnceLock<(CertificateDer<'static>, PrivateKeyDer<'static>)> = OnceLock::new();
+        if OURS.get().is_none() {
+            let Self { certificate, key } = Self::generate(job)?;
+            // Whoever was first has set it.
+            let _ = OURS.set((certificate, key));
+        }
+        let (certificate, key) = OURS.get().context("keeping the server's certificate")?;
+        Ok(Self { certificate: certificate.clone(), key: key.clone_key() })
+    }
+
     /// Makes a self-signed certificate. Ed25519, whose signatures all have one length, so that handshakes have too; ECDSA where
     /// a program of the machine is to take it, for browsers take no other.
     ///

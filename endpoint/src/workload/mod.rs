@@ -44,13 +44,16 @@ pub(crate) struct Run {
     pub directory: PathBuf,
     /// What every request begins with, where strangers could reach the server.
     pub token: Option<RequestPrefix>,
+    /// Client: DER of the server's certificate, if it has one.
+    pub certificate: Option<Vec<u8>>,
 }
 
 impl Run {
     /// A run of which nothing has happened yet.
     pub(crate) fn new(job: Job, begin: &Begin, server: SocketAddr, directory: PathBuf) -> Self {
         let (arrival_log, attempts) = (SharedArrivalLog::default(), AttemptTracker::default());
-        Self { job, epoch_ns: begin.epoch_ns, server, arrival_log, attempts, directory, token: begin.token }
+        let (epoch_ns, token) = (begin.epoch_ns, begin.token);
+        Self { job, epoch_ns, server, arrival_log, attempts, directory, token, certificate: None }
     }
 
     /// What a request of this protocol begins with: the run's token, if it has one.
@@ -152,8 +155,13 @@ pub(crate) trait Workload: Send + Sync {
     /// About how many bytes of content travel: a capture needs memory for them.
     fn content_bytes(&self) -> u64;
 
-    /// The file of the host that is sent, if one is.
-    fn file(&self) -> Option<&Path> {
+    /// The files of the host that are sent.
+    fn files(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+
+    /// The same job over the transport by which a client first comes to the server, where that is not the job's own.
+    fn first_reached_by(&self, _job: &Job) -> Option<Job> {
         None
     }
 

@@ -18,13 +18,14 @@ from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_w
 def compare(
     *,
     transport: Annotated[
-        str,
+        options.Listed,
         typer.Option(
-            help=f"Who races: of {', '.join(TRANSPORTS)}. The first is the one compared against.",
+            help=f"Who races: of {', '.join(TRANSPORTS)}. The first is the one compared against."
+            f" Default: {','.join(ON_ONE_PATH)}.",
             metavar="LIST",
             rich_help_panel=options.STUDY,
         ),
-    ] = ",".join(ON_ONE_PATH),
+    ] = None,
     file: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="The file to send.", metavar="PATH", rich_help_panel=options.STUDY),
@@ -59,6 +60,22 @@ def compare(
         options.Listed,
         options.study_option("Send twice; the second uses of the first: none, 1rtt, 0rtt."),
     ] = None,
+    page: Annotated[
+        options.Listed,
+        options.study_option(
+            "A web page in place of a file: nam-2021, web-30, web-80, web-150. Versions of HTTP"
+            " race, each over its own transport."
+        ),
+    ] = None,
+    http: Annotated[
+        options.Listed, options.study_option("Versions of HTTP: 1.1, 2, 3. Default: 2,3.")
+    ] = None,
+    client: Annotated[
+        options.Listed, options.study_option("Who loads the page: netwarp or chromium.")
+    ] = None,
+    server: Annotated[
+        options.Listed, options.study_option("Who serves the page: netwarp, caddy or nginx.")
+    ] = None,
     direction: Annotated[
         str,
         typer.Option(
@@ -92,11 +109,15 @@ def compare(
     """
     from netwarp.study.compare import study_from_compare
 
+    asked = {"page": page, "http": http, "client": client, "server": server}
+    of_page = {key: levels(each) for key, each in asked.items()}
+    has_page = any(of_page.values())
     with console().status("planning"):  # seconds, where cells are tens of thousands
         study = study_from_compare(
-            transports=levels(transport),
+            transports=levels(transport) or ([] if has_page else list(ON_ONE_PATH)),
             path=path,
-            sizes=levels(size) or ([] if file is not None else ["10MB"]),
+            sizes=levels(size) or ([] if file is not None or has_page else ["10MB"]),
+            page=of_page,
             file=file,
             congestion=levels(congestion),
             chunks=levels(chunks),

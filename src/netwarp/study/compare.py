@@ -17,9 +17,13 @@ from netwarp.suggestions import did_you_mean
 COMMAND = "compare"
 PATH_OPTIONS = tuple(key for key, _ in options())
 """Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
+PAGE_OPTIONS = ("page", "http", "client", "server")
+"""Keys of a ``[workload]`` of the kind ``page`` that are options of the command line."""
+USUAL_HTTP = ("2", "3")
 _OPTIONS = (
     *(f"path.{key}" for key in PATH_OPTIONS),
     *(f"workload.{key}" for key in ("size", "file", "chunks", "dial", "direction", "verify")),
+    *(f"workload.{key}" for key in PAGE_OPTIONS),
     *(f"transport.{key}" for key in ("congestion", "streams", "resume")),
 )
 """Keys that have an option of their own; any other is given with `--set`."""
@@ -30,6 +34,7 @@ def study_from_compare(
     transports: Sequence[str],
     path: Mapping[str, Sequence[str]],
     sizes: Sequence[str] = (),
+    page: Mapping[str, Sequence[str]] | None = None,
     file: str | None = None,
     congestion: Sequence[str] = (),
     chunks: Sequence[str] = (),
@@ -49,6 +54,9 @@ def study_from_compare(
         transports: levels of the factor ``transport``, always a factor.
         path: levels by key of ``[path]``, see :data:`PATH_OPTIONS`.
         sizes: levels of the workload's size, unless ``file`` is given.
+        page: levels by key of a page's ``[workload]``, see :data:`PAGE_OPTIONS`; where it has any
+            of ``page``, pages are loaded in place of a content that is sent, and versions of HTTP
+            take the place of transports.
         file: the file to send.
         congestion: levels of ``transport.congestion``.
         chunks: levels of the number of parts the content is cut into.
@@ -71,13 +79,11 @@ def study_from_compare(
                 option_of(key), None, "unknown option", did_you_mean(key, PATH_OPTIONS)
             )
             raise Refusals(COMMAND).study_error(unknown)
-    tables: dict[str, Any] = {
-        "title": f"{_listed(transports)} compared",
-        "path": {},
-        "transport": {},
-        "workload": {"kind": "bulk", "direction": direction, "verify": verify},
-        "factors": {"transport": list(transports)},
-    }
+    asked = {key: levels for key, levels in (page or {}).items() if levels}
+    tables = _of_pages(asked, transports) if asked else _of_contents(transports)
+    tables["workload"]["verify"] = verify
+    if direction != "down":
+        tables["workload"]["direction"] = direction
     for key, levels in path.items():
         _vary(tables, "path", key, [typed_level(key, level) for level in levels])
     _vary(tables, "transport", "congestion", congestion)
@@ -87,7 +93,7 @@ def study_from_compare(
     _vary(tables, "transport", "streams", [_whole(level) for level in streams])
     _vary(tables, "transport", "resume", resume)
     if resume:
-        tables["workload"]["transfers"] = 2
+        tables["workload"] |= {"visit": "second"} if asked else {"transfers": 2}
     if file is not None:
         tables["workload"]["file"] = file
     tables["figure"] = _figures(tables["factors"])
@@ -97,6 +103,32 @@ def study_from_compare(
         folder=folder or Path.cwd(),
         display=_display,
     )
+
+
+def _of_contents(transports: Sequence[str]) -> dict[str, Any]:
+    return {
+        "title": f"{_listed(transports)} compared",
+        "path": {},
+        "transport": {},
+        "workload": {"kind": "bulk"},
+        "factors": {"transport": list(transports)},
+    }
+
+
+def _of_pages(asked: Mapping[str, Sequence[str]], transports: Sequence[str]) -> dict[str, Any]:
+    http = asked.get("http", USUAL_HTTP)
+    tables: dict[str, Any] = {
+        "title": f"{_listed([f'HTTP/{each}' for each in http])} compared",
+        "path": {},
+        "transport": {},
+        "workload": {"kind": "page"},
+        "factors": {"workload.http": list(http)},
+    }
+    for key, levels in asked.items():
+        if key != "http":
+            _vary(tables, "workload", key, levels)
+    _vary(tables, "transport", "kind", transports)
+    return tables
 
 
 def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any]) -> None:
@@ -118,14 +150,12 @@ def _whole(level: str) -> str | int:
 
 
 def _figures(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Draw completion time over each varied condition, or as bars when there is none."""
-    conditions = [key for key in factors if key != "transport"]
+    """Draw how long it took over each varied condition, or as bars when there is none."""
+    racing, *conditions = factors
+    metric = "completion_time_s" if racing == "transport" else "page_load_time_s"
     if not conditions:
-        return [{"kind": "bar", "x": "transport", "y": "completion_time_s"}]
-    return [
-        {"kind": "line", "x": key, "y": "completion_time_s", "series": "transport"}
-        for key in conditions
-    ]
+        return [{"kind": "bar", "x": racing, "y": metric}]
+    return [{"kind": "line", "x": key, "y": metric, "series": racing} for key in conditions]
 
 
 def _listed(names: Sequence[str]) -> str:

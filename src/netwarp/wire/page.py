@@ -69,10 +69,25 @@ class Page(Wire):
     """The document first; each after the one that refers to it."""
     verify: bool
     """Hash what arrives, and compare with the page's bytes; a browser's only counted."""
+    visits: Annotated[int, Field(ge=1, lt=2**32)]
+    """How often the client visits the page, each time on new connections. The last is measured."""
+    cache: bool
+    """Whether all but the document is in the client's cache after the first visit."""
+    discovers_http3: bool
+    """Whether a client learns that the server speaks HTTP/3 from its answers over HTTP/2 (Alt-Svc,
+    RFC 7838); else it knows before the first visit."""
     client: WebProgram | None
     """The program that loads the page; null for the endpoint itself."""
     server: WebProgram | None
     """The program that serves it; null for the endpoint itself."""
+
+    def is_fetched(self, index: int) -> bool:
+        """Say whether the last visit asks for a resource; one that is in the cache it does not."""
+        return index == 0 or not self.cache or self.visits == 1
+
+    def may_use(self, http: Http) -> bool:
+        """Say whether a resource may come over this version of HTTP."""
+        return http == self.http or (self.discovers_http3 and http == "h2")
 
     @property
     def direction(self) -> Direction:

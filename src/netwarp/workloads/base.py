@@ -19,7 +19,7 @@ from netwarp.fields import DurationNs, Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
 from netwarp.measure.run_records import Arrival
-from netwarp.wire import Direction, Job, Record, TransportKind
+from netwarp.wire import Direction, Job, Record, Resume, TransportKind
 
 GUEST_MEMORY_BYTES = 1 << 30
 """Memory of a guest that runs nobody's programs but netwarp's."""
@@ -98,6 +98,13 @@ class WorkloadSection(Section):
         Args:
             kind: the transport.
             moves: whether the client moves between paths.
+
+        Raises:
+            KeyValueError: with a key from the top of the study.
+        """
+
+    def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
+        """Refuse a way to use earlier connections that it does not go over a transport with.
 
         Raises:
             KeyValueError: with a key from the top of the study.

@@ -130,7 +130,7 @@ impl Listener {
     /// # Errors
     /// As `bind(2)`; options quinn does not have.
     pub(crate) fn bind(job: &Job, place: Place) -> Result<Self> {
-        let identity = Identity::generate(job)?;
+        let identity = Identity::of_process(job)?;
         let crypto =
             QuicServerConfig::try_from(identity.server_config(job, u32::MAX)?).context("choosing QUIC's ciphers")?;
         let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));

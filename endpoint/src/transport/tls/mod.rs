@@ -78,12 +78,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Makes itself a certificate.
+    /// Presents this certificate.
     ///
     /// # Errors
-    /// No random numbers to be had.
-    pub(super) fn new(job: &Job) -> Result<Self> {
-        let identity = Identity::generate(job)?;
+    /// A key that does not fit it.
+    pub(super) fn new(job: &Job, identity: Identity) -> Result<Self> {
         let config = Arc::new(identity.server_config(job, EARLY_DATA_BYTES)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
     }
@@ -128,6 +127,10 @@ mod tests {
         job
     }
 
+    fn server(job: &Job) -> Server {
+        Server::new(job, Identity::generate(job).unwrap()).unwrap()
+    }
+
     /// A request and its answer over a new connection. Gives what each end says of it.
     fn exchange(client: &Client, server: &Server) -> (Resume, Resume) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -160,7 +163,7 @@ mod tests {
 
     #[test]
     fn early_data_that_is_refused_is_sent_again() {
-        let mut server = Server::new(&job()).unwrap();
+        let mut server = server(&job());
         let client = Client::new(&job(), server.identity.certificate()).unwrap();
         assert_eq!(exchange(&client, &server), (Resume::None, Resume::None));
         let mut config = ServerConfig::clone(&server.config);
@@ -171,8 +174,8 @@ mod tests {
 
     #[test]
     fn a_client_refuses_a_certificate_that_is_not_the_run_s() {
-        let server = Server::new(&job()).unwrap();
-        let client = Client::new(&job(), Server::new(&job()).unwrap().identity.certificate()).unwrap();
+        let server = server(&job());
+        let client = Client::new(&job(), server(&job()).identity.certificate()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let theirs = listener.accept().unwrap().0;
@@ -192,7 +195,7 @@ mod tests {
         let mut http1 = http2.clone();
         let Workload::Page(page) = &mut http1.workload else { panic!("the golden job is a page") };
         page.http = Http::H1;
-        let server = Server::new(&http1).unwrap();
+        let server = server(&http1);
         let client = Client::new(&http2, server.identity.certificate()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -7,6 +7,7 @@ use super::{Client, Server};
 use crate::job::{Job, Resume, Transport};
 use crate::problems::Problems;
 use crate::transport::error::Result;
+use crate::transport::identity::Identity;
 use crate::transport::stack::trusted;
 use crate::transport::{Dialer, Listener, Place, Stack, kernel, tcp};
 
@@ -31,6 +32,6 @@ impl Stack for TlsStack {
     }
 
     fn listen(&self, job: &Job, place: Place) -> Result<Box<dyn Listener>> {
-        Ok(Box::new(kernel::Listener::bind(Server::new(job)?, place)?))
+        Ok(Box::new(kernel::Listener::bind(Server::new(job, Identity::of_process(job)?)?, place)?))
     }
 }

@@ -79,10 +79,10 @@ impl Workload for job::Bulk {
         self.content.size_bytes().saturating_mul(u64::from(self.transfers))
     }
 
-    fn file(&self) -> Option<&Path> {
+    fn files(&self) -> Vec<&Path> {
         match &self.content {
-            Content::File { path, .. } => Some(path.as_ref()),
-            Content::Seeded { .. } => None,
+            Content::File { path, .. } => vec![path.as_ref()],
+            Content::Seeded { .. } => Vec::new(),
         }
     }
 }

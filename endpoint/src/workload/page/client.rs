@@ -11,29 +11,45 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::exchange::{Exchange, Requester, Response, connect};
 use super::graph::Graph;
-use super::request::request;
+use super::request::{ConnectionNumber, request};
 use crate::clock::Moment;
 use crate::job::{Http, Page};
 use crate::record::{ConnectionRecord, Record, ResourceRecord, Side};
 use crate::sink::Sink;
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer};
-use crate::workload::{Run, connection_record};
+use crate::workload::{Run, Workload as _, connection_record};
 
-/// Loads a page and closes its connections. Gives all records.
+/// Visits a page as often as the job says, and closes its connections after each visit. Gives the records of all connections, and
+/// of the resources of the last visit.
 ///
 /// # Errors
 /// A resource that does not arrive as the page has it, or never can.
 pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
-    let mut client = Client::new(run, page, dialer);
-    client.load().await?;
-    client.close().await
+    let first = page.first_reached_by(&run.job);
+    let first = first.map(|job| job.transport.kind.stack().dialer(&job, run.server.ip(), run.certificate.as_deref()));
+    let first = first.transpose()?;
+    let mut records = Vec::new();
+    for visit in 0..page.visits {
+        // Whoever has been there once knows of HTTP/3.
+        let first = first.as_ref().filter(|_| visit == 0);
+        let mut client = Client::new(run, page, dialer, first, visit);
+        client.load().await?;
+        let is_last = visit + 1 == page.visits;
+        let told = client.close().await?.into_iter();
+        records.extend(told.filter(|record| is_last || matches!(record, Record::Connection(_))));
+    }
+    Ok(records)
 }
 
 struct Client<'a> {
     run: &'a Arc<Run>,
     page: &'a Page,
     dialer: &'a Arc<dyn Dialer>,
+    /// How the server is reached by a client that does not know of HTTP/3; none once it does.
+    first_dialer: Option<&'a Arc<dyn Dialer>>,
+    /// Which visit it is, from 0.
+    visit: u32,
     graph: Graph<'a>,
     /// What waits for a connection: the most urgent first, then in the page's order. With when it was wanted.
     queue: BinaryHeap<Reverse<(u8, usize, u64)>>,
@@ -45,6 +61,7 @@ struct Client<'a> {
 
 struct OpenConnection {
     number: u32,
+    http: Http,
     connection: Box<dyn Connection>,
     /// None while it is busy with a request, and carries one at a time.
     requester: Option<Requester>,
@@ -59,14 +76,23 @@ struct Fetched {
     /// What asked for it.
     requester: Requester,
     record: ResourceRecord,
+    advertises_http3: bool,
 }
 
 impl<'a> Client<'a> {
-    fn new(run: &'a Arc<Run>, page: &'a Page, dialer: &'a Arc<dyn Dialer>) -> Self {
+    fn new(
+        run: &'a Arc<Run>,
+        page: &'a Page,
+        dialer: &'a Arc<dyn Dialer>,
+        first_dialer: Option<&'a Arc<dyn Dialer>>,
+        visit: u32,
+    ) -> Self {
         Self {
             run,
             page,
             dialer,
+            first_dialer,
+            visit,
             graph: Graph::new(&page.resources),
             queue: BinaryHeap::new(),
             dialing: JoinSet::new(),
@@ -103,7 +129,7 @@ impl<'a> Client<'a> {
         }
         for OpenConnection { number, connection, .. } in &self.connections {
             let record = connection_record(self.run, Side::Client, &**connection, false)?;
-            let record = record.map(|record| ConnectionRecord { connection: *number, ..record });
+            let record = record.map(|record| ConnectionRecord { connection: *number, transfer: self.visit, ..record });
             self.records.extend(record.map(Record::Connection));
         }
         for OpenConnection { connection, requester, speaking, .. } in self.connections {
@@ -117,8 +143,15 @@ impl<'a> Client<'a> {
     /// Takes up what the page has come to want, and opens connections for it.
     fn want(&mut self) {
         let now_ns = Moment::now().since(self.run.epoch_ns);
-        for index in self.graph.take_wanted() {
-            self.queue.push(Reverse((self.page.resources[index].urgency, index, now_ns)));
+        let mut wanted = self.graph.take_wanted();
+        while let Some(index) = wanted.pop() {
+            if self.visit == 0 || self.page.is_fetched(index) {
+                self.queue.push(Reverse((self.page.resources[index].urgency, index, now_ns)));
+            } else {
+                // It is in the cache, and leads on at once.
+                self.graph.arrived(index);
+                wanted.extend(self.graph.take_wanted());
+            }
         }
         let most = if self.page.http == Http::H1 { self.page.connections as usize } else { 1 };
         let opened = self.connections.len() + self.dialing.len();
@@ -129,46 +162,62 @@ impl<'a> Client<'a> {
         }
     }
 
+    /// The connection by which a client comes to know of HTTP/3 is over HTTP/2.
     fn dial(&mut self, number: u32) {
-        let (dialer, run, http) = (self.dialer.clone(), self.run.clone(), self.page.http);
+        let (dialer, http) = self.first_dialer.map_or((self.dialer, self.page.http), |first| (first, Http::H2));
+        let (dialer, run) = (dialer.clone(), self.run.clone());
         self.dialing.spawn(async move {
             let mut connection = dialer.dial(run.server, false).await?;
             let (requester, speaking) = connect(http, connection.carrier()?, run.job.transport.buffer_bytes).await?;
-            Ok(OpenConnection { number, connection, requester: Some(requester), speaking, requests: 0 })
+            Ok(OpenConnection { number, http, connection, requester: Some(requester), speaking, requests: 0 })
         });
     }
 
     /// Asks for what waits, as far as there are connections for it.
     fn ask(&mut self) -> Result<()> {
         let idle = |connection: &OpenConnection| connection.requester.is_some();
-        while let (false, Some(place)) = (self.queue.is_empty(), self.connections.iter().position(idle)) {
+        // Of two versions of HTTP the newer, which was dialled last, is for whatever is still to be asked for.
+        while let (false, Some(place)) = (self.queue.is_empty(), self.place_of(idle)) {
             let Some(Reverse((_, index, fetch_start_ns))) = self.queue.pop() else { break };
             let connection = &mut self.connections[place];
             let of_request = (index as u32, connection.number, connection.requests);
             connection.requests += 1;
             let resource = &self.page.resources[index];
-            let request =
-                request(self.page.http, self.run.job.transport.kind, resource, connection.number, self.run.token)?;
+            let number = ConnectionNumber { visit: self.visit, connection: connection.number };
+            let request = request(connection.http, self.run.job.transport.kind, resource, number, self.run.token)?;
             let sink = Sink::new(resource.body_bytes, self.page.verify);
             let sink = sink.watching_arrivals(self.run.watched_arrivals());
             let mut requester = connection.requester.take().context("the connection is busy")?;
             // One that can carry more at the same time is not busy.
             connection.requester = requester.another();
             let exchange = Exchange { request, sink };
-            let (run, http) = (self.run.clone(), self.page.http);
+            let (run, http) = (self.run.clone(), connection.http);
             let (status, path) = (resource.status, resource.path.clone());
             self.fetching.spawn(async move {
                 let response = requester.exchange(exchange).await.with_context(|| format!("loading {path}"))?;
                 ensure!(response.status == status, "{path} was answered with {}, not {status}", response.status);
+                let advertises_http3 = response.advertises_http3;
                 let record = record(&run, http, of_request, fetch_start_ns, response)
                     .with_context(|| format!("loading {path}"))?;
-                Ok(Fetched { place, requester, record })
+                Ok(Fetched { place, requester, record, advertises_http3 })
             });
         }
         Ok(())
     }
 
-    fn fetched(&mut self, Fetched { place, requester, record }: Fetched) -> Result<()> {
+    /// The place of a connection that can be asked.
+    fn place_of(&self, is_idle: impl Fn(&OpenConnection) -> bool) -> Option<usize> {
+        if self.page.discovers_http3 {
+            self.connections.iter().rposition(is_idle)
+        } else {
+            self.connections.iter().position(is_idle)
+        }
+    }
+
+    fn fetched(&mut self, Fetched { place, requester, record, advertises_http3 }: Fetched) -> Result<()> {
+        if advertises_http3 && self.first_dialer.take().is_some() {
+            self.dial(1);
+        }
         let connection = &mut self.connections[place];
         connection.requester.get_or_insert(requester);
         self.graph.arrived(record.resource as usize);
@@ -185,7 +234,7 @@ fn record(
     fetch_start_ns: u64,
     response: Response,
 ) -> Result<ResourceRecord> {
-    let Response { status, request_start, response_start, response_end, sink } = response;
+    let Response { status, request_start, response_start, response_end, sink, .. } = response;
     let received = sink.received()?;
     let [request_start_ns, response_start_ns, response_end_ns] =
         [request_start, response_start, response_end].map(|moment| moment.since(run.epoch_ns));

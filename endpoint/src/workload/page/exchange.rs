@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf as _, Bytes};
+use http::header::{ALT_SVC, HeaderMap};
 use http_body::{Body, Frame, SizeHint};
 use hyper::Request;
 use hyper::body::Incoming;
@@ -27,6 +28,8 @@ pub(super) struct Exchange {
 /// An answer, all of which has come.
 pub(super) struct Response {
     pub status: u16,
+    /// Whether the server says that it speaks HTTP/3, too (Alt-Svc, RFC 7838).
+    pub advertises_http3: bool,
     /// Before the request was handed over.
     pub request_start: Moment,
     /// The head at hand.
@@ -135,14 +138,18 @@ async fn exchange_http3(
             bytes.advance(taken);
         }
     }
-    let status = response.status().as_u16();
-    Ok(Response { status, request_start, response_start, response_end: Moment::now(), sink })
+    let (status, advertises_http3) = (response.status().as_u16(), advertises_http3(response.headers()));
+    Ok(Response { status, advertises_http3, request_start, response_start, response_end: Moment::now(), sink })
+}
+
+fn advertises_http3(fields: &HeaderMap) -> bool {
+    fields.get(ALT_SVC).and_then(|value| value.to_str().ok()).is_some_and(|value| value.contains("h3="))
 }
 
 /// Takes the content of a response whose head has come.
 async fn received(request_start: Moment, response: hyper::Response<Incoming>, mut sink: Sink) -> Result<Response> {
     let response_start = Moment::now();
-    let status = response.status().as_u16();
+    let (status, advertises_http3) = (response.status().as_u16(), advertises_http3(response.headers()));
     let mut content = response.into_body();
     sink.begin();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut content).poll_frame(context)).await {
@@ -150,7 +157,7 @@ async fn received(request_start: Moment, response: hyper::Response<Incoming>, mu
             sink.consume(&bytes)?;
         }
     }
-    Ok(Response { status, request_start, response_start, response_end: Moment::now(), sink })
+    Ok(Response { status, advertises_http3, request_start, response_start, response_end: Moment::now(), sink })
 }
 
 /// The body of a message without content.

@@ -88,6 +88,15 @@ impl Workload for job::Page {
         www::write(self)
     }
 
+    fn files(&self) -> Vec<&Path> {
+        self.resources.iter().filter_map(|resource| resource.file.as_deref().map(Path::new)).collect()
+    }
+
+    /// Whoever does not know of HTTP/3 comes over HTTP/2.
+    fn first_reached_by(&self, job: &Job) -> Option<Job> {
+        self.discovers_http3.then(|| over_http2(job, self))
+    }
+
     fn is_delivery(&self, record: &Record) -> bool {
         matches!(record, Record::Resource(_))
     }
@@ -111,6 +120,14 @@ impl Workload for job::Page {
     fn content_bytes(&self) -> u64 {
         self.resources.iter().fold(0, |sum, resource| u64::saturating_add(sum, resource.body_bytes))
     }
+}
+
+/// The job with HTTP/2 over TLS in place of HTTP/3.
+fn over_http2(job: &Job, page: &job::Page) -> Job {
+    let mut job = job.clone();
+    job.transport.kind = job::TransportKind::Tls;
+    job.workload = job::Workload::Page(job::Page { http: job::Http::H2, ..page.clone() });
+    job
 }
 
 /// A flow-control window of HTTP/2.

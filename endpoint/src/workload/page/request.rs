@@ -32,7 +32,7 @@ pub(super) fn request(
     http: Http,
     transport: TransportKind,
     resource: &PageResource,
-    connection: u32,
+    connection: ConnectionNumber,
     token: Option<RequestPrefix>,
 ) -> Result<Request<()>> {
     let scheme = if transport == TransportKind::Tcp || transport == TransportKind::Mptcp { "http" } else { "https" };
@@ -57,16 +57,35 @@ pub(super) fn request(
     }
     let priority = Priority { urgency: resource.urgency, incremental: resource.incremental };
     fields.insert(PRIORITY, HeaderValue::try_from(priority.to_field()).context("writing a priority")?);
-    fields.insert(CONNECTION_NUMBER, connection.into());
+    fields.insert(CONNECTION_NUMBER, HeaderValue::try_from(connection.to_field()).context("numbering a connection")?);
     if let Some(token) = token {
         fields.insert(TOKEN, HeaderValue::try_from(String::from(token)).context("writing the token")?);
     }
     Ok(request)
 }
 
-/// The client's number of the connection that a request came over, if it says so: other clients do not.
-pub(super) fn connection_number(fields: &HeaderMap) -> Option<u32> {
-    fields.get(CONNECTION_NUMBER)?.to_str().ok()?.parse().ok()
+/// The client's number of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ConnectionNumber {
+    /// Of the visit, from 0.
+    pub visit: u32,
+    /// Among the visit's connections, from 0.
+    pub connection: u32,
+}
+
+impl ConnectionNumber {
+    /// The first visit says nothing of itself.
+    fn to_field(self) -> String {
+        let visit = if self.visit == 0 { String::new() } else { format!(";{}", self.visit) };
+        format!("{}{visit}", self.connection)
+    }
+
+    /// Of the connection that a request came over, if it says so: other clients do not.
+    pub(super) fn of_request(fields: &HeaderMap) -> Option<Self> {
+        let field = fields.get(CONNECTION_NUMBER)?.to_str().ok()?;
+        let (connection, visit) = field.split_once(';').unwrap_or((field, "0"));
+        Some(Self { visit: visit.parse().ok()?, connection: connection.parse().ok()? })
+    }
 }
 
 /// Whether a request carries the token, or needs none.
@@ -105,5 +124,16 @@ mod tests {
             assert!(!has_token(&fields(wrong), Some(token)), "{wrong}");
         }
         assert!(!has_token(&HeaderMap::new(), Some(token)));
+    }
+
+    #[test]
+    fn a_connection_s_number_is_read_as_it_was_written() {
+        for (visit, connection, written) in [(0, 3, "3"), (1, 0, "0;1")] {
+            let number = ConnectionNumber { visit, connection };
+            assert_eq!(number.to_field(), written);
+            let fields = HeaderMap::from_iter([(CONNECTION_NUMBER, HeaderValue::from_static(written))]);
+            assert_eq!(ConnectionNumber::of_request(&fields), Some(number));
+        }
+        assert_eq!(ConnectionNumber::of_request(&HeaderMap::new()), None);
     }
 }

@@ -5,17 +5,20 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use http::header::{ALT_SVC, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use super::priority::{Responses, Turn};
-use super::request;
+use super::request::{self, ConnectionNumber};
 use super::site::Site;
 use crate::content::Reader;
-use crate::job::ResourceType;
+use crate::job::{Http, ResourceType};
 use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Error, Result};
+
+/// HTTP/3 at the same port, for a day (RFC 7838); [`crate::transport::PORT`] is that port.
+const HTTP3_HERE: &str = "h3=\":4433\"; ma=86400";
 
 /// Content handed to the protocol below at once: little, for what it has taken goes before what is more urgent.
 pub(super) const BLOCK_BYTES: usize = 16 << 10;
@@ -26,19 +29,28 @@ pub(super) struct Answers {
     site: Arc<Site>,
     responses: Responses,
     /// The client's number of the connection, once a request has said it.
-    number: Arc<OnceLock<u32>>,
+    number: Arc<OnceLock<ConnectionNumber>>,
     /// What requests must carry, where strangers could reach the server.
     token: Option<RequestPrefix>,
+    /// What every answer says of HTTP/3, to clients that may not know.
+    advertised: Option<HeaderValue>,
 }
 
 impl Answers {
     /// None given yet.
-    pub(super) fn new(site: Arc<Site>, token: Option<RequestPrefix>) -> Self {
-        Self { site, responses: Responses::default(), number: Arc::default(), token }
+    ///
+    /// # Arguments
+    /// * `http` - the connection's version of HTTP.
+    /// * `token` - what requests must carry, where strangers could reach the server.
+    pub(super) fn new(site: Arc<Site>, http: Http, token: Option<RequestPrefix>) -> Self {
+        // Clients that speak HTTP/3 know.
+        let is_news = site.page.discovers_http3 && http != Http::H3;
+        let advertised = is_news.then(|| HeaderValue::from_static(HTTP3_HERE));
+        Self { site, responses: Responses::default(), number: Arc::default(), token, advertised }
     }
 
     /// The client's number of the connection, if a request has said it.
-    pub(super) fn connection_number(&self) -> Option<u32> {
+    pub(super) fn connection_number(&self) -> Option<ConnectionNumber> {
         self.number.get().copied()
     }
 
@@ -52,7 +64,7 @@ impl Answers {
             *head.status_mut() = StatusCode::FORBIDDEN;
             return Ok((head, Content(None)));
         }
-        if let Some(number) = request::connection_number(fields) {
+        if let Some(number) = ConnectionNumber::of_request(fields) {
             self.number.get_or_init(|| number);
         }
         let Some(index) = self.site.find(path) else {
@@ -62,6 +74,12 @@ impl Answers {
         let resource = &self.site.page.resources[index];
         *head.status_mut() = StatusCode::from_u16(resource.status).context("choosing a status")?;
         head.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type(resource.resource_type)));
+        if let Some(advertised) = &self.advertised {
+            head.headers_mut().insert(ALT_SVC, advertised.clone());
+        }
+        if self.site.page.cache {
+            head.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(caching(index)));
+        }
         if let Some(location) = &resource.location {
             let location = HeaderValue::try_from(location).context("writing where a redirection leads")?;
             head.headers_mut().insert(LOCATION, location);
@@ -70,6 +88,11 @@ impl Answers {
         let turn = self.responses.begin(request::priority(fields));
         Ok((head, Content((reader.remaining_bytes() > 0).then_some((reader, turn)))))
     }
+}
+
+/// What an answer says of its place in caches: the document is always asked for, and whatever it needs is kept for a year.
+pub(super) fn caching(index: usize) -> &'static str {
+    if index == 0 { "no-store" } else { "max-age=31536000, immutable" }
 }
 
 /// What is left of a response's content.

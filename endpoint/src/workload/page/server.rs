@@ -29,10 +29,15 @@ pub(super) async fn serve(
     mut connection: Box<dyn Connection>,
     mut finish: watch::Receiver<bool>,
 ) -> Result<Vec<Record>> {
-    let answers = Answers::new(Arc::new(Site::of(page)?), run.token);
     let carrier = connection.carrier()?;
+    let http = match (&carrier, page.http) {
+        // Of a page that is to come over HTTP/3, a client that does not know of it yet.
+        (Carrier::Bytes(_), Http::H3) => Http::H2,
+        (_, http) => http,
+    };
+    let answers = Answers::new(Arc::new(Site::of(page)?), http, run.token);
     tokio::select! {
-        served = speak(page.http, run.job.transport.buffer_bytes, carrier, answers.clone()) => match served {
+        served = speak(http, run.job.transport.buffer_bytes, carrier, answers.clone()) => match served {
             // A browser leaves as it likes, and says itself whether it has the page.
             Err(_) if page.client.is_some() => return Ok(Vec::new()),
             served => served?,
@@ -41,7 +46,9 @@ pub(super) async fn serve(
     }
     let Some(number) = answers.connection_number() else { return Ok(Vec::new()) };
     let record = connection_record(run, Side::Server, &*connection, false)?;
-    let record = record.map(|record| Record::Connection(ConnectionRecord { connection: number, ..record }));
+    let record = record.map(|record| {
+        Record::Connection(ConnectionRecord { connection: number.connection, transfer: number.visit, ..record })
+    });
     tokio::select! {
         closed = connection.closed() => closed?,
         () = finished(&mut finish) => {}
@@ -89,8 +96,9 @@ mod tests {
     use crate::job::{Job, TransportKind, Workload};
     use crate::sink::Sink;
     use crate::workload::page::exchange::{Exchange, Requester, Response as Answer, connect};
-    use crate::workload::page::request::request;
+    use crate::workload::page::request::{ConnectionNumber, request};
 
+    const NUMBER: ConnectionNumber = ConnectionNumber { visit: 1, connection: 7 };
     const WINDOW_BYTES: u64 = 1 << 20;
 
     fn page() -> Page {
@@ -102,7 +110,7 @@ mod tests {
 
     fn exchange(page: &Page, http: Http, index: usize) -> Exchange {
         let resource = &page.resources[index];
-        let request = request(http, TransportKind::Tcp, resource, 7, None).unwrap();
+        let request = request(http, TransportKind::Tcp, resource, NUMBER, None).unwrap();
         Exchange { request, sink: Sink::new(resource.body_bytes, true) }
     }
 
@@ -111,7 +119,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let (ours, theirs) = duplex(BLOCK_BYTES);
-            let answers = Answers::new(Arc::new(Site::of(page).unwrap()), None);
+            let answers = Answers::new(Arc::new(Site::of(page).unwrap()), http, None);
             let serving = tokio::spawn(speak(http, WINDOW_BYTES, Carrier::Bytes(Box::new(theirs)), answers.clone()));
             let (requester, _) = connect(http, Carrier::Bytes(Box::new(ours)), WINDOW_BYTES).await.unwrap();
             test(requester, answers).await;
@@ -141,7 +149,7 @@ mod tests {
                     let received = sink.received().unwrap().sha256;
                     assert_eq!(received, Some(site.sha256(index).unwrap()), "{http:?}: {}", resource.path);
                 }
-                assert_eq!(answers.connection_number(), Some(7));
+                assert_eq!(answers.connection_number(), Some(NUMBER));
             });
         }
     }

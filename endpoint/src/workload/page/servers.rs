@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::response::media_type;
+use super::response::{caching, media_type};
 use super::www::{FOLDER, file_name};
 use crate::job::{Command, Http, Page, Ready, WebProgram, WebProgramKind};
 use crate::programs::root::below_root;
@@ -76,17 +76,23 @@ fn caddy(page: &Page) -> Value {
         Http::H3 => &["h1", "h2", "h3"],
     };
     let files = page.resources.iter().enumerate().map(|(index, resource)| {
-        json!({ "input": resource.path, "outputs": [file_name(index, resource), media_type(resource.resource_type)] })
+        let outputs =
+            [file_name(index, resource), media_type(resource.resource_type).to_owned(), caching(index).to_owned()];
+        json!({ "input": resource.path, "outputs": outputs })
     });
+    let mut fields = json!({ "Content-Type": ["{page_type}"] });
+    if page.cache {
+        fields["Cache-Control"] = json!(["{page_caching}"]);
+    }
     let handlers = json!([
         {
             "handler": "map",
             "source": "{http.request.uri}",
-            "destinations": ["{page_file}", "{page_type}"],
+            "destinations": ["{page_file}", "{page_type}", "{page_caching}"],
             "mappings": files.collect::<Vec<_>>(),
-            "defaults": ["missing", ""],
+            "defaults": ["missing", "", ""],
         },
-        { "handler": "headers", "response": { "set": { "Content-Type": ["{page_type}"] } } },
+        { "handler": "headers", "response": { "set": fields } },
         { "handler": "rewrite", "uri": "/{page_file}" },
         { "handler": "file_server", "root": FOLDER, "canonical_uris": false },
     ]);
@@ -97,6 +103,7 @@ fn caddy(page: &Page) -> Value {
             "http": { "servers": { "page": {
                 "listen": [format!(":{PORT}")],
                 "protocols": protocols,
+                "idle_timeout": "10s",
                 "automatic_https": { "disable": true },
                 "routes": [{ "handle": handlers }],
                 "tls_connection_policies": [{}],

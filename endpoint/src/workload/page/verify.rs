@@ -34,7 +34,7 @@ pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<Strin
             return Ok(Some(format!("{path}: the client's SHA-256 is {ours}, which is not the server's")));
         }
     }
-    let first_missing = missing.iter().position(|is_missing| *is_missing);
+    let first_missing = (0..missing.len()).find(|&index| missing[index] && page.is_fetched(index));
     Ok(first_missing.map(|index| format!("{} was not received", page.resources[index].path)))
 }
 

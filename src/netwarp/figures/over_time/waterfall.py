@@ -54,7 +54,7 @@ def _bars(frame: Frame, run: ShownRun, y: Spec, *, legend: bool) -> Spec:
     shown = {
         "title": run.timeline.activity, "titleOrient": "left", "titleFontSize": size,
         "titleFontWeight": 600, "symbolType": "square", "symbolSize": 7.5 * size,
-        "labelFontSize": 0.92 * size, "offset": 4,
+        "labelFontSize": 0.92 * size, "offset": 4 + (1.5 * size if run.timeline.milestones else 0),
     }  # fmt: skip
     colours = {label: COLOURS[tone] for label, tone in run.timeline.tones.items()}
     rows = [

@@ -221,6 +221,7 @@ class CellSpec:
                 )
 
     def _refuse_resumption_of_nothing(self) -> None:
+        self.workload.refuse_resume(self.transport.kind, self.transport.resume)
         once = not self.workload.dials_again and not self.path.may_hand_over
         if self.transport.resume != "none" and once:
             raise KeyValueError(

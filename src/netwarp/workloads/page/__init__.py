@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from netwarp import wire
 from netwarp.measure.select import of_kind
-from netwarp.wire import Job, PageLoad, Record, Resource
+from netwarp.wire import Connection, Job, PageLoad, Record, Resource
 from netwarp.workloads.base import (
     GUEST_MEMORY_BYTES,
     Activity,
@@ -59,6 +59,13 @@ class PageWorkload(Workload[wire.Page]):
         """Say how much the page weighs."""
         return sum(each.body_bytes for each in self.of(job).resources)
 
+    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
+        """Give the records of the last visit."""
+        last = self.of(job).visits - 1
+        return [
+            each for each in records if not isinstance(each, Connection) or each.transfer == last
+        ]
+
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Resource]:
         """Give the resources that the client got."""
         del job
@@ -86,4 +93,4 @@ class PageWorkload(Workload[wire.Page]):
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
         """Write a load as HAR has it, as far as it came."""
-        return http_archive(job, self.of(job), records, title)
+        return http_archive(job, self.of(job), self.measured(job, records), title)

@@ -47,7 +47,7 @@ def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) ->
     opened = {each.connection: each for each in connections(records, "client")}
     scheme = "https" if TRANSPORTS[job.transport.kind].is_encrypted else "http"
     start_ns = min((each.fetch_start_ns for each in came), default=0)
-    is_whole = len(came) == len(page.resources)
+    is_whole = len(came) == sum(map(page.is_fetched, range(len(page.resources))))
     end_ns = max((each.response_end_ns for each in came), default=0)
     har_page = {
         "startedDateTime": _moment(start_ns),

@@ -49,6 +49,11 @@ def _painted_s(run: RunRecords, moment: Callable[[PageLoad], int | None]) -> flo
     return (painted_ns[0] - run.span_ns[0]) / NS_PER_S
 
 
+def _http3_ratio(run: RunRecords) -> float:
+    versions = [each.http for each in run.of_kind(Resource)]
+    return versions.count("h3") / len(versions)
+
+
 def _resource_load_time_s(run: RunRecords) -> float:
     return _mean_s([each.response_end_ns - each.fetch_start_ns for each in run.of_kind(Resource)])
 
@@ -92,6 +97,12 @@ PAGE_METRICS = (
         "From when a browser is told to load the page until it shows the largest text or image"
         " (W3C's Largest Contentful Paint); netwarp's own client shows nothing.",
         "page_load", _largest_contentful_paint_s, FASTER,
+    ),
+    Metric(
+        "http3_ratio", "ratio", "neither", "Share over HTTP/3",
+        "Share of the resources that came over HTTP/3: of a client that has to discover it, less"
+        " than all.",
+        "resource", _http3_ratio,
     ),
     Metric(
         "resource_load_time_s", "s", "lower", "Time to load a resource",

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.transports import TRANSPORTS, HttpVersion
-from netwarp.wire import Direction, TransportKind
+from netwarp.wire import Direction, Resume, TransportKind
 from netwarp.workloads.base import FileReader, WorkloadSection
 from netwarp.workloads.page.built_in import PageName, built_in_page
 from netwarp.workloads.page.directory import read_directory
@@ -81,6 +81,15 @@ class PageSection(WorkloadSection):
     http: HttpVersion = "2"
     """Version of HTTP. 1.1 and 2 run over `tls`, or without encryption over `tcp` and `mptcp`; 3
     runs over `quic`."""
+    discovery: Literal["forced", "alt-svc"] = "forced"
+    """HTTP/3: whether the client knows beforehand that the server speaks it, or learns it from the
+    server's answers (Alt-Svc, RFC 7838) as browsers do: then a first visit begins over HTTP/2 with
+    TLS, and what is asked for once QUIC is connected goes over HTTP/3."""
+    visit: Literal["first", "second", "cached"] = "first"
+    """Which visit is measured: a client's first, its second with nothing in the cache, or its
+    second with all but the document in the cache. A second visit has new connections, which can use
+    the first one's tickets (`transport.resume`; programs have their own way) and knows of
+    HTTP/3."""
     connections: ConnectionCount = 6
     """HTTP/1.1: connections that the client opens at most, as browsers do; the others use one."""
     verify: bool = True
@@ -90,6 +99,11 @@ class PageSection(WorkloadSection):
     def content_direction(self) -> Direction:
         """A page goes to its client."""
         return "down"
+
+    @property
+    def dials_again(self) -> bool:
+        """Whether there may be connections to resume: of an earlier visit, or of the same."""
+        return True
 
     @property
     def usual_transport(self) -> TransportKind:
@@ -129,6 +143,13 @@ class PageSection(WorkloadSection):
             spoken = " and ".join(f"HTTP/{each}" for each in HTTP_VERSIONS[self.server])
             reason = f"{self.server} of the distributions speaks {spoken}, not HTTP/{self.http}"
             raise KeyValueError("server", self.server, reason, 'server = "caddy" speaks all three')
+        if self.discovery == "alt-svc" and self.http != "3":
+            reason = f"the page comes over HTTP/{self.http}, which nobody has to discover"
+            raise KeyValueError("discovery", self.discovery, reason, 'choose http = "3"')
+        if self.client != "netwarp" and self.visit != "first" and self.server != "caddy":
+            reason = f"a second visit would use the connections of the first, which {self.client}"
+            reason += f" and the server {self.server} keep open"
+            raise KeyValueError("visit", self.visit, reason, 'choose server = "caddy"')
         unusual = next((each for each in self._resources if each.status != _FOUND), None)
         if self.server != "netwarp" and unusual is not None:
             reason = f"it serves files, and {unusual.path} is answered with {unusual.status}"
@@ -162,6 +183,12 @@ class PageSection(WorkloadSection):
                 "path.handovers", None, "the client that loads a page stays where it is", "drop it"
             )
 
+    def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
+        """Refuse early data over TLS, which browsers do not send either."""
+        if resume == "0rtt" and TRANSPORTS[kind].runs_over_tcp:
+            reason = f"HTTP/{self.http} over {kind} sends no early data here, as browsers do not"
+            raise KeyValueError("transport.resume", resume, reason, "choose 1rtt, or HTTP/3")
+
     def job(self, parts: int) -> wire.Page:
         """Give what the endpoint is told."""
         return wire.Page(
@@ -171,6 +198,9 @@ class PageSection(WorkloadSection):
             seed=0,
             resources=self._resources,
             verify=self.verify,
+            visits=1 if self.visit == "first" else 2,
+            cache=self.visit == "cached",
+            discovers_http3=self.discovery == "alt-svc",
             client=in_job(self.client),
             server=in_job(self.server),
         )

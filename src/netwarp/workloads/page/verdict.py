@@ -14,7 +14,7 @@ def difference(page: Page, records: Sequence[Record]) -> str | None:
     loaded = of_kind(records, Resource)
     times = Counter(each.resource for each in loaded)
     for index, expected in enumerate(page.resources):
-        if times[index] != 1:
+        if times[index] != int(page.is_fetched(index)):
             return f"{expected.path} has {times[index]} records"
     for each in loaded:
         if each.resource >= len(page.resources):
@@ -22,7 +22,7 @@ def difference(page: Page, records: Sequence[Record]) -> str | None:
         expected = page.resources[each.resource]
         if each.status != expected.status:
             return f"{expected.path} was answered with {each.status}, not {expected.status}"
-        if each.http != page.http:
+        if not page.may_use(each.http):
             return f"{expected.path} came over {each.http}, not over {page.http}"
         # A browser throws the content of a redirection away.
         is_kept = page.client is None or expected.location is None

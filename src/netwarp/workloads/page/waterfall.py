@@ -38,8 +38,9 @@ def _phases(resource: Resource) -> Iterator[Phase]:
 def _milestones(page: Page, came: Sequence[Resource]) -> Iterator[tuple[int, str]]:
     """Say when what is shown first and when all was there, where it was."""
     ends_ns = {each.resource: each.response_end_ns for each in came}
-    blocking = [i for i, each in enumerate(page.resources) if each.render_blocking]
+    fetched = [index for index in range(len(page.resources)) if page.is_fetched(index)]
+    blocking = [index for index in fetched if page.resources[index].render_blocking]
     if all(index in ends_ns for index in blocking):
         yield max(ends_ns[index] for index in blocking), "first render"
-    if len(ends_ns) == len(page.resources):
+    if all(index in ends_ns for index in fetched):
         yield max(ends_ns.values()), "page load"

@@ -25,6 +25,8 @@ pub(super) struct Load<'a> {
     /// When the page's load event was over.
     pub load_event_ns: Option<u64>,
     records: Vec<Option<ResourceRecord>>,
+    /// Whether the browser had them in its cache.
+    is_cached: Vec<bool>,
 }
 
 /// A request that the browser has made.
@@ -58,6 +60,7 @@ impl<'a> Load<'a> {
             connections: HashMap::new(),
             load_event_ns: None,
             records: page.resources.iter().map(|_| None).collect(),
+            is_cached: vec![false; page.resources.len()],
         }
     }
 
@@ -70,12 +73,14 @@ impl<'a> Load<'a> {
         match event.method.as_str() {
             "Page.loadEventFired" => self.load_event_ns = Some(self.time_ns(&told["timestamp"])?),
             "Network.requestWillBeSent" => self.requested(told)?,
+            "Network.responseReceived" if told["response"]["fromDiskCache"] == true => self.cached(id(told)),
             "Network.responseReceived" => {
                 let answered = self.answered(&told["response"])?;
                 if let (Some(request), Some(answered)) = (self.request(told), answered) {
                     request.answered = Some(answered);
                 }
             }
+            "Network.requestServedFromCache" => self.cached(id(told)),
             "Network.dataReceived" => {
                 let bytes = told["dataLength"].as_u64().unwrap_or(0);
                 if let Some(request) = self.request(told) {
@@ -101,7 +106,8 @@ impl<'a> Load<'a> {
 
     /// Whether all of the page has come.
     pub(super) fn is_whole(&self) -> bool {
-        self.load_event_ns.is_some() && self.records.iter().all(Option::is_some)
+        self.load_event_ns.is_some()
+            && self.records.iter().zip(&self.is_cached).all(|(record, is_cached)| record.is_some() || *is_cached)
     }
 
     /// The records of all resources.
@@ -110,12 +116,20 @@ impl<'a> Load<'a> {
     /// A resource that the browser has not asked for.
     pub(super) fn into_records(self) -> Result<Vec<ResourceRecord>> {
         let page = self.page;
-        let records = self.records.into_iter().zip(&page.resources);
-        records
-            .map(|(record, resource)| {
+        let records = self.records.into_iter().zip(&page.resources).zip(self.is_cached);
+        let asked_for = records.filter(|((record, _), is_cached)| record.is_some() || !is_cached);
+        asked_for
+            .map(|((record, resource), _)| {
                 record.with_context(|| format!("the browser has not asked for {}, which the page has", resource.path))
             })
             .collect()
+    }
+
+    /// A response out of the cache comes over no connection.
+    fn cached(&mut self, id: &str) {
+        if let Some(place) = self.under_way.remove(id).and_then(|request| request.resource) {
+            self.is_cached[place] = true;
+        }
     }
 
     fn request(&mut self, told: &Value) -> Option<&mut Request> {
@@ -181,7 +195,7 @@ impl<'a> Load<'a> {
         let Answered { status, http, connection, request, request_start_ns, response_start_ns } = answered;
         ensure!(status == expected.status, "{path} was answered with {status}, not {}", expected.status);
         ensure!(
-            http == self.page.http,
+            self.page.may_use(http),
             "{path} was to come over {}, and came over {}",
             self.page.http.name(),
             http.name()
@@ -244,6 +258,7 @@ mod tests {
             serde_json::from_str(include_str!("../../../../../tests/golden/job-page-programs.json")).unwrap();
         let Workload::Page(mut page) = job.workload else { panic!("the golden job is a page") };
         page.resources.truncate(1);
+        page.discovers_http3 = false;
         page
     }
 
@@ -285,8 +300,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_in_the_cache_has_no_record() {
+        let mut page = page();
+        let mut style = page.resources[0].clone();
+        (style.path, style.initiator) = ("/style".to_owned(), Some(0));
+        page.resources.push(style);
+        let mut events = told("h3", 200);
+        let asked = json!({ "requestId": "b", "timestamp": 1.5, "request": { "url": "https://here/style" } });
+        let response = json!({ "url": "https://here/style", "fromDiskCache": true });
+        events.push(("requestWillBeSent", asked));
+        events.push(("responseReceived", json!({ "requestId": "b", "response": response })));
+        let records = take(&page, events).unwrap();
+        assert_eq!(records.iter().map(|record| record.resource).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
     fn another_version_of_http_or_another_answer_is_a_failure() {
         assert_eq!(refusal(told("h2", 200)), "/ was to come over h3, and came over h2");
+        let discovering = Page { discovers_http3: true, ..page() };
+        assert_eq!(take(&discovering, told("h2", 200)).unwrap()[0].http, Http::H2);
         assert_eq!(refusal(told("h3", 404)), "/ was answered with 404, not 200");
     }
 

@@ -49,6 +49,10 @@ const USUAL: [&str; 19] = [
 /// After its load event a browser may still ask for something, as scripts would have it: for so long of the run's clock.
 const QUIET_NS: u64 = 2_000_000_000;
 
+/// From one visit to the next, on the run's clock: QUIC's connections end when they were idle for half a minute (Chromium's and
+/// quic-go's own limit), the servers' others after less ([`super::servers`]).
+const BETWEEN_VISITS_NS: u64 = 40_000_000_000;
+
 /// Asks what was shown when, two frames after all of the page has come. Times are milliseconds since the navigation.
 const PAINTS: &str = r#"new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => {
     let largest = null;
@@ -95,6 +99,8 @@ fn unexpected(order: Option<Order>) -> Result<()> {
 fn argv(executable: String, page: &Page, fingerprint: &str) -> Vec<String> {
     let quic = match page.http {
         Http::H1 | Http::H2 => "--disable-quic".to_owned(),
+        // Only of hosts with such an origin it takes a certificate of unknown roots over QUIC: another port of the same host.
+        Http::H3 if page.discovers_http3 => format!("--origin-to-force-quic-on={SERVER_NAME}:1"),
         Http::H3 => format!("--origin-to-force-quic-on={SERVER_NAME}:{PORT}"),
     };
     let http1 = (page.http == Http::H1).then(|| "--disable-http2".to_owned());
@@ -110,15 +116,12 @@ async fn browse(devtools: &mut DevTools, page: &Page, epoch_ns: u64) -> Result<V
     devtools.attach().await?;
     devtools.order("Network.enable", json!({})).await?;
     devtools.order("Page.enable", json!({})).await?;
-    let origin = format!("https://{SERVER_NAME}:{PORT}");
-    let mut load = Load::new(page, origin.clone(), epoch_ns);
-    let navigation_start = Moment::now();
-    let navigated =
-        devtools.order("Page.navigate", json!({ "url": format!("{origin}{}", page.resources[0].path) })).await?;
-    if let Some(reason) = navigated["errorText"].as_str() {
-        bail!("the browser could not load {}: {reason}", page.resources[0].path);
+    devtools.order("Network.setCacheDisabled", json!({ "cacheDisabled": !page.cache })).await?;
+    for _ in 1..page.visits {
+        visit(devtools, page, epoch_ns).await?;
+        leave(devtools).await?;
     }
-    follow(devtools, &mut load).await?;
+    let (navigation_start, load) = visit(devtools, page, epoch_ns).await?;
     let paints = json!({ "expression": PAINTS, "awaitPromise": true, "returnByValue": true });
     let paints = devtools.order("Runtime.evaluate", paints).await?;
     let navigation_start_ns = navigation_start.since(epoch_ns);
@@ -132,6 +135,34 @@ async fn browse(devtools: &mut DevTools, page: &Page, epoch_ns: u64) -> Result<V
     });
     let records = load.into_records()?.into_iter().map(Record::Resource);
     Ok(records.chain([loaded]).collect())
+}
+
+/// Loads the page, and gives when it was told to.
+async fn visit<'a>(devtools: &mut DevTools, page: &'a Page, epoch_ns: u64) -> Result<(Moment, Load<'a>)> {
+    let origin = format!("https://{SERVER_NAME}:{PORT}");
+    let path = &page.resources[0].path;
+    let mut load = Load::new(page, origin.clone(), epoch_ns);
+    let navigation_start = Moment::now();
+    let navigated = devtools.order("Page.navigate", json!({ "url": format!("{origin}{path}") })).await?;
+    if let Some(reason) = navigated["errorText"].as_str() {
+        bail!("the browser could not load {path}: {reason}");
+    }
+    follow(devtools, &mut load).await?;
+    Ok((navigation_start, load))
+}
+
+/// Goes to an empty page, until the connections of the page before are closed because nobody uses them.
+async fn leave(devtools: &mut DevTools) -> Result<()> {
+    devtools.order("Page.navigate", json!({ "url": "about:blank" })).await?;
+    let deadline = Deadline::new()?;
+    let until_ns = Moment::now().since(0) + BETWEEN_VISITS_NS;
+    loop {
+        tokio::select! {
+            biased;
+            event = devtools.event() => drop(event?),
+            reached = deadline.wait_until(Some(until_ns)) => return reached,
+        }
+    }
 }
 
 /// Takes events up until all of the page has come, or nothing does any more.
