@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn a_client_refuses_a_certificate_that_is_not_the_run_s() {
         let server = server(&job());
-        let client = Client::new(&job(), server(&job()).identity.certificate()).unwrap();
+        let other = Identity::generate(&job()).unwrap();
+        let client = Client::new(&job(), other.certificate()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let theirs = listener.accept().unwrap().0;
