@@ -99,3 +99,31 @@ def test_a_browser_that_asks_for_what_the_page_lacks_is_a_failed_run(tmp_path: P
     run = load(tmp_path / "runs", "chromium", "netwarp", "2", directory=str(site))
     assert run.status.outcome == "failed"
     assert "asks for /hidden.png, which the page does not have" in str(run.status.reason)
+
+
+def test_a_browser_discovers_http3_and_comes_back_over_it(tmp_path: Path) -> None:
+    run = load(
+        tmp_path, "chromium", "caddy", "3", page="nam-2021", discovery="alt-svc", visit="second"
+    )
+    assert run.status.outcome == "ok", run.status.reason
+    came = [each for each in run.records if isinstance(each, Resource)]
+    assert len(came) == 8
+    assert {each.http for each in came} == {"h3"}
+    # The ticket of the first visit and early data: one round trip.
+    assert run.metrics["first_byte_s"] == pytest.approx(RTT_S, abs=0.02)
+
+
+def test_a_browser_with_a_warm_cache_asks_for_the_document_alone(tmp_path: Path) -> None:
+    run = load(tmp_path, "chromium", "caddy", "2", page="nam-2021", visit="cached")
+    assert run.status.outcome == "ok", run.status.reason
+    assert [each.resource for each in run.records if isinstance(each, Resource)] == [0]
+
+
+def test_a_browser_s_first_visit_begins_over_http2(tmp_path: Path) -> None:
+    run = load(tmp_path, "chromium", "netwarp", "3", page="nam-2021", discovery="alt-svc")
+    assert run.status.outcome == "ok", run.status.reason
+    came = sorted(
+        (each for each in run.records if isinstance(each, Resource)), key=lambda e: e.resource
+    )
+    assert came[0].http == "h2"
+    assert len(came) == 8
