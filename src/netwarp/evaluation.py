@@ -74,6 +74,18 @@ class RunData:
             " replicates would have been added. The same command with a longer --max-time goes on."
         )
 
+    @property
+    def disturbed_text(self) -> str | None:
+        """Say how many runs a change of the path disturbed; None where none, or nobody looked."""
+        runs = [run for run in self.results.runs if run.outcome == "ok"]
+        disturbed = [run.run for run in runs if run.metrics.get("disturbed_ratio")]
+        if not disturbed:
+            return None
+        return (
+            f"The path changed during {len(disturbed)} of {len(runs)} runs, such as {disturbed[0]}:"
+            " path_measurement in their records has what it did before and after."
+        )
+
     @cached_property
     def study(self) -> Study:
         """The study that was run.

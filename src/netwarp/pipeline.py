@@ -31,6 +31,7 @@ from netwarp.execution.provenance import provenance
 from netwarp.machine.load import others_share
 from netwarp.machine.speed import stored_speed
 from netwarp.plan import PlannedRun, plan_study
+from netwarp.plan.interleaving import interleaved
 from netwarp.run_directory import (
     JOB_FILE,
     RunDirectory,
@@ -170,7 +171,7 @@ class _Executed:
     def execute(self, plan: Sequence[PlannedRun], kept: Mapping[str, Outcome]) -> None:
         """Carry out the runs of a plan that are not kept."""
         self.outcomes |= execute(
-            plan,
+            self._in_order(plan),
             kept,
             self.backend,
             self.directory,
@@ -206,7 +207,8 @@ class _Executed:
             self._write_plan([*done, *more])
             self.observer.added(len(more))
             self.outcomes |= execute(
-                more, kept_outcomes(more, self.directory), self.backend, self.directory,
+                self._in_order(more), kept_outcomes(more, self.directory), self.backend,
+                self.directory,
                 executor=self.executor, observer=self.observer, goes_on=is_in_time,
             )  # fmt: skip
             left = [run for run in more if run.run not in self.outcomes]
@@ -217,6 +219,10 @@ class _Executed:
                 self.observer.limited(limit.length_s)
                 return False
         return True
+
+    def _in_order(self, runs: Sequence[PlannedRun]) -> Sequence[PlannedRun]:
+        """Order runs as the backend wants them."""
+        return interleaved(runs, self.study.seed) if self.backend.interleaved else runs
 
     def _write_plan(self, runs: Sequence[PlannedRun]) -> None:
         planned = [run.to_json() for run in runs]

@@ -34,6 +34,7 @@ class FakeBackend:
     needs: tuple[Need, ...] = ()
     clock: Clock = "virtual"
     parallel = True
+    interleaved = False
     suffix = ""
     cpu_is_free = False
 

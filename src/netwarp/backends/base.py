@@ -20,6 +20,9 @@ class Backend(Protocol):
     """What the machine must have, in the order to look: `check` refuses without, doctor tells."""
     parallel: bool
     """Whether runs can go side by side without disturbing each other."""
+    interleaved: bool
+    """Whether time itself disturbs: runs then go in an order drawn at random, what is compared side
+    by side."""
     suffix: str
     """The end of a default run directory's name, so that results of two backends do not mix."""
     cpu_is_free: bool

@@ -98,6 +98,7 @@ class NativeBackend:
     needs: tuple[Need, ...] = (ENDPOINT, TOOLS, NAMESPACES)
     clock: Clock = "real"
     parallel = False
+    interleaved = False
     suffix = "-native"
     cpu_is_free = False
 

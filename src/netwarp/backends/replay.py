@@ -21,6 +21,7 @@ class ReplayBackend:
     argument: str | None = "DIR"
     needs: tuple[Need, ...] = ()
     parallel = True
+    interleaved = False
     suffix = ""
     cpu_is_free = False  # what was recorded says what there is to be said
 

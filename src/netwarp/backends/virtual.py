@@ -120,6 +120,7 @@ class VirtualBackend:
     )
     clock: Clock = "virtual"
     parallel = True
+    interleaved = False
     suffix = ""
     cpu_is_free = True
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from netwarp.measure import select
-from netwarp.wire import Calibration, Handover, Probe, Usage
+from netwarp.wire import Calibration, Handover, PathMeasurement, Probe, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -135,8 +135,13 @@ class RunRecords:
     @cached_property
     def probed_rtts_ns(self) -> list[int]:
         """Smallest round-trip times of the idle paths."""
-        rtts = (each.min_rtt_ns for each in self.of_kind(Probe))
-        return [rtt for rtt in rtts if rtt is not None]
+        probes = (*self.of_kind(Probe), *self.path_measurements)
+        return [each.min_rtt_ns for each in probes if each.min_rtt_ns is not None]
+
+    @cached_property
+    def path_measurements(self) -> list[PathMeasurement]:
+        """What was measured of a path between two hosts, before the run and after it."""
+        return self.of_kind(PathMeasurement)
 
     def _span_ns(self, records: Sequence[Record]) -> tuple[int, int]:
         return self.reader.start_ns(records), self.reader.end_ns(self.job, records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from netwarp.measure.disturbance import disturbance
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import total
 from netwarp.units import NS_PER_S
@@ -47,6 +48,55 @@ def _rate_bit_s(run: RunRecords, direction: Direction) -> float | None:
 
 def _min_rtt_s(run: RunRecords) -> float | None:
     return min(run.probed_rtts_ns) / NS_PER_S if run.probed_rtts_ns else None
+
+
+def _median_rtt_s(run: RunRecords) -> float | None:
+    medians = [each.median_rtt_ns for each in run.path_measurements]
+    known = [each for each in medians if each is not None]
+    return sum(known) / len(known) / NS_PER_S if known else None
+
+
+def _probed_loss(run: RunRecords, direction: Direction) -> float | None:
+    """Give the share of the datagrams of all measurements that were lost in one direction."""
+    measured = run.path_measurements
+    offered = sum(each.sent if direction == "up" else each.arrived for each in measured)
+    came = sum(each.arrived if direction == "up" else each.received for each in measured)
+    return 1 - came / offered if offered else None
+
+
+def _probed_rate_bit_s(run: RunRecords, direction: Direction) -> float | None:
+    found = [getattr(each, f"rate_{direction}_bit_s") for each in run.path_measurements]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _clock_uncertainty_s(run: RunRecords) -> float | None:
+    found = [each.clock_uncertainty_ns for each in run.path_measurements]
+    return max((each / NS_PER_S for each in found if each is not None), default=None)
+
+
+def _disturbed(run: RunRecords) -> float | None:
+    match run.path_measurements:
+        case [before, after]:
+            return float(disturbance(before, after) is not None)
+        case _:
+            return None
+
+
+def _probed(direction: Direction) -> tuple[Metric, ...]:
+    _, way = _WORDS[direction]
+    return (
+        Metric(
+            f"probed_loss_{direction}", "ratio", "neither", f"Probes lost, {way}",
+            f"Share of the datagrams around the run that were lost, {way}.", "path_measurement",
+            partial(_probed_loss, direction=direction),
+        ),
+        Metric(
+            f"probed_rate_{direction}_bit_s", "bit/s", "neither", f"Rate of probes, {way}",
+            "Rate at which a train of full packets arrived before the run or after it, the larger:"
+            f" the path's is at least about that, {way}.", "path_measurement",
+            partial(_probed_rate_bit_s, direction=direction),
+        ),
+    )  # fmt: skip
 
 
 def _of_direction(direction: Direction) -> tuple[Metric, ...]:
@@ -104,7 +154,24 @@ PATH_METRICS = (
     ),
     Metric(
         "path_min_rtt_s", "s", "neither", "Smallest RTT of the path",
-        "Smallest round-trip time of the idle path, probed after the workload.", "probe",
-        _min_rtt_s, SHORTER,
+        "Smallest round-trip time of the idle path, probed after the workload; between two hosts"
+        " before it, too.", "probe, path_measurement", _min_rtt_s, SHORTER,
+    ),
+    Metric(
+        "path_median_rtt_s", "s", "neither", "Median RTT of the path",
+        "Median round-trip time of a path between two hosts, the mean of those before and after"
+        " the run.", "path_measurement", _median_rtt_s, SHORTER,
+    ),
+    *_probed("down"),
+    *_probed("up"),
+    Metric(
+        "clock_uncertainty_s", "s", "lower", "Uncertainty of the server's clock",
+        "How far times that the server noted can be off, either way.", "path_measurement",
+        _clock_uncertainty_s,
+    ),
+    Metric(
+        "disturbed_ratio", "ratio", "lower", "Disturbed runs",
+        "1 where the path was another one after the run than before it, by its round-trip time or"
+        " losses; else 0.", "path_measurement", _disturbed,
     ),
 )  # fmt: skip

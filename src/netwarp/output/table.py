@@ -48,8 +48,9 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text]:
         return [Text("no run has finished yet")]
     laid_out = blocks(results, compared, clock, width)
     laid_out += [Text(note, style="dim") for note in notes(results, compared, clock)]
-    if data.limit_text is not None:
-        laid_out.append(Text(data.limit_text, style="yellow"))
+    for warning in (data.limit_text, data.disturbed_text):
+        if warning is not None:
+            laid_out.append(Text(warning, style="yellow"))
     return laid_out
 
 

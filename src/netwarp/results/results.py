@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
+from netwarp.plan.interleaving import contender_factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,10 +120,7 @@ class Results:
 
         None when the study has no factor.
         """
-        varying = [factor for factor, levels in self.factors.items() if len(levels) > 1]
-        if "transport" in varying:
-            return "transport"
-        return varying[0] if varying else next(iter(self.factors), None)
+        return contender_factor(self.factors)
 
     def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
         """Cells that differ in the contender only, with the levels they share."""

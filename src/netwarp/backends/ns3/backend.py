@@ -31,6 +31,7 @@ class Ns3Backend:
     name = "ns3"
     clock: Clock = "virtual"
     parallel = True
+    interleaved = False
     suffix = "-ns3"
     cpu_is_free = True
     needs: tuple[Need, ...] = (
@@ -204,6 +205,7 @@ class WithNs3:
         self.name = f"{kernel.name} and {ns3.name}"
         self.suffix = kernel.suffix
         self.parallel = kernel.parallel
+        self.interleaved = kernel.interleaved
         self.cpu_is_free = kernel.cpu_is_free
         self.needs = (*kernel.needs, *ns3.needs)
 

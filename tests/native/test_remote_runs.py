@@ -1,0 +1,292 @@
+"""Runs between two hosts: network namespaces with a router between them, and the loopback device.
+
+The namespaces are of a user namespace of their own where the tests are not root's, and go with the
+last process in them; hosts that allow neither skip with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cryptography")
+
+from netwarp.backends.guest_files import find_endpoint
+from netwarp.backends.remote.admission import Limits
+from netwarp.backends.remote.role import ServerRole
+from netwarp.library import open_run
+from netwarp.run_directory import RECORDS_FILE
+from netwarp.wire import Connection, PathMeasurement, Start, Transfer, Usage, read_records
+from remote.jobs import job
+
+NETWARP = Path(sys.prefix) / "bin" / "netwarp"
+TIMEOUT_S = 120
+CLIENT, SERVER = "10.9.1.1", "10.9.2.1"
+STUDY = """
+title = "Between two hosts"
+replicates = 2
+[transport]
+buffer = "200KiB"
+[workload]
+kind = "bulk"
+size = "300kB"
+[factors]
+transport = ["tcp", "tls", "quic"]
+"workload.chunks" = [1, 3]
+"""
+BUILD = f"""
+set -e
+ip link set lo up
+unshare --net sleep infinity & client=$!
+unshare --net sleep infinity & server=$!
+for each in $client $server; do
+  until [ "$(readlink /proc/$each/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do :; done
+done
+ip link add c0 type veth peer name c1
+ip link add s0 type veth peer name s1
+ip link set c0 netns $client
+ip link set s0 netns $server
+ip addr add 10.9.1.254/24 dev c1
+ip addr add 10.9.2.254/24 dev s1
+ip link set c1 up
+ip link set s1 up
+echo 1 > /proc/sys/net/ipv4/ip_forward
+in_client() {{ nsenter --net=/proc/$client/ns/net "$@"; }}
+in_server() {{ nsenter --net=/proc/$server/ns/net "$@"; }}
+in_client ip addr add {CLIENT}/24 dev c0
+in_client ip link set c0 up
+in_client ip link set lo up
+in_client ip route add default via 10.9.1.254
+in_server ip addr add {SERVER}/24 dev s0
+in_server ip link set s0 up
+in_server ip link set lo up
+in_server ip route add default via 10.9.2.254
+echo ready $client $server
+cat > /dev/null
+kill $client $server
+"""
+
+
+class Hosts:
+    """Two hosts and a router, each a network namespace; gone when their processes are."""
+
+    def __init__(self, builder: subprocess.Popen[str], client: str, server: str) -> None:
+        self.builder = builder
+        self.client = client
+        self.server = server
+
+    def on(self, host: str, *command: str | Path) -> list[str | Path]:
+        """Give the command line that runs a program on one of the hosts."""
+        return [
+            "nsenter",
+            f"--target={host}",
+            "--user",
+            "--preserve-credentials",
+            "--net",
+            *command,
+        ]
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Hosts]:
+    unshared = ["unshare", "--user", "--map-root-user", "--net", "--kill-child", "sh", "-c", BUILD]
+    builder = subprocess.Popen(
+        unshared, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert builder.stdout is not None
+    assert builder.stderr is not None
+    word, *processes = builder.stdout.readline().split() or [""]
+    if word != "ready":
+        builder.kill()
+        _, why = builder.communicate()
+        pytest.skip(f"this host allows no namespaces with a router: {why.strip()}")
+    yield Hosts(builder, *processes)
+    builder.communicate(input="", timeout=20)
+
+
+class Served:
+    """`netwarp serve` on one host, and an environment for its paired client."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, place: Path) -> None:
+        self.process = process
+        self.address = address
+        self.environ = {**os.environ, "NETWARP_IDENTITY": str(place / "client")}
+        self.told: list[str] = []
+
+
+def serve(command: list[str | Path], address: str, place: Path) -> Served:
+    environ = {**os.environ, "NETWARP_IDENTITY": str(place / "server")}
+    process = subprocess.Popen(
+        [*command, NETWARP, "serve", "--listen", f"{address}:0", "--data-port", str(free_port())],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ, cwd=place,
+    )  # fmt: skip
+    return Served(process, address, place)
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+        return port
+
+
+def pair(served: Served, command: list[str | Path]) -> str:
+    """Pair as the server says; give where it listens."""
+    assert served.process.stdout is not None
+    while "to pair" not in (line := served.process.stdout.readline()):
+        assert line, "the server ended"
+        served.told.append(line)
+    where, token = line.split()[-2:]
+    where = where.replace("HOST", served.address)
+    done = subprocess.run(
+        [*command, NETWARP, "pair", where, token],
+        capture_output=True, text=True, check=False, env=served.environ, timeout=TIMEOUT_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return where
+
+
+def run(
+    served: Served, command: list[str | Path], where: str, place: Path, *options: str
+) -> subprocess.CompletedProcess[str]:
+    (place / "study.toml").write_text(STUDY)
+    return subprocess.run(
+        [
+            *command, NETWARP, "run", "study.toml", "--backend", "remote", "--server", where,
+            "--out", "out", *options,
+        ],
+        capture_output=True, text=True, check=False, cwd=place, env=served.environ,
+        timeout=TIMEOUT_S,
+    )  # fmt: skip
+
+
+def stop(served: Served) -> None:
+    served.process.send_signal(signal.SIGINT)
+    rest, _ = served.process.communicate(timeout=20)
+    served.told.append(rest)
+
+
+def expect_whole_runs(out: Path, runs: int) -> None:
+    directories = sorted((out / "runs").glob("c*"))
+    assert len(directories) == runs
+    for directory in directories:
+        records = read_records(directory / RECORDS_FILE)
+        assert [each.clock for each in records if isinstance(each, Start)] == ["real"]
+        measured = [each for each in records if isinstance(each, PathMeasurement)]
+        assert [each.moment for each in measured] == ["before", "after"]
+        for each in measured:
+            assert each.received > 0
+            assert each.clock_uncertainty_ns is not None
+        hashes = {each.sha256 for each in records if isinstance(each, Transfer)}
+        assert len(hashes) in (1, 3)
+        assert None not in hashes
+        for kind in (Connection, Usage, Transfer):
+            assert {each.side for each in records if isinstance(each, kind)} == {"client", "server"}
+
+
+@pytest.mark.parametrize("place", ["loopback", "namespaces"])
+def test_a_study_between_two_hosts(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    here: list[str | Path] = []
+    there: list[str | Path] = []
+    address = "127.0.0.1"
+    if place == "namespaces":
+        hosts: Hosts = request.getfixturevalue("hosts")
+        here, there, address = hosts.on(hosts.client), hosts.on(hosts.server), SERVER
+    served = serve(there, address, tmp_path)
+    try:
+        where = pair(served, here)
+        done = run(served, here, where, tmp_path, "--json")
+        assert done.returncode == 0, done.stderr
+        expect_whole_runs(tmp_path / "out", 12)
+        cells: list[dict[str, Any]] = json.loads(done.stdout)["cells"]
+        assert {cell["failed"] for cell in cells} == {0}
+        again = run(served, here, where, tmp_path)
+        assert again.returncode == 0, again.stderr
+        refused = run(served, here, where, tmp_path, "--set", "path.rtt=10ms", "--out", "another")
+        assert refused.returncode == 2
+        assert "measured, not set" in refused.stderr
+    finally:
+        stop(served)
+    assert "12 runs" in served.told[-1]
+    results = open_run(tmp_path / "out").data.results
+    for run_result in results.runs:
+        assert run_result.metrics["path_min_rtt_s"] < 0.1
+        assert run_result.metrics["clock_uncertainty_s"] < 0.1
+
+
+def test_a_server_that_goes_leaves_what_was_measured_and_the_same_command_goes_on(
+    tmp_path: Path,
+) -> None:
+    served = serve([], "127.0.0.1", tmp_path)
+    where = pair(served, [])
+    (tmp_path / "study.toml").write_text(STUDY)
+    client = subprocess.Popen(
+        [NETWARP, "run", "study.toml", "--backend", "remote", "--server", where, "--out", "out"],
+        cwd=tmp_path, env=served.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while len(list((tmp_path / "out" / "runs").glob("c*"))) < 2:
+        assert client.poll() is None, client.communicate()
+    served.process.kill()
+    served.process.communicate()
+    _, errors = client.communicate(timeout=TIMEOUT_S)
+    assert client.returncode == 2, errors
+    assert "is gone" in errors
+    assert "the same command goes on" in errors
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").glob("c*")}
+    assert 2 <= len(kept) < 12
+    port = where.rpartition(":")[2]
+    environ = {**os.environ, "NETWARP_IDENTITY": str(tmp_path / "server")}
+    again = subprocess.Popen(
+        [NETWARP, "serve", "--listen", f"127.0.0.1:{port}", "--data-port", str(free_port())],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ, cwd=tmp_path,
+    )  # fmt: skip
+    try:
+        assert again.stdout is not None
+        while "to pair" not in again.stdout.readline():
+            assert again.poll() is None
+        done = run(served, [], where, tmp_path)
+        assert done.returncode == 0, done.stderr
+        expect_whole_runs(tmp_path / "out", 12)
+        assert all(path.stat().st_mtime_ns == at for path, at in kept.items())
+    finally:
+        again.send_signal(signal.SIGINT)
+        again.communicate(timeout=20)
+
+
+def test_a_stranger_on_the_data_port_is_not_heard_and_the_run_goes_on(tmp_path: Path) -> None:
+    port = free_port()
+    role = ServerRole(
+        find_endpoint(), job(), ("127.0.0.1", port), "127.0.0.1", "00112233445566ff", Limits()
+    )
+    try:
+        role.begin(0)
+        said = role.said()
+        assert said is not None
+        assert json.loads(said[0])["message"] == "ready"
+        with socket.socket() as elsewhere:
+            elsewhere.bind(("127.0.0.9", 0))
+            elsewhere.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                elsewhere.connect(("127.0.0.1", port))
+        with socket.create_connection(("127.0.0.1", port), 10) as stranger:
+            stranger.sendall(b"netwarp\x03" + bytes(29))
+            assert stranger.recv(1) == b""
+        role.finish()
+        messages = []
+        while (lines := role.said()) is not None:
+            messages += [json.loads(line)["message"] for line in lines]
+        assert messages[-1] == "done"
+        assert role.how_it_ended() is None
+    finally:
+        role.close()
