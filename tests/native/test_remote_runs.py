@@ -221,8 +221,10 @@ def test_a_study_between_two_hosts(
     assert "12 runs" in served.told[-1]
     results = open_run(tmp_path / "out").data.results
     for run_result in results.runs:
-        assert run_result.metrics["path_min_rtt_s"] < 0.1
-        assert run_result.metrics["clock_uncertainty_s"] < 0.1
+        for metric in ("path_min_rtt_s", "clock_uncertainty_s"):
+            value = run_result.metrics[metric]
+            assert value is not None
+            assert value < 0.1
 
 
 def test_a_server_that_goes_leaves_what_was_measured_and_the_same_command_goes_on(

@@ -135,8 +135,9 @@ class RunRecords:
     @cached_property
     def probed_rtts_ns(self) -> list[int]:
         """Smallest round-trip times of the idle paths."""
-        probes = (*self.of_kind(Probe), *self.path_measurements)
-        return [each.min_rtt_ns for each in probes if each.min_rtt_ns is not None]
+        rtts = [each.min_rtt_ns for each in self.of_kind(Probe)]
+        rtts += [each.min_rtt_ns for each in self.path_measurements]
+        return [rtt for rtt in rtts if rtt is not None]
 
     @cached_property
     def path_measurements(self) -> list[PathMeasurement]:

@@ -15,6 +15,8 @@ from netwarp.wire import Job
 MOST_CHUNKS = 100
 MOST_TRANSFERS = 100
 MOST_RESOURCES = 2000
+TAKEN = (wire.Bulk, wire.Stream, wire.Page)
+"""The workloads that a server takes; a new one is not taken before somebody has looked at it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def _refused_kind(job: Job) -> str | None:
             "a flow's packets are followed by the router between the hosts, which is nobody's here:"
             " use the virtual or the native backend"
         )
+    if not isinstance(workload, TAKEN):
+        return f"a server takes bulk, stream and page, and no workload of kind {workload.kind!r}"
     if _names_files(workload):
         return (
             "it sends files, and a server reads none by another host's word: give the workload a"
