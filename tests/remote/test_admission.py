@@ -32,6 +32,7 @@ def test_what_asks_for_nothing_special_is_taken() -> None:
         ("page-nginx", "runs none by another host's word"),
         ("flow-constant", "nobody's here"),
         ("flow-ns3", "nobody's here"),
+        ("rr", "no workload of kind 'rr'"),
         ("bulk-quic-stack", "runs none by another host's word"),
         ("stream-handovers", "not netwarp's to change"),
     ],
