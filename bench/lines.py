@@ -69,20 +69,29 @@ JOBS = (
     job("C", "100MB", "5%", Goal(cpu_s=0.7, wall_s=0.7)),
     job("D", "1GB", "0%", Goal(wall_s=5.0)),
 )
-QUIC = Transfer("100 MB QUIC, lossless", "quic", "100MB", FAST, Goal(cpu_s=2.0))
+MEMORY_MIB = 64
+"""The most that a guest of a transfer at 100 Mbit/s and 100 ms may take."""
+QUIC = Transfer(
+    "100 MB QUIC, lossless", "quic", "100MB", FAST, Goal(cpu_s=2.0, memory_mib=MEMORY_MIB)
+)
+SCTP = Transfer("100 MB SCTP, lossless", "sctp", "100MB", FAST, Goal(memory_mib=MEMORY_MIB))
 TRANSFERS = (
     Transfer(
         "empty run (boot, path, 1 byte, teardown)",
         "tcp",
         "1B",
         {"rtt": "10ms"},
-        Goal(cpu_s=0.15),
+        Goal(cpu_s=0.15, memory_mib=MEMORY_MIB),
     ),
     *JOBS,
     QUIC,
     *(
         Transfer(
-            f"20 MB QUIC, {loss} loss", "quic", "20MB", {**FAST, "loss": loss.replace(" ", "")}
+            f"20 MB QUIC, {loss} loss",
+            "quic",
+            "20MB",
+            {**FAST, "loss": loss.replace(" ", "")},
+            Goal(memory_mib=MEMORY_MIB),
         )
         for loss in ("1 %", "5 %")
     ),
@@ -92,22 +101,25 @@ TRANSFERS = (
         "100MB",
         {"rate": "10gbit", "rtt": "10ms", "queue": "1bdp"},
     ),
-    Transfer("100 MB TLS, lossless", "tls", "100MB", FAST),
-    Transfer("100 MB SCTP, lossless", "sctp", "100MB", FAST),
+    Transfer("100 MB TLS, lossless", "tls", "100MB", FAST, Goal(memory_mib=MEMORY_MIB)),
+    SCTP,
     *(
         Transfer(
             f"10 MB {transport.upper()}, 1 % loss, verified",
             transport,
             "10MB",
             {**FAST, "loss": "1%"},
-            Goal(memory_mib=400),
+            Goal(memory_mib=MEMORY_MIB),
             verify=True,
         )
         for transport in ("tcp", "tls", "sctp", "quic")
     ),
 )
 
-COUNTED = (Counted("guest system calls, 100 MB QUIC, lossless", QUIC, most=110_000),)
+COUNTED = (
+    Counted("guest system calls, 100 MB QUIC, lossless", QUIC, most=110_000),
+    Counted("guest system calls, 100 MB SCTP, lossless", SCTP, most=3_000),
+)
 
 _SMALL = ("compare", "--size", "1MB", "--rtt", "10ms", "--replicates", "1", "--jobs", "1")
 _ONE = (*_SMALL, "--transport", "tcp", "--out")

@@ -117,6 +117,11 @@ fn check_transport(job: &Job, problems: &mut Problems) {
         let (least, most) = (BUFFER_BYTES.start(), BUFFER_BYTES.end());
         format!("is {}, sockets take {least} to {most}", transport.buffer_bytes)
     });
+    let sent = *BUFFER_BYTES.start()..=transport.buffer_bytes;
+    problems.require(sent.contains(&transport.send_buffer_bytes), "transport.send_buffer_bytes", || {
+        let (given, least, most) = (transport.send_buffer_bytes, sent.start(), sent.end());
+        format!("is {given}, must lie between {least} and {most}, buffer_bytes")
+    });
     problems.require(transport.initial_window_packets >= 1, "transport.initial_window_packets", || "is 0".to_owned());
     let stack = transport.kind.stack();
     stack.check(transport, problems);
@@ -207,7 +212,7 @@ mod tests {
     #[test]
     fn every_problem_names_its_key() {
         type Spoil = fn(&mut Job);
-        let spoil: [(&str, Spoil); 11] = [
+        let spoil: [(&str, Spoil); 12] = [
             ("transport.model", |job| job.transport.model = Model::Ns3),
             ("format", |job| job.format = 2),
             ("paths", |job| job.paths.clear()),
@@ -220,6 +225,7 @@ mod tests {
             ("paths[0].up.rate_bit_s", |job| job.paths[0].up.rate_bit_s = Some(0)),
             ("paths[0].down.reorder", |job| job.paths[0].down.delay_ns = 0),
             ("transport.buffer_bytes", |job| job.transport.buffer_bytes = u64::MAX),
+            ("transport.send_buffer_bytes", |job| job.transport.send_buffer_bytes = job.transport.buffer_bytes + 1),
             ("transport.initial_window_packets", |job| job.transport.initial_window_packets = 0),
         ];
         for (key, spoil) in spoil {

@@ -87,3 +87,15 @@ def test_the_kind_of_pages_makes_no_difference(
         )
     assert len(found[0]) == 2
     assert found[0] == found[1]
+
+
+def test_a_guest_of_an_ordinary_transfer_has_at_most_64_mib(tmp_path: Path) -> None:
+    path = {"rtt": "100ms", "rate": "100mbit", "queue": "1bdp"}
+    study = STUDY | {
+        "path": path,
+        "workload": {"kind": "bulk", "size": "100MB", "verify": False},
+        "factors": {"transport": ["tcp", "tls", "sctp", "quic"]},
+    }
+    for run in run_study(plan_study(study_from_mapping(study)), tmp_path):
+        assert run.status.outcome == "ok", run.status.reason
+        assert 16 << 20 < run.status.peak_rss_bytes <= 64 << 20, run.planned.job.transport.kind

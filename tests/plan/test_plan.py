@@ -124,6 +124,23 @@ def test_buffers_are_never_what_limits(path: dict[str, Any], buffer_bytes: int) 
     assert job_of(path=path).transport.buffer_bytes == buffer_bytes
 
 
+@pytest.mark.parametrize(
+    ("path", "asked", "send_buffer_bytes"),
+    [
+        ({"rtt": "10ms", "rate": "10mbit"}, {}, 4 << 20),
+        # Four times 1.25 MB on their way and as much queued, in whole frames.
+        ({"rtt": "100ms", "rate": "100mbit", "queue": "1bdp"}, {}, 4 * (1_250_000 + 826 * 1514)),
+        ({"rtt": "100ms"}, {}, 64 << 20),
+        ({"rtt": "100ms", "rate": "100mbit"}, {"buffer": "50MB"}, 50_000_000),
+    ],
+)
+def test_senders_hold_no_more_than_is_needed_or_asked_for(
+    path: dict[str, Any], asked: dict[str, Any], send_buffer_bytes: int
+) -> None:
+    transport = job_of(path=path, transport=asked).transport
+    assert transport.send_buffer_bytes == send_buffer_bytes <= transport.buffer_bytes
+
+
 def test_impairments_reach_the_direction_they_name() -> None:
     path = job_of(
         path={

@@ -17,6 +17,9 @@ pub struct Transport {
     pub congestion: String,
     /// Socket buffers and flow-control windows, each side, send and receive.
     pub buffer_bytes: u64,
+    /// Content that a sender of SCTP or QUIC holds until it is acknowledged: SCTP's send buffer, QUIC's send window.
+    /// That of TCP grows by itself, up to `buffer_bytes`.
+    pub send_buffer_bytes: u64,
     /// First flight, in full-size packets.
     pub initial_window_packets: u32,
     /// Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293, 3.7.1), payload and

@@ -291,14 +291,24 @@ pub(crate) fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
 /// # Errors
 /// As `setsockopt(2)`.
 pub(crate) fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
+    set_send_buffer(socket, bytes)?;
+    set_buffer(socket, bytes, (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"))
+}
+
+/// Sets the size of the buffer to send from alone.
+///
+/// # Errors
+/// As [`set_buffers`].
+pub(crate) fn set_send_buffer(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
+    set_buffer(socket, bytes, (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"))
+}
+
+/// Forces a size if this process may, beyond what the host allows to all.
+fn set_buffer(socket: &impl AsRawFd, bytes: u64, (forced, allowed, name): (c_int, c_int, &str)) -> Result<()> {
     let size = c_int::try_from(bytes).with_context(|| format!("a socket buffer cannot have {bytes} bytes"))?;
-    let options =
-        [(libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"), (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF")];
-    for (forced, allowed, name) in options {
-        let fd = socket.as_raw_fd();
-        if set_option(fd, libc::SOL_SOCKET, forced, &size).is_err() {
-            set_option(fd, libc::SOL_SOCKET, allowed, &size).with_context(|| format!("setting {name}"))?;
-        }
+    let fd = socket.as_raw_fd();
+    if set_option(fd, libc::SOL_SOCKET, forced, &size).is_err() {
+        set_option(fd, libc::SOL_SOCKET, allowed, &size).with_context(|| format!("setting {name}"))?;
     }
     Ok(())
 }

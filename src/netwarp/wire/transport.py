@@ -89,6 +89,9 @@ class Transport(Wire):
     """Congestion control by its name in the stack."""
     buffer_bytes: U64
     """Socket buffers and flow-control windows, each side, send and receive."""
+    send_buffer_bytes: U64
+    """Content that a sender of SCTP or QUIC holds until it is acknowledged: SCTP's send buffer,
+    QUIC's send window. That of TCP grows by itself, up to `buffer_bytes`."""
     initial_window_packets: U32
     """First flight, in full-size packets."""
     mss_bytes: U32 | None

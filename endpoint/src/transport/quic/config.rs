@@ -47,7 +47,7 @@ pub(crate) fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<Last
     let mut config = TransportConfig::default();
     config
         .congestion_controller_factory(congestion)
-        .send_window(options.buffer_bytes)
+        .send_window(options.send_buffer_bytes)
         .receive_window(window)
         .stream_receive_window(window)
         .initial_mtu(datagram_bytes)

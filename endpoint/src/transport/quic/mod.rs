@@ -210,12 +210,11 @@ fn home(job: &Job, server: IpAddr) -> IpAddr {
 
 /// A window is of use only as far as the UDP socket's buffer can hold it.
 fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
-    let asked_bytes = job.transport.buffer_bytes;
     Ok(Options {
         transport: job.transport.clone(),
         initial_window_bytes: config::initial_window_bytes(job, address)?,
-        send_buffer_bytes: asked_bytes.min(socket::effective_send_bytes(socket)?),
-        receive_buffer_bytes: asked_bytes.min(socket::effective_receive_bytes(socket)?),
+        send_buffer_bytes: job.transport.send_buffer_bytes.min(socket::effective_send_bytes(socket)?),
+        receive_buffer_bytes: job.transport.buffer_bytes.min(socket::effective_receive_bytes(socket)?),
     })
 }
 

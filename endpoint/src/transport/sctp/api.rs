@@ -1,10 +1,10 @@
 //! The kernel's SCTP socket interface (`include/uapi/linux/sctp.h`; RFC 6458), as far as `sctp` uses it.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::RawFd;
 
-use libc::{c_int, c_void, msghdr};
+use libc::{c_int, c_void, cmsghdr, msghdr};
 
 use crate::transport::socket::Plain;
 
@@ -88,7 +88,7 @@ pub(super) struct AssociationValue {
 /// `struct sctp_sndinfo`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SendInfo {
+struct SendInfo {
     stream: u16,
     flags: u16,
     payload_protocol: u32,
@@ -110,10 +110,20 @@ struct ReceiveInfo {
     association: i32,
 }
 
-impl SendInfo {
-    /// A message on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
+/// A control message that says how messages are sent (RFC 6458, section 5.3.4).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SendControl {
+    header: cmsghdr,
+    info: SendInfo,
+}
+
+impl SendControl {
+    /// Messages on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
     pub(super) fn on_stream(stream: u16, unordered: bool) -> Self {
-        Self { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..Self::default() }
+        let info = SendInfo { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..SendInfo::default() };
+        let header = cmsghdr { cmsg_len: size_of::<Self>(), cmsg_level: libc::IPPROTO_SCTP, cmsg_type: SCTP_SNDINFO };
+        Self { header, info }
     }
 }
 
@@ -221,34 +231,6 @@ unsafe impl Plain for AssociationStatus {}
 // SAFETY: as above.
 unsafe impl Plain for AssociationStats {}
 
-/// Sends one message: `sendmsg(2)` with a `SCTP_SNDINFO` control message (RFC 6458, section 5.3.4).
-///
-/// # Errors
-/// As `sendmsg(2)`.
-pub(super) fn send_info_message(socket: RawFd, message: &IoSlice<'_>, info: &SendInfo) -> io::Result<usize> {
-    const SPACE: usize = control_space(size_of::<SendInfo>());
-    #[repr(align(8))]
-    struct Control([u8; SPACE]);
-    let mut control = Control([0; SPACE]);
-    // SAFETY: all-zero is a valid msghdr.
-    let mut header: msghdr = unsafe { std::mem::zeroed() };
-    // IoSlice is a struct iovec by its own guarantee; sendmsg does not write to it.
-    header.msg_iov = std::ptr::from_ref(message).cast_mut().cast();
-    header.msg_iovlen = 1;
-    header.msg_control = control.0.as_mut_ptr().cast::<c_void>();
-    header.msg_controllen = SPACE;
-    // SAFETY: `control` is aligned and has room for one header and a SendInfo; all pointers outlive the call.
-    let sent = unsafe {
-        let first = libc::CMSG_FIRSTHDR(&header);
-        (*first).cmsg_level = libc::IPPROTO_SCTP;
-        (*first).cmsg_type = SCTP_SNDINFO;
-        (*first).cmsg_len = libc::CMSG_LEN(size_of::<SendInfo>() as u32) as usize;
-        libc::CMSG_DATA(first).cast::<SendInfo>().write_unaligned(*info);
-        libc::sendmsg(socket, &header, libc::MSG_NOSIGNAL)
-    };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
-}
-
 /// What `recvmsg(2)` gave of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
@@ -316,6 +298,8 @@ mod tests {
         // As a C program that includes linux/sctp.h prints them.
         assert_eq!((size_of::<InitMessage>(), size_of::<SendInfo>(), size_of::<AssociationValue>()), (8, 16, 8));
         assert_eq!(size_of::<ReceiveInfo>(), 28);
+        // What CMSG_SPACE and CMSG_LEN give for its information.
+        assert_eq!((size_of::<SendControl>(), offset_of!(SendControl, info)), (control_space(16), control_space(0)));
         assert_eq!((size_of::<RtoInfo>(), offset_of!(RtoInfo, max_ms)), (16, 8));
         assert_eq!((size_of::<PeerAddress>(), offset_of!(PeerAddress, congestion_window_bytes)), (152, 136));
         assert_eq!(offset_of!(PeerAddress, smoothed_rtt_ticks), 140);

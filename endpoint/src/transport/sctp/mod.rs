@@ -1,6 +1,8 @@
 //! `sctp`: the kernel's, one-to-one sockets (RFC 6458, section 4).
 
 mod api;
+mod association;
+mod batch;
 mod inbox;
 mod migration;
 mod multihoming;
@@ -19,29 +21,28 @@ use libc::c_int;
 use socket2::{Domain, Type};
 
 use self::api::{
-    AssociationStats, AssociationStatus, AssociationValue, InitMessage, PeerAddress, Piece, ROUND_ROBIN, RtoInfo,
-    SCTP_GET_ASSOC_STATS, SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO, SCTP_RTOINFO, SCTP_STATUS,
-    SCTP_STREAM_SCHEDULER, SOL_SCTP, SendInfo, receive_message, send_info_message,
+    AssociationStats, AssociationValue, InitMessage, PeerAddress, Piece, ROUND_ROBIN, SCTP_GET_ASSOC_STATS,
+    SCTP_INITMSG, SCTP_MAXSEG, SCTP_NODELAY, SCTP_RECVRCVINFO, SCTP_RTOINFO, SCTP_STREAM_SCHEDULER, SOL_SCTP,
+    SendControl, receive_message,
 };
+use self::association::{check_association, rto_bounds, stats, status};
 use self::inbox::Inbox;
 use self::migration::Migration;
 use self::multihoming::Addresses;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
 use super::Report;
 use super::byte_stream::{ByteStream, ReadyStream, Turns};
-use super::error::{Context as _, Error, Result, bail, ensure};
+use super::error::{Context as _, Error, Result, ensure};
 use super::kernel::Protocol;
 use super::socket::{self, Socket};
 use crate::clock;
 use crate::content::Reader;
 use crate::job::{Job, Resume, SctpOptions, Transport, TransportKind};
-use crate::record::{Settings, Stats};
+use crate::record::Settings;
 use crate::sink::Sink;
 
 /// Congestion control as RFC 9260, section 7, has it: the only one of the kernel's SCTP.
 const CONGESTION: &str = "rfc9260";
-
-const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// Content taken from the association at once.
 const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
@@ -90,6 +91,7 @@ impl Protocol for Sctp {
             socket.set(SOL_SCTP, SCTP_MAXSEG, &fragment, "SCTP_MAXSEG")?;
         }
         socket::set_buffers(&socket, self.options.buffer_bytes)?;
+        socket::set_send_buffer(&socket, self.options.send_buffer_bytes)?;
         Ok(socket)
     }
 
@@ -142,33 +144,6 @@ impl Protocol for Sctp {
     }
 }
 
-/// The bounds in the kernel's unit.
-fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
-    let ms = |nanoseconds: u64| u32::try_from(nanoseconds / NANOSECONDS_PER_MILLISECOND).context("an RTO bound");
-    Ok(RtoInfo {
-        association: 0,
-        initial_ms: ms(options.rto_initial_ns)?,
-        max_ms: ms(options.rto_max_ns)?,
-        min_ms: ms(options.rto_min_ns)?,
-    })
-}
-
-/// Checks that the association has what was requested: the peer may allow fewer streams, and the kernel keeps
-/// times in ticks.
-fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpOptions) -> Result<()> {
-    let effective = status.outbound_streams.min(status.inbound_streams);
-    ensure!(effective == wanted.streams, "the association has {effective} streams instead of {}", wanted.streams);
-    let kept = RtoInfo { association: 0, ..socket.get(SOL_SCTP, SCTP_RTOINFO, RtoInfo::default(), "SCTP_RTOINFO")? };
-    let requested = rto_bounds(wanted)?;
-    ensure!(
-        kept == requested,
-        "the kernel keeps the RTO bounds (initial, max, min) as {kept:?} instead of {requested:?}: it counts in ticks of \
-         {} ms, so choose whole ones",
-        clock::tick_ns() / NANOSECONDS_PER_MILLISECOND
-    );
-    Ok(())
-}
-
 /// A stream of an association, used as one of bytes.
 #[derive(Debug)]
 pub(super) struct SctpStream {
@@ -195,6 +170,15 @@ struct Order {
     received: Reassembly,
 }
 
+impl Order {
+    /// The message for the next bytes.
+    fn place(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let message = placed(self.sent_bytes, bytes);
+        self.sent_bytes += bytes.len() as u64;
+        message
+    }
+}
+
 impl SctpStream {
     /// Content that fits in a message.
     fn room_bytes(&self) -> usize {
@@ -202,24 +186,21 @@ impl SctpStream {
         if self.order.is_some() { message_bytes - PLACE_BYTES } else { message_bytes }
     }
 
-    fn send_message(&mut self, bytes: &[u8]) -> Result<()> {
-        let info = SendInfo::on_stream(self.number, self.options.sctp.unordered);
-        let Some(order) = &mut self.order else { return self.hand_over(bytes, &info) };
-        let message = placed(order.sent_bytes, bytes);
-        order.sent_bytes += bytes.len() as u64;
-        self.hand_over(&message, &info)
+    /// Sends the bytes in as many messages as it takes.
+    fn send_messages(&mut self, bytes: &[u8]) -> Result<()> {
+        let parts = bytes.chunks(self.room_bytes());
+        let Some(order) = &mut self.order else { return self.hand_over(&parts.map(IoSlice::new).collect::<Vec<_>>()) };
+        let messages: Vec<_> = parts.map(|part| order.place(part)).collect();
+        self.hand_over(&messages.iter().map(|message| IoSlice::new(message)).collect::<Vec<_>>())
     }
 
-    fn hand_over(&self, message: &[u8], info: &SendInfo) -> Result<()> {
-        loop {
-            let sent = send_info_message(self.socket.as_raw_fd(), &IoSlice::new(message), info);
-            match sent {
-                Ok(sent) if sent == message.len() => return Ok(()),
-                Ok(sent) => bail!("SCTP took {sent} of a message of {} bytes", message.len()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error).context("sending an SCTP message"),
-            }
+    fn hand_over(&self, mut messages: &[IoSlice<'_>]) -> Result<()> {
+        let control = SendControl::on_stream(self.number, self.options.sctp.unordered);
+        while !messages.is_empty() {
+            let sent = socket::retry(|| batch::send(self.socket.as_raw_fd(), messages, &control));
+            messages = &messages[sent.context("sending SCTP messages")?..];
         }
+        Ok(())
     }
 
     /// Takes the next bytes: at most one message's, a part of it if the buffer is smaller.
@@ -248,6 +229,26 @@ impl SctpStream {
                 }
             }
         }
+    }
+
+    /// Receives so many messages, or parts of larger ones.
+    fn receive_batch(&self, messages: usize, block: &mut Vec<u8>, sink: &mut Sink) -> Result<()> {
+        let slot_bytes = self.options.sctp.max_message_bytes.min(RECEIVE_BLOCK_BYTES as u32) as usize;
+        block.resize(block.len().max(messages * slot_bytes), 0);
+        let block = &mut block[..messages * slot_bytes];
+        let lengths = socket::retry(|| batch::receive(self.socket.as_raw_fd(), block, slot_bytes));
+        for (slot, length) in block.chunks(slot_bytes).zip(lengths.context("receiving SCTP messages")?) {
+            if length == 0 {
+                return Err(ended());
+            }
+            sink.consume(&slot[..length])?;
+        }
+        Ok(())
+    }
+
+    /// Messages that go over in one system call: one where streams share an association, which take turns.
+    fn batch_messages(&self) -> usize {
+        if self.shares_association() { 1 } else { batch::messages_of(self.options.sctp.max_message_bytes as usize) }
     }
 
     /// Whether messages come by way of the inbox.
@@ -295,7 +296,7 @@ impl ReadyStream for SctpStream {
 
 impl ByteStream for SctpStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
-        message.chunks(self.room_bytes()).try_for_each(|part| self.send_message(part))
+        self.send_messages(message)
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
@@ -307,19 +308,29 @@ impl ByteStream for SctpStream {
     }
 
     fn send_content(&mut self, content: &mut Reader) -> Result<()> {
-        let mut block = vec![0; content.remaining_bytes().min(self.room_bytes() as u64) as usize];
+        let batch_bytes = self.room_bytes() * self.batch_messages();
+        let mut block = vec![0; content.remaining_bytes().min(batch_bytes as u64) as usize];
         while content.remaining_bytes() > 0 {
-            self.send_message(content.read(&mut block)?)?;
+            self.send_messages(content.read(&mut block)?)?;
         }
         Ok(())
     }
 
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
+        // The first by itself: the time of its arrival is asked for, if not that of each.
+        let mut most = 1;
         while let remaining @ 1.. = sink.remaining_bytes() {
-            let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
-            let received = self.receive_some(&mut block[..length])?;
-            sink.consume(&block[..received])?;
+            // So many are still to come at least.
+            let messages = most.min(remaining / u64::from(self.options.sctp.max_message_bytes));
+            if messages > 1 {
+                self.receive_batch(messages as usize, &mut block, sink)?;
+            } else {
+                let length = remaining.min(RECEIVE_BLOCK_BYTES) as usize;
+                let received = self.receive_some(&mut block[..length])?;
+                sink.consume(&block[..received])?;
+            }
+            most = if sink.watches_arrivals() { 1 } else { self.batch_messages() as u64 };
         }
         Ok(())
     }
@@ -353,25 +364,9 @@ impl ByteStream for SctpStream {
     }
 }
 
-fn status(socket: &Socket) -> Result<AssociationStatus> {
-    socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS")
-}
-
-fn stats(counters: &AssociationStats, peer: &PeerAddress, tick_ns: u64) -> Stats {
-    Stats {
-        retransmitted_packets: Some(counters.retransmitted_chunks),
-        smoothed_rtt_ns: (peer.smoothed_rtt_ticks > 0).then(|| u64::from(peer.smoothed_rtt_ticks) * tick_ns),
-        congestion_window_bytes: Some(peer.congestion_window_bytes.into()),
-        ..Stats::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A guest's, whose HZ is 100.
-    const TICK_NS: u64 = 10_000_000;
 
     #[test]
     fn any_other_congestion_control_is_refused() {
@@ -380,17 +375,5 @@ mod tests {
         assert!(refused.contains("cubic") && refused.contains(CONGESTION), "{refused}");
         job.transport.congestion = CONGESTION.to_owned();
         Sctp::new(&job).unwrap();
-    }
-
-    #[test]
-    fn what_was_not_measured_is_none() {
-        let unmeasured = stats(&AssociationStats::default(), &PeerAddress::default(), TICK_NS);
-        assert_eq!((unmeasured.smoothed_rtt_ns, unmeasured.busy_ns), (None, None));
-        let (mut peer, mut counters) = (PeerAddress::default(), AssociationStats::default());
-        (peer.smoothed_rtt_ticks, peer.congestion_window_bytes) = (10, 4380);
-        counters.retransmitted_chunks = 3;
-        let measured = stats(&counters, &peer, TICK_NS);
-        assert_eq!(measured.smoothed_rtt_ns, Some(100_000_000));
-        assert_eq!((measured.retransmitted_packets, measured.congestion_window_bytes), (Some(3), Some(4380)));
     }
 }

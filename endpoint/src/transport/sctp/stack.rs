@@ -46,10 +46,10 @@ impl Stack for SctpStack {
         });
         problems.require(sctp.streams >= 1, "transport.sctp.streams", || "is 0".to_owned());
         // A send buffer takes whole messages.
-        let fits = u64::from(sctp.max_message_bytes) <= options.buffer_bytes;
+        let fits = u64::from(sctp.max_message_bytes) <= options.send_buffer_bytes;
         let is_sound = fits && sctp.max_message_bytes >= MESSAGE_MIN_BYTES;
         problems.require(is_sound, "transport.sctp.max_message_bytes", || {
-            let (given, most) = (sctp.max_message_bytes, options.buffer_bytes);
+            let (given, most) = (sctp.max_message_bytes, options.send_buffer_bytes);
             format!("is {given}, must lie between {MESSAGE_MIN_BYTES} and {most}, the send buffer")
         });
         let bounds = [sctp.rto_min_ns, sctp.rto_initial_ns, sctp.rto_max_ns];

@@ -186,12 +186,31 @@ def buffer_bytes(spec: CellSpec) -> int:
                 "transport.buffer", None, "less than a socket can do with", "choose 4KiB or more"
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
-    direction = spec.workload.content_direction
-    if any(path.impairments(direction).usual_rate_bit_s is None for path in spec.path.all_paths):
+    if _is_unlimited(spec):
         return UNLIMITED_BUFFER_BYTES
-    needed_bytes = max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * _flight_bytes(spec, direction))
-    power_bytes = 1 << (needed_bytes - 1).bit_length()
+    power_bytes = 1 << (_needed_bytes(spec) - 1).bit_length()
     return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
+
+
+def send_buffer_bytes(spec: CellSpec) -> int:
+    """Give the part of the buffers that a sender fills where the kernel tunes none: all of what the
+    study asks for, else what :func:`buffer_bytes` needs before it is rounded up. A sender fills its
+    buffer however little of it travels, and what waits there is most of a guest's memory.
+    """
+    most_bytes = buffer_bytes(spec)
+    if spec.transport.buffer_bytes is not None or _is_unlimited(spec):
+        return most_bytes
+    return min(most_bytes, _needed_bytes(spec))
+
+
+def _is_unlimited(spec: CellSpec) -> bool:
+    direction = spec.workload.content_direction
+    return any(path.impairments(direction).usual_rate_bit_s is None for path in spec.path.all_paths)
+
+
+def _needed_bytes(spec: CellSpec) -> int:
+    flight_bytes = _flight_bytes(spec, spec.workload.content_direction)
+    return max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * flight_bytes)
 
 
 def _flight_bytes(spec: CellSpec, direction: Direction) -> int:

@@ -8,7 +8,12 @@ from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.once import Once
 from netwarp.study.cells.association import refuse_lost_associations
-from netwarp.study.cells.sizing import buffer_bytes, limit_packets, shaper_queue_bytes
+from netwarp.study.cells.sizing import (
+    buffer_bytes,
+    limit_packets,
+    send_buffer_bytes,
+    shaper_queue_bytes,
+)
 from netwarp.study.cells.spec import CellSpec
 from netwarp.study.cells.transport import CellTransport
 from netwarp.units import NS_PER_S
@@ -69,8 +74,9 @@ class JobTemplates:
         )
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
-        """Give what a cell's transport is told, of which its path decides these three."""
-        mtu_bytes, buffers, reconnect = spec.path.mtu_bytes, buffer_bytes(spec), spec.reconnect
+        """Give what a cell's transport is told, of which its path decides MTU, buffers and reconnecting."""
+        mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
+        buffers = (buffer_bytes(spec), send_buffer_bytes(spec))
         return self._transports.get(
             spec.transport,
             (mtu_bytes, buffers, reconnect),
@@ -90,14 +96,15 @@ def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impai
 
 
 def _transport(
-    transport: CellTransport, mtu_bytes: int, buffers: int, reconnect: Reconnect
+    transport: CellTransport, mtu_bytes: int, buffers: tuple[int, int], reconnect: Reconnect
 ) -> wire.Transport:
     resolved = wire.Transport(
         kind=transport.kind,
         stack=None if transport.stack is None else transport.stack.in_job(),
         model=transport.model,
         congestion=transport.resolved_congestion,
-        buffer_bytes=buffers,
+        buffer_bytes=buffers[0],
+        send_buffer_bytes=buffers[1],
         initial_window_packets=transport.resolved_initial_window_packets(mtu_bytes),
         mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
@@ -108,11 +115,11 @@ def _transport(
     )
     message_bytes = resolved.sctp.max_message_bytes
     has_messages = "max_message_bytes" in transport.traits.own_options
-    if has_messages and not (LEAST_MESSAGE_BYTES <= message_bytes <= resolved.buffer_bytes):
+    if has_messages and not (LEAST_MESSAGE_BYTES <= message_bytes <= resolved.send_buffer_bytes):
         raise KeyValueError(
             "transport.max_message",
             None,
-            f"a send buffer of {resolved.buffer_bytes} bytes takes whole messages of"
+            f"a send buffer of {resolved.send_buffer_bytes} bytes takes whole messages of"
             f" {LEAST_MESSAGE_BYTES} bytes or more, not one of {message_bytes}",
             "choose another max_message, or a larger buffer",
         )

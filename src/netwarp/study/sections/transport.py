@@ -44,7 +44,8 @@ class TransportOptions(Section):
     )
     buffer_bytes: SizeBytes | None = Field(default=None, alias="buffer")
     """Socket buffers and flow-control windows, each side. Default: four times BDP plus queue,
-    rounded up to a power of two, and at least 4MiB; 64MiB where the rate is unlimited."""
+    rounded up to a power of two, and at least 4MiB; 64MiB where the rate is unlimited. Senders of
+    `sctp` and `quic` hold four times BDP plus queue, not rounded."""
     initial_window_packets: Window | None = Field(default=None, alias="initial_window")
     """First flight in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC 9260's, fixed."""
     mss_bytes: Mss | None = Field(default=None, alias="mss")
