@@ -74,7 +74,7 @@ class JobTemplates:
         )
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
-        """Give what a cell's transport is told, of which its path decides MTU, buffers and reconnecting."""
+        """Give what a cell's transport is told; its path decides MTU, buffers, reconnecting."""
         mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
         buffers = (buffer_bytes(spec), send_buffer_bytes(spec))
         return self._transports.get(
