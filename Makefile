@@ -22,8 +22,8 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
 	.venv/bin/python -m bench $(ARGS)
 
-stacks: setup ## build the other QUIC implementations (needs Go), each in its pinned version
-	for name in $$(ls stacks); do .venv/bin/netwarp stack build $$name || exit 1; done
+stacks: setup ## build the other QUIC implementations (Go, CMake and a C++ compiler), each in its pinned version
+	for manifest in stacks/*/stack.toml; do .venv/bin/netwarp stack build $$(basename $$(dirname $$manifest)) || exit 1; done
 
 calibrate-statistics: setup ## feed samples of known truth through the statistics: error rates, coverage, power
 	.venv/bin/python scripts/calibrate_statistics.py

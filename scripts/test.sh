@@ -29,6 +29,7 @@ main() {
     cargo_lint_lane fmt --check
     cargo_lint_lane clippy --locked --all-targets -- -D warnings
     cargo_test_lane
+    go_test_lane
     pytest_lane fast "not cli and not guest and not native and not browser"
     pytest_lane browser browser
     pytest_lane cli "cli and not fuzz"
@@ -96,6 +97,22 @@ cargo_test_lane() {
         }
         END { print passed + 0, failed + 0, ignored + 0 }' "$log")
     count "$status" "cargo test" "$passed" "$failed" "$ignored"
+}
+
+# The role of quic-go: what builds it is not needed for anything else.
+go_test_lane() {
+    local log="$WORK/go-test.log" status=0 passed failed skipped
+    announce "go test"
+    if ! command -v go >/dev/null; then
+        printf '== go test: skipped, there is no Go\n'
+        SKIPPED=$((SKIPPED + 1))
+        return
+    fi
+    env -C stacks/quic-go go test -v ./... 2>&1 | tee "$log" || status=$?
+    passed=$(grep -c '^--- PASS' "$log") || passed=0
+    failed=$(grep -c '^--- FAIL' "$log") || failed=0
+    skipped=$(grep -c '^--- SKIP' "$log") || skipped=0
+    count "$status" "go test" "$passed" "$failed" "$skipped"
 }
 
 # pytest_lane NAME MARKERS [OPTIONS]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from netwarp.backends.stack_building import build_stack, shipped
+from netwarp.backends.stack_building import build_stack, describe_stacks, shipped
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
@@ -25,6 +25,7 @@ from netwarp.stacks import (
 )
 from netwarp.study import Study
 from netwarp.study.study import study_from_mapping
+from netwarp.wording import transport_text
 
 WRONG = Path(__file__).parent / "guest" / "wrong_stack"
 TABLE = {
@@ -135,6 +136,31 @@ def test_what_builds_a_stack_is_named_when_it_is_missing() -> None:
         build_stack("quic-go", {"PATH": "/nonexistent", "HOME": "/nonexistent"})
     with pytest.raises(BackendError, match="ships no stack other"):
         build_stack("other", {})
+
+
+def test_all_that_takes_part_in_a_build_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cargo").symlink_to("/bin/true")
+    environ = {"PATH": str(tmp_path), "HOME": "/nonexistent"}
+    with pytest.raises(BackendError, match="quiche is built by cmake, which is missing: apt"):
+        build_stack("quiche", environ)
+    with pytest.raises(BackendError, match="quic-go is built by go, which is missing"):
+        describe_stacks(environ)
+
+
+def test_what_is_built_is_told_with_its_version(tmp_path: Path) -> None:
+    for name in ("go", "cargo", "cmake", "c++", "setpriv"):
+        (tmp_path / name).symlink_to("/bin/true")
+    environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    unbuilt = "built: none; not built: netwarp stack build quic-go"
+    assert describe_stacks(environ).startswith(unbuilt)
+    version = read_manifest(build_stack("quic-go", environ)).version
+    assert describe_stacks(environ).startswith(f"built: quic-go {version}; not built: ")
+
+
+def test_an_implementations_name_is_its_own() -> None:
+    names = ("quic-go", "quic-go reno", "quic-iw32", "tcp-2008")
+    written = [transport_text(name) for name in names]
+    assert written == ["quic-go", "quic-go reno", "QUIC-iw32", "TCP-2008"]
 
 
 def test_a_shipped_stack_is_planned_before_it_is_built_and_refused_before_it_runs() -> None:

@@ -53,6 +53,8 @@ class Manifest(Section):
     build: tuple[str, ...] = ()
     """The command that builds it, run in the directory of its sources; `{out}` is where the program
     goes."""
+    needs: tuple[str, ...] = ()
+    """Programs that the build starts beside that one."""
     congestion: Names
     """Its congestion controls, the default first."""
     workloads: Names

@@ -109,6 +109,8 @@ class TransportTraits:
     it."""
 
 
+IMPLEMENTATIONS = ("quic-go",)
+"""Names of implementations that begin as a transport's does."""
 OVER_BYTES: tuple[HttpVersion, ...] = ("1.1", "2")
 """Versions of HTTP that run over a stream of bytes."""
 _TWO_ADDRESSES = "is its two addresses (RFC 9293, section 3.4)"

@@ -15,7 +15,7 @@ from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.levels import scale_of
 from netwarp.metrics import metric_named
 from netwarp.path_properties import PATH_PROPERTIES
-from netwarp.transports import TRANSPORTS
+from netwarp.transports import IMPLEMENTATIONS, TRANSPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,7 +246,11 @@ def level_text(factor: str, label: str) -> str:
 
 
 def transport_text(label: str) -> str:
-    """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"."""
+    """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"; an
+    implementation's own is left alone.
+    """
+    if label.startswith(IMPLEMENTATIONS):
+        return label
     kind, dash, rest = label.partition("-")
     names = (traits.name for known, traits in TRANSPORTS.items() if known == kind)
     return next(names, kind) + dash + rest

@@ -48,14 +48,14 @@ def test_a_role_that_is_wrong_is_found_out() -> None:
     assert refused is not None
 
 
-@pytest.mark.parametrize("name", ["quic-go"])
+@pytest.mark.parametrize("name", ["quic-go", "quiche"])
 def test_a_shipped_stack_speaks_the_protocol(name: str) -> None:
     require(name)
     status, failures = checked(name)
     assert (status, set(failures.values())) == (0, {None}), failures
 
 
-@pytest.mark.parametrize("name", ["quic-go"])
+@pytest.mark.parametrize("name", ["quic-go", "quiche"])
 def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
     require(name)
     study = tmp_path / "stacks.toml"

@@ -14,6 +14,8 @@ from netwarp.stacks import MANIFEST, SOURCES, built_stacks, read_manifest
 REMEDIES: Mapping[str, str] = {
     "go": "install Go 1.26 or later (https://go.dev/dl), and put its bin directory into PATH",
     "cargo": "scripts/setup.sh rust",
+    "cmake": "apt install cmake",
+    "c++": "apt install g++",
 }
 """How to come by what builds a stack."""
 
@@ -41,10 +43,7 @@ def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     manifest = read_manifest(sources)
     place = built_stacks(environ) / name
     command = [word.replace("{out}", str(place)) for word in manifest.build]
-    builder = shutil.which(command[0], path=environ.get("PATH"))
-    if builder is None:
-        remedy = REMEDIES.get(command[0], f"install {command[0]}")
-        raise BackendError(f"the stack {name} is built by {command[0]}, which is missing: {remedy}")
+    builder, *_ = [_builder(name, program, environ) for program in (command[0], *manifest.needs)]
     place.mkdir(parents=True, exist_ok=True)
     status = run_builder([builder, *command[1:]], cwd=sources, environ=environ)
     if status != 0:
@@ -52,3 +51,38 @@ def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     # The manifest last: a stack is there when it is whole.
     shutil.copyfile(sources / MANIFEST, place / MANIFEST)
     return place
+
+
+def _builder(stack: str, program: str, environ: Mapping[str, str]) -> str:
+    """Find what takes part in building a stack.
+
+    Raises:
+        BackendError: it is missing.
+    """
+    found = shutil.which(program, path=environ.get("PATH"))
+    if found is None:
+        remedy = REMEDIES.get(program, f"install {program}")
+        raise BackendError(f"the stack {stack} is built by {program}, which is missing: {remedy}")
+    return found
+
+
+def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
+    """Say which stacks are built here, and how the others are.
+
+    Raises:
+        BackendError: one is not built, and cannot be; or is, in another version than its sources'.
+    """
+    built, unbuilt = [], []
+    for name in shipped():
+        manifest = read_manifest(SOURCES / name)
+        there = built_stacks(environ) / name
+        version = read_manifest(there).version if (there / MANIFEST).is_file() else None
+        if version == manifest.version:
+            built.append(f"{name} {version}")
+            continue
+        unbuilt.append(name)
+        for program in (manifest.build[0], *manifest.needs):
+            _builder(name, program, environ)
+    commands = "; ".join(f"netwarp stack build {name}" for name in unbuilt)
+    told = f"built: {', '.join(built) or 'none'}"
+    return f"{told}; not built: {commands}" if unbuilt else told

@@ -12,6 +12,7 @@ from pathlib import Path
 from netwarp.backends.base import NamedBackend
 from netwarp.backends.needs import Machine, Need, require
 from netwarp.backends.registry import BACKENDS
+from netwarp.backends.stack_building import describe_stacks
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import NetwarpError
 from netwarp.execution import run_job
@@ -50,7 +51,8 @@ def examine() -> list[Finding]:
     if all(finding.ok for finding in needed):
         needed.append(_look("guest", _guest))
         needed += [_look_for(need, machine) for need in default.needs if need.optional]
-    return [*needed, *(_look_at(backend, machine) for backend in others if backend.needs)]
+    stacks = replace(_look("stacks", describe_stacks), optional=True)
+    return [*needed, *(_look_at(backend, machine) for backend in others if backend.needs), stacks]
 
 
 def _look_for(need: Need, machine: Machine) -> Finding:

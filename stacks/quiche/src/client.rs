@@ -1,0 +1,113 @@
+//! The client: carries all transfers out, one after another, each over a connection of its own.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::{Context as _, Result, bail};
+use netwarp_role::{Chunk, Job, Orchestrator, Request, Resume, SERVER_NAME, Side, to_pem};
+
+use crate::config;
+use crate::connection::{Connection, fresh_id};
+use crate::socket::Socket;
+
+/// Where quiche reads from whom to trust.
+const TRUSTED_FILE: &str = "/tmp/netwarp-trusted.pem";
+
+/// Streams of clients have numbers four apart (RFC 9000, section 2.1).
+const STREAM_STEP: u64 = 4;
+
+/// Carries the job out.
+///
+/// # Errors
+/// Whatever kept it from being done in full.
+pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAddr) -> Result<()> {
+    let begin = orchestrator.begin()?;
+    let trusted = begin.certificate.context("the server has no certificate")?;
+    fs::write(TRUSTED_FILE, to_pem(&trusted)?).context("keep the server's certificate")?;
+    let mut config = config(job)?;
+    config.verify_peer(true);
+    config
+        .load_verify_locations_from_file(TRUSTED_FILE)
+        .context("trust the server's certificate")?;
+    let mut session = None;
+    for transfer in 0..job.bulk()?.transfers {
+        let carried = carry(
+            job,
+            orchestrator,
+            server,
+            &mut config,
+            (transfer, begin.epoch_ns),
+            session.take(),
+        );
+        session = carried.with_context(|| format!("transfer {transfer}"))?;
+    }
+    Ok(())
+}
+
+/// Carries one transfer out; gives what the next one can resume.
+fn carry(
+    job: &Job,
+    orchestrator: &mut Orchestrator,
+    server: SocketAddr,
+    config: &mut quiche::Config,
+    (transfer, epoch_ns): (u64, u64),
+    session: Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>> {
+    let mut socket = Socket::open(
+        (local_address(server)?, 0).into(),
+        job.transport.buffer_bytes,
+    )?;
+    socket.never_wait()?;
+    let quic = quiche::connect(
+        Some(SERVER_NAME),
+        &fresh_id()?,
+        socket.local,
+        server,
+        config,
+    );
+    let mut connection = Connection::new(
+        Side::Client,
+        quic.context("begin a connection")?,
+        job,
+        epoch_ns,
+    )?;
+    if let Some(session) = session.filter(|_| job.transport.resume != Resume::Nothing) {
+        connection.resume(&session)?;
+    }
+    for chunk in 0..job.bulk()?.chunks {
+        connection.begin(
+            STREAM_STEP * chunk,
+            Chunk::ask(job.bulk()?, Request { transfer, chunk }, epoch_ns)?,
+        );
+    }
+    connection.work(&socket)?;
+    while !connection.is_done() {
+        if socket.wait(orchestrator.descriptor(), connection.idle_for())? {
+            bail!("ordered to {:?} while it works", orchestrator.next()?);
+        }
+        let local = socket.local;
+        while let Some((packet, from)) = socket.receive()? {
+            connection.receive(packet, from, local)?;
+        }
+        connection.on_time();
+        connection.work(&socket)?;
+    }
+    connection.report(job, orchestrator)?;
+    let session = connection.session();
+    connection.close(&socket)?;
+    Ok(session)
+}
+
+/// The address from which the server is reached: packets say where they came from, and quiche compares.
+fn local_address(server: SocketAddr) -> Result<Ipv4Addr> {
+    let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).context("open a socket")?;
+    probe
+        .connect(server)
+        .with_context(|| format!("find the way to {server}"))?;
+    match probe.local_addr().context("ask for the socket's address")? {
+        SocketAddr::V4(address) => Ok(*address.ip()),
+        SocketAddr::V6(address) => {
+            bail!("{server} is reached from {address}, which is no IPv4 address")
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! A connection of quiche's with the chunks on its streams.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use netwarp_role::{
+    Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Resume, Settings, Side, Stats, now_ns,
+};
+
+use crate::socket::Socket;
+
+/// Of the connection IDs that this role gives to its peers.
+pub(crate) const ID_BYTES: usize = 16;
+
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// A connection and what is done on it.
+pub(crate) struct Connection {
+    side: Side,
+    quic: quiche::Connection,
+    bulk: Bulk,
+    epoch_ns: u64,
+    start_ns: u64,
+    connected_ns: Option<u64>,
+    /// Whether data went or came before the handshake was over.
+    was_early: bool,
+    chunks: BTreeMap<u64, Chunk>,
+    /// Streams that the peer has ended.
+    ended: BTreeSet<u64>,
+    /// Streams that this end has ended.
+    closed: BTreeSet<u64>,
+    /// The next packet, which pacing keeps until its time.
+    held: Option<(usize, quiche::SendInfo)>,
+    packet: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl Connection {
+    /// A connection whose first packet is still to be sent, or to be read.
+    pub(crate) fn new(
+        side: Side,
+        quic: quiche::Connection,
+        job: &Job,
+        epoch_ns: u64,
+    ) -> Result<Self> {
+        Ok(Self {
+            side,
+            quic,
+            bulk: job.bulk()?.clone(),
+            epoch_ns,
+            start_ns: now_ns() - epoch_ns,
+            connected_ns: None,
+            was_early: false,
+            chunks: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            closed: BTreeSet::new(),
+            held: None,
+            packet: vec![0; 65_535],
+            block: vec![0; BLOCK_BYTES],
+        })
+    }
+
+    /// Whether packets with this connection ID are the connection's.
+    pub(crate) fn has_id(&self, id: &quiche::ConnectionId<'_>) -> bool {
+        self.quic.source_ids().any(|own| own == id)
+    }
+
+    /// Begins a chunk on a stream.
+    pub(crate) fn begin(&mut self, stream: u64, chunk: Chunk) {
+        self.chunks.insert(stream, chunk);
+    }
+
+    /// Whether application data may be sent.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.connected_ns.is_some()
+    }
+
+    /// Whether the peer has ended all streams, each with all that was to come.
+    pub(crate) fn is_done(&self) -> bool {
+        self.chunks
+            .iter()
+            .all(|(stream, chunk)| chunk.is_done() && self.ended.contains(stream))
+    }
+
+    /// What a later connection can resume, if the server has sent it.
+    pub(crate) fn session(&self) -> Option<Vec<u8>> {
+        self.quic.session().map(<[u8]>::to_vec)
+    }
+
+    /// Resumes an earlier connection.
+    pub(crate) fn resume(&mut self, session: &[u8]) -> Result<()> {
+        self.quic
+            .set_session(session)
+            .context("resume an earlier connection")
+    }
+
+    /// Takes a packet.
+    pub(crate) fn receive(
+        &mut self,
+        packet: &mut [u8],
+        from: SocketAddr,
+        to: SocketAddr,
+    ) -> Result<()> {
+        match self.quic.recv(packet, quiche::RecvInfo { from, to }) {
+            Ok(_) | Err(quiche::Error::Done) => Ok(()),
+            Err(error) => Err(error).context("read a packet"),
+        }
+    }
+
+    /// Does what can be done now: moves the chunks on, and sends what is due.
+    ///
+    /// # Errors
+    /// A peer that does what it should not; a connection that broke.
+    pub(crate) fn work(&mut self, socket: &Socket) -> Result<()> {
+        self.send(socket)?;
+        self.was_early |= self.quic.is_in_early_data();
+        if self.connected_ns.is_none()
+            && (self.quic.is_established() || self.quic.is_in_early_data())
+        {
+            self.connected_ns = Some(now_ns() - self.epoch_ns);
+        }
+        if let Some(error) = self
+            .quic
+            .peer_error()
+            .filter(|error| !error.is_app || error.error_code != 0)
+        {
+            bail!(
+                "the peer closed the connection: error {:#x} {}",
+                error.error_code,
+                String::from_utf8_lossy(&error.reason)
+            );
+        }
+        if let Some(error) = self
+            .quic
+            .local_error()
+            .filter(|error| error.error_code != 0)
+        {
+            bail!("the connection broke: error {:#x}", error.error_code);
+        }
+        if self.quic.is_timed_out() {
+            bail!("the connection timed out");
+        }
+        if self.is_ready() && !self.quic.is_closed() && !self.quic.is_draining() {
+            self.read()?;
+            self.write()?;
+            self.send(socket)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<()> {
+        for stream in self.quic.readable() {
+            let answer = || Chunk::answer(&self.bulk, self.epoch_ns);
+            let chunk = self.chunks.entry(stream).or_insert_with(answer);
+            loop {
+                match self.quic.stream_recv(stream, &mut self.block) {
+                    Ok((length, is_end)) => {
+                        chunk.incoming(&self.block[..length])?;
+                        if is_end {
+                            self.ended.insert(stream);
+                        }
+                    }
+                    Err(quiche::Error::Done) => break,
+                    Err(error) => {
+                        return Err(error).with_context(|| format!("read from stream {stream}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        for (&stream, chunk) in &mut self.chunks {
+            loop {
+                let bytes = chunk.outgoing()?;
+                if bytes.is_empty() {
+                    break;
+                }
+                // Less than a packet's worth would be a packet of its own, at each acknowledgement.
+                let wanted_bytes = bytes.len().min(self.quic.max_send_udp_payload_size());
+                if self
+                    .quic
+                    .stream_capacity(stream)
+                    .is_ok_and(|capacity| capacity < wanted_bytes)
+                {
+                    break;
+                }
+                match self.quic.stream_send(stream, bytes, false) {
+                    Ok(0) | Err(quiche::Error::Done | quiche::Error::StreamLimit) => break,
+                    Ok(length) => chunk.advance(length),
+                    Err(error) => {
+                        return Err(error).with_context(|| format!("write to stream {stream}"));
+                    }
+                }
+            }
+            if self.side == Side::Server && chunk.is_done() && self.closed.insert(stream) {
+                self.quic
+                    .stream_send(stream, b"", true)
+                    .with_context(|| format!("end stream {stream}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends packets until there is none, or until the next one's time has not come.
+    fn send(&mut self, socket: &Socket) -> Result<()> {
+        let now = Instant::now();
+        loop {
+            if self.held.is_none() {
+                self.held = match self.quic.send(&mut self.packet) {
+                    Ok(made) => Some(made),
+                    Err(quiche::Error::Done) => return Ok(()),
+                    Err(error) => return Err(error).context("make a packet"),
+                };
+            }
+            let Some((length, about)) = self.held.take_if(|(_, about)| about.at <= now) else {
+                return Ok(());
+            };
+            socket.send(&self.packet[..length], about.to)?;
+        }
+    }
+
+    /// How long nothing is to be done unless a packet comes.
+    pub(crate) fn idle_for(&self) -> Option<Duration> {
+        let held = self
+            .held
+            .as_ref()
+            .map(|(_, about)| about.at.saturating_duration_since(Instant::now()));
+        [held, self.quic.timeout()].into_iter().flatten().min()
+    }
+
+    /// Lets quiche see whether one of its timers is due.
+    pub(crate) fn on_time(&mut self) {
+        if self.quic.timeout().is_some_and(|left| left.is_zero()) {
+            self.quic.on_timeout();
+        }
+    }
+
+    /// Closes the connection: nobody needs anything more.
+    pub(crate) fn close(&mut self, socket: &Socket) -> Result<()> {
+        match self.quic.close(true, 0, b"") {
+            Ok(()) | Err(quiche::Error::Done) => self.send(socket),
+            Err(error) => Err(error).context("close the connection"),
+        }
+    }
+
+    /// Writes down what was done.
+    ///
+    /// # Errors
+    /// An orchestrator that is gone.
+    pub(crate) fn report(&self, job: &Job, orchestrator: &mut Orchestrator) -> Result<()> {
+        let records: Vec<_> = self.chunks.values().filter_map(Chunk::record).collect();
+        let transfer = records.first().map_or(0, |record| record.transfer);
+        records
+            .iter()
+            .try_for_each(|record| orchestrator.write(record))?;
+        let Some(connected_ns) = self.connected_ns else {
+            return Ok(());
+        };
+        let path = self
+            .quic
+            .path_stats()
+            .next()
+            .context("the connection has no path")?;
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let payload_bytes = self.quic.max_send_udp_payload_size() as u64;
+        orchestrator.write(&ConnectionRecord {
+            side: self.side,
+            connection: transfer,
+            transfer,
+            abandoned: false,
+            resumed: self.resumed(),
+            start_ns: self.start_ns,
+            connected_ns,
+            settings: Settings {
+                transport: "quic",
+                congestion: job.transport.congestion.clone(),
+                initial_window_bytes: u64::from(job.transport.initial_window_packets)
+                    * payload_bytes,
+                mss_bytes: payload_bytes,
+                send_buffer_bytes: job.transport.buffer_bytes,
+                receive_buffer_bytes: job.transport.buffer_bytes,
+                paced: true,
+            },
+            stats: Stats {
+                retransmitted_packets: Some(path.lost as u64),
+                smoothed_rtt_ns: Some(nanoseconds(path.rtt)),
+                min_rtt_ns: path.min_rtt.map(nanoseconds),
+                congestion_window_bytes: Some(path.cwnd as u64),
+                ..Stats::default()
+            },
+        })
+    }
+
+    fn resumed(&self) -> Resume {
+        match (self.quic.is_resumed(), self.was_early) {
+            (true, true) => Resume::ZeroRtt,
+            (true, false) => Resume::OneRtt,
+            (false, _) => Resume::Nothing,
+        }
+    }
+}
+
+/// A connection ID that nobody has.
+///
+/// # Errors
+/// No random numbers to be had.
+pub(crate) fn fresh_id() -> Result<quiche::ConnectionId<'static>> {
+    let mut id = vec![0; ID_BYTES];
+    // SAFETY: the buffer is valid for writes of its length.
+    let count = unsafe { libc::getrandom(id.as_mut_ptr().cast(), id.len(), 0) };
+    anyhow::ensure!(
+        count == ID_BYTES as isize,
+        "take random numbers: {}",
+        std::io::Error::last_os_error()
+    );
+    Ok(quiche::ConnectionId::from_vec(id))
+}

@@ -1,0 +1,84 @@
+//! The server: answers clients until it is ordered to finish.
+
+use std::fs;
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, Result, bail};
+use netwarp_role::{Identity, Job, Orchestrator, Order, Side};
+
+use crate::config;
+use crate::connection::{Connection, ID_BYTES, fresh_id};
+use crate::socket::Socket;
+
+/// Where quiche reads the server's certificate and its key from.
+const CERTIFICATE_FILE: &str = "/tmp/netwarp-certificate.pem";
+const KEY_FILE: &str = "/tmp/netwarp-key.pem";
+
+/// Serves the job's clients.
+///
+/// # Errors
+/// Whatever kept it from being done in full.
+pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketAddr) -> Result<()> {
+    let begin = orchestrator.begin()?;
+    let identity = Identity::generate()?;
+    fs::write(CERTIFICATE_FILE, &identity.certificate_pem).context("keep the certificate")?;
+    fs::write(KEY_FILE, &identity.key_pem).context("keep the certificate's key")?;
+    let mut config = config(job)?;
+    config
+        .load_cert_chain_from_pem_file(CERTIFICATE_FILE)
+        .context("use the certificate")?;
+    config
+        .load_priv_key_from_pem_file(KEY_FILE)
+        .context("use the certificate's key")?;
+    let mut socket = Socket::open(address, job.transport.buffer_bytes)?;
+    socket.never_wait()?;
+    orchestrator.ready(&identity.certificate_hex)?;
+    let mut connections: Vec<Connection> = Vec::new();
+    loop {
+        let idle_for = connections.iter().filter_map(Connection::idle_for).min();
+        if socket.wait(orchestrator.descriptor(), idle_for)? {
+            break;
+        }
+        let local = socket.local;
+        while let Some((packet, from)) = socket.receive()? {
+            let header =
+                quiche::Header::from_slice(packet, ID_BYTES).context("read a packet's header")?;
+            let found = connections
+                .iter_mut()
+                .position(|connection| connection.has_id(&header.dcid));
+            let index = match found {
+                Some(index) => index,
+                // The client's own first choice, until it knows ours: its connection is the newest.
+                None if header.ty != quiche::Type::Short
+                    && connections.last().is_some_and(|last| !last.is_ready()) =>
+                {
+                    connections.len() - 1
+                }
+                None if header.ty == quiche::Type::Initial => {
+                    let quic = quiche::accept(&fresh_id()?, None, local, from, &mut config);
+                    connections.push(Connection::new(
+                        Side::Server,
+                        quic.context("accept a connection")?,
+                        job,
+                        begin.epoch_ns,
+                    )?);
+                    connections.len() - 1
+                }
+                // Of a connection that is over.
+                None => continue,
+            };
+            connections[index].receive(packet, from, local)?;
+        }
+        for connection in &mut connections {
+            connection.on_time();
+            connection.work(&socket)?;
+        }
+    }
+    match orchestrator.next()? {
+        None | Some(Order::Finish) => {}
+        Some(order) => bail!("a server is only ordered to finish, not to {order:?}"),
+    }
+    connections
+        .iter()
+        .try_for_each(|connection| connection.report(job, orchestrator))
+}

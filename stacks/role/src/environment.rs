@@ -1,0 +1,113 @@
+//! How a role is started, and the clock that it reads.
+
+use std::env;
+use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::orchestrator::Side;
+
+/// BoringSSL and AWS-LC read it: which features of the CPU they are to do without.
+const CPU_FEATURES: &str = "OPENSSL_ia32cap";
+
+/// All but RDRAND, whose numbers no seed feeds.
+const WITHOUT_RDRAND: &str = "~0x4000000000000000";
+
+/// What a role is told on its command line.
+#[derive(Debug)]
+pub struct Arguments {
+    /// Its side of the run.
+    pub side: Side,
+    /// The job's file.
+    pub job: PathBuf,
+    /// The server's address.
+    pub address: Ipv4Addr,
+}
+
+impl Arguments {
+    /// Reads `server|client --job FILE --address ADDRESS`.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn read() -> Result<Self> {
+        let words: Vec<String> = env::args().skip(1).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let [side, "--job", job, "--address", address] = words[..] else {
+            bail!("usage: role server|client --job FILE --address ADDRESS");
+        };
+        let side = match side {
+            "server" => Side::Server,
+            "client" => Side::Client,
+            other => bail!("a role is server or client, not {other}"),
+        };
+        let address = address
+            .parse()
+            .with_context(|| format!("{address} is no IPv4 address"))?;
+        Ok(Self {
+            side,
+            job: job.into(),
+            address,
+        })
+    }
+}
+
+/// Has TLS take its random numbers from `getrandom(2)` alone, which a run's seed feeds, by starting the program anew with the
+/// CPU's generator switched off. Gives back when it is.
+///
+/// # Errors
+/// The program cannot be started anew.
+pub fn without_cpu_randomness() -> Result<()> {
+    if env::var_os(CPU_FEATURES).is_some() {
+        return Ok(());
+    }
+    let error = Command::new("/proc/self/exe")
+        .args(env::args_os().skip(1))
+        .env(CPU_FEATURES, WITHOUT_RDRAND)
+        .exec();
+    Err(error).context("start anew without the CPU's random numbers")
+}
+
+/// The time in nanoseconds of `CLOCK_MONOTONIC`, from which a run's epoch counts.
+pub fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for writes; the clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// What the heap grows by at least: 256 pages.
+const STEP_BYTES: libc::c_int = 1 << 20;
+
+/// Lets the heap grow by large steps that are there at once, and keeps what is freed: in a guest, the first touch of a page
+/// costs more than a system call. For processes that start no threads.
+///
+/// # Errors
+/// As `mlockall(2)`.
+pub fn grow_heap_by_large_steps() -> Result<()> {
+    let values = [
+        (libc::M_TOP_PAD, STEP_BYTES),
+        (libc::M_TRIM_THRESHOLD, libc::c_int::MAX),
+        (libc::M_MMAP_THRESHOLD, libc::c_int::MAX),
+    ];
+    for (parameter, value) in values {
+        // SAFETY: plain numbers, and no other thread.
+        anyhow::ensure!(
+            unsafe { libc::mallopt(parameter, value) } != 0,
+            "set how the heap grows (mallopt)"
+        );
+    }
+    // SAFETY: a plain number.
+    let locked = unsafe { libc::mlockall(libc::MCL_FUTURE) };
+    anyhow::ensure!(
+        locked == 0,
+        "have the heap's pages mapped at once (mlockall): {}",
+        std::io::Error::last_os_error()
+    );
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! The server's certificate, made for the run.
+
+use anyhow::{Context as _, Result};
+use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
+
+/// The name in the certificate. It is never resolved.
+pub const SERVER_NAME: &str = "netwarp.test";
+
+/// A certificate that clients of the run are to trust, and the key to it.
+#[derive(Debug)]
+pub struct Identity {
+    /// The certificate's DER in hex, as the orchestrator passes it on.
+    pub certificate_hex: String,
+    /// The certificate, PEM.
+    pub certificate_pem: String,
+    /// The private key, PEM.
+    pub key_pem: String,
+}
+
+impl Identity {
+    /// Makes a self-signed certificate, of ECDSA with P-256, which every stack takes.
+    ///
+    /// # Errors
+    /// No random numbers to be had.
+    pub fn generate() -> Result<Self> {
+        let key =
+            KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
+        let names = CertificateParams::new([SERVER_NAME.to_owned()]).context("name the server")?;
+        let certificate = names
+            .self_signed(&key)
+            .context("sign the server's certificate")?;
+        let certificate_hex = certificate
+            .der()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            certificate_hex,
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+        })
+    }
+}
+
+/// Writes a certificate that the orchestrator has passed on as PEM.
+///
+/// # Errors
+/// What is no hex.
+pub fn to_pem(certificate_hex: &str) -> Result<String> {
+    let pairs = certificate_hex.as_bytes().chunks(2);
+    let digits = pairs.map(|pair| {
+        std::str::from_utf8(pair)
+            .ok()
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    let der: Vec<u8> = digits
+        .collect::<Option<_>>()
+        .context("the server's certificate is not in hex")?;
+    Ok(pem::encode(&pem::Pem::new("CERTIFICATE", der)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_survives_the_way_to_the_client() {
+        let identity = Identity::generate().unwrap();
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            lines(&to_pem(&identity.certificate_hex).unwrap()),
+            lines(&identity.certificate_pem)
+        );
+        assert!(to_pem("0x").is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! What roles of netwarp's runs that are written in Rust have in common (`docs/role-protocol.md`): orders and messages, what
+//! they read of a job, the content, and what they write down. A stack's own program adds its transport.
+
+mod chunk;
+mod content;
+mod environment;
+#[cfg(feature = "held-clock")]
+mod held_clock;
+mod identity;
+mod job;
+mod orchestrator;
+mod record;
+
+pub use self::chunk::{Chunk, REQUEST_BYTES, Request};
+pub use self::content::Reader;
+pub use self::environment::{Arguments, grow_heap_by_large_steps, now_ns, without_cpu_randomness};
+#[cfg(feature = "held-clock")]
+pub use self::held_clock::{hold_clock, release_clock};
+pub use self::identity::{Identity, SERVER_NAME, to_pem};
+pub use self::job::{Bulk, Content, Direction, Job, Resume};
+pub use self::orchestrator::{Begin, Orchestrator, Order, Side};
+pub use self::record::{ConnectionRecord, Settings, Stats, TransferRecord};

@@ -1,0 +1,147 @@
+//! The pipes to and from the orchestrator: orders on standard input, messages on descriptor 3, a JSON object in a line.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, RawFd};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+const MESSAGE_FD: RawFd = 3;
+
+/// One end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The one that dials.
+    Client,
+    /// The one that listens.
+    Server,
+}
+
+/// An order to a role.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "order", rename_all = "lowercase")]
+pub enum Order {
+    /// The first.
+    Begin(Begin),
+    /// The client is done: report and exit.
+    Finish,
+}
+
+/// The order to begin.
+#[derive(Debug, Deserialize)]
+pub struct Begin {
+    /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub epoch_ns: u64,
+    /// The server's certificate in hex, for the client to trust.
+    pub certificate: Option<String>,
+}
+
+/// The pipes.
+#[derive(Debug)]
+pub struct Orchestrator {
+    messages: File,
+    unread: Vec<u8>,
+    is_open: bool,
+}
+
+impl Orchestrator {
+    /// Takes the pipes that the orchestrator has made.
+    ///
+    /// # Errors
+    /// There are none: a role that was started by hand.
+    pub fn open() -> Result<Self> {
+        // SAFETY: only asks whether the descriptor is open.
+        let flags = unsafe { libc::fcntl(MESSAGE_FD, libc::F_GETFD) };
+        ensure!(
+            flags >= 0,
+            "descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand"
+        );
+        // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.
+        let messages = unsafe { File::from_raw_fd(MESSAGE_FD) };
+        Ok(Self {
+            messages,
+            unread: Vec::new(),
+            is_open: true,
+        })
+    }
+
+    /// The descriptor that is readable when there is an order.
+    pub fn descriptor(&self) -> RawFd {
+        io::stdin().as_raw_fd()
+    }
+
+    /// Waits for the order to begin.
+    ///
+    /// # Errors
+    /// Another order, or none.
+    pub fn begin(&mut self) -> Result<Begin> {
+        match self.next()? {
+            Some(Order::Begin(begin)) => Ok(begin),
+            other => bail!("ordered to {other:?} before having begun"),
+        }
+    }
+
+    /// Waits for the next order; none when the orchestrator is gone.
+    ///
+    /// # Errors
+    /// What is no order.
+    pub fn next(&mut self) -> Result<Option<Order>> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                let order = serde_json::from_slice(&line);
+                return order
+                    .map(Some)
+                    .with_context(|| format!("understand {:?}", String::from_utf8_lossy(&line)));
+            }
+            if !self.is_open {
+                return Ok(None);
+            }
+            let mut bytes = [0; 4096];
+            let count = io::stdin().read(&mut bytes).context("read an order")?;
+            self.is_open = count > 0;
+            self.unread.extend_from_slice(&bytes[..count]);
+        }
+    }
+
+    /// Says that the server listens.
+    ///
+    /// # Errors
+    /// An orchestrator that is gone.
+    pub fn ready(&mut self, certificate: &str) -> Result<()> {
+        self.say(&json!({ "message": "ready", "certificate": certificate }))
+    }
+
+    /// Writes a record.
+    ///
+    /// # Errors
+    /// An orchestrator that is gone.
+    pub fn write(&mut self, record: &impl Serialize) -> Result<()> {
+        self.say(&json!({ "message": "write", "line": record }))
+    }
+
+    /// Says how it went, the last of all.
+    ///
+    /// # Errors
+    /// An orchestrator that is gone.
+    pub fn end(&mut self, side: Side, worked: &Result<()>) -> Result<()> {
+        match worked {
+            Ok(()) => self.say(&json!({ "message": "done" })),
+            Err(error) => {
+                let failure = json!({ "stage": side, "message": format!("{error:#}") });
+                self.say(&json!({ "message": "failed", "failure": failure }))
+            }
+        }
+    }
+
+    fn say(&mut self, message: &serde_json::Value) -> Result<()> {
+        let mut line = serde_json::to_vec(message).context("word a message")?;
+        line.push(b'\n');
+        self.messages
+            .write_all(&line)
+            .context("tell the orchestrator")
+    }
+}
