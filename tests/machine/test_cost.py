@@ -33,3 +33,13 @@ def test_a_player_costs_the_medium_at_its_best() -> None:
     assert expected_cpu_s([sessions.STREAM_JOB]) == pytest.approx(
         START_CPU_S + megabytes * TRANSPORTS[kind].cpu_s_per_mb, rel=1e-3
     )
+
+
+def test_a_browser_costs_more_than_what_it_loads() -> None:
+    page = {"kind": "page", "page": "nam-2021"}
+    own = job_of("tls", workload=page)
+    browser = job_of("tls", workload=page | {"client": "chromium", "server": "caddy"})
+    twice = job_of(
+        "tls", workload=page | {"client": "chromium", "server": "caddy", "visit": "second"}
+    )
+    assert expected_cpu_s([own]) < 1 < expected_cpu_s([browser]) < expected_cpu_s([twice])

@@ -30,7 +30,9 @@ def expected_cpu_s(jobs: Iterable[Job]) -> float:
 
 
 def _run_cpu_s(job: Job) -> float:
-    content_bytes = workload_of(job).content_bytes(job)
+    workload = workload_of(job)
+    content_bytes = workload.content_bytes(job)
     if content_bytes is None:
         return START_CPU_S + PROGRAM_CPU_S
-    return START_CPU_S + content_bytes / 1e6 * TRANSPORTS[job.transport.kind].cpu_s_per_mb
+    start_cpu_s = START_CPU_S + workload.programs_cpu_s(job)
+    return start_cpu_s + content_bytes / 1e6 * TRANSPORTS[job.transport.kind].cpu_s_per_mb

@@ -248,6 +248,11 @@ class Workload(ABC, Generic[W]):
         del job
         return ()
 
+    def programs_cpu_s(self, job: Job) -> float:
+        """Say about how much CPU time the programs of a run take beside what they exchange."""
+        del job
+        return 0.0
+
     def runs_programs(self, job: Job) -> bool:
         """Say whether a run has programs of others: they write where they please but for a guest,
         and repeat only if they draw nothing from the CPU.

@@ -21,6 +21,10 @@ from netwarp.workloads.page.programs import PROGRAMS
 from netwarp.workloads.page.section import PageSection
 from netwarp.workloads.page.waterfall import waterfall
 
+BROWSER_START_CPU_S = 5.0
+VISIT_CPU_S = 5.0
+"""CPU time of Chromium in a guest: until it can be told to load a page, and for a load; where many
+packets are lost, it is twice as much."""
 BROWSER_MEMORY_BYTES = 3 << 30
 """Memory of a guest with a browser and all that it maps."""
 
@@ -37,6 +41,10 @@ class PageWorkload(Workload[wire.Page]):
         """Give the browser and the server, where they are not netwarp's own."""
         page = self.of(job)
         return [PROGRAMS[each.kind] for each in (page.client, page.server) if each is not None]
+
+    def programs_cpu_s(self, job: Job) -> float:
+        """Say what a browser takes, to start and to show the page as often as it visits it."""
+        return 0.0 if self.dials(job) else BROWSER_START_CPU_S + self.of(job).visits * VISIT_CPU_S
 
     def runs_programs(self, job: Job) -> bool:
         """Say whether one end is a program of the machine."""
