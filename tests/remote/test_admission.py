@@ -83,6 +83,14 @@ def test_what_is_too_large_is_refused(asked: Job, limits: Limits, why: str) -> N
     assert why in reason
 
 
+def test_a_senders_buffer_has_the_same_bound() -> None:
+    sound = job("quic")
+    transport = sound.transport.model_copy(update={"send_buffer_bytes": 1 << 40})
+    reason = refusal(sound.model_copy(update={"transport": transport}), Limits())
+    assert reason is not None
+    assert "its buffers are" in reason
+
+
 def test_content_is_counted_at_its_largest() -> None:
     assert content_bytes(job(size="3MB", transfers=2).workload) == 6_000_000
     stream = golden("stream-tcp-bola").workload

@@ -85,9 +85,10 @@ def _refused_size(job: Job, limits: Limits) -> str | None:
     asked_bytes = content_bytes(workload)
     if asked_bytes > limits.content_bytes:
         return f"{asked_bytes} bytes travel, and the server allows {limits.content_bytes} a run"
-    if transport.buffer_bytes > limits.buffer_bytes:
+    largest_bytes = max(transport.buffer_bytes, transport.send_buffer_bytes)
+    if largest_bytes > limits.buffer_bytes:
         return (
-            f"its buffers are {transport.buffer_bytes} bytes, and the server allows"
+            f"its buffers are {largest_bytes} bytes, and the server allows"
             f" {limits.buffer_bytes}: give transport.buffer"
         )
     if job.start_ns > limits.run_s * NS_PER_S:
