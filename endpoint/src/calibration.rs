@@ -9,7 +9,7 @@ use crate::clock::Moment;
 use crate::job::{Change, Direction, Event, Impairments, Job, Neighbours, Path};
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
-use crate::record::CalibrationRecord;
+use crate::record::{CalibrationRecord, DisciplineRecord};
 use crate::topology::{Device, ETHERNET_HEADER_BYTES, bottleneck, client_device, server_device};
 
 /// Counters are read one after the other. A packet that moves on in between is in none or in two of them, so that an
@@ -49,6 +49,28 @@ fn balanced(
     }
     let count = Count::read(network, path, direction)?;
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
+}
+
+/// Reads back the disciplines that the job asks for, each with what it did.
+pub(crate) fn disciplines(network: &mut Network, job: &Job) -> Result<Vec<DisciplineRecord>> {
+    let mut records = Vec::new();
+    for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
+        for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
+            let Some(asked) = &impairments.discipline else { continue };
+            let found = network.discipline(bottleneck(path, direction), asked.kind)?;
+            records.push(DisciplineRecord {
+                path: path.into(),
+                direction,
+                kind: found.kind,
+                limit_packets: found.limit_packets,
+                limit_bytes: found.limit_bytes,
+                ecn: found.ecn,
+                dropped_packets: found.dropped_packets,
+                marked_packets: found.marked_packets,
+            });
+        }
+    }
+    Ok(records)
 }
 
 /// The most that each direction of each path can have delivered at its rates. Pure.

@@ -205,6 +205,7 @@ fn nothing_but_a_limit() -> Impairments {
         rate_bit_s: None,
         limit_packets: 1,
         shaper_queue_bytes: None,
+        discipline: None,
         reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
         duplicate_ratio: 0.0,
         corrupt_ratio: 0.0,

@@ -100,6 +100,14 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
     problems.require(impairments.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
     problems
         .require(impairments.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || "is 0".to_owned());
+    if let Some(asked) = &impairments.discipline {
+        let is_bounded = impairments.rate_bit_s.is_some() && impairments.shaper_queue_bytes.is_some();
+        let at = format!("{at}.discipline");
+        problems.require(is_bounded, &at, || "needs a rate, and shaper_queue_bytes".to_owned());
+        problems.require(asked.limit_packets >= 1, &at, || "has no room".to_owned());
+        problems
+            .require(impairments.reorder.ratio == 0.0, &at, || "is behind netem, where packets overtake".to_owned());
+    }
     problems.require(impairments.rate_bit_s.is_none_or(|rate| rate >= 8), &format!("{at}.rate_bit_s"), || {
         "is below 8, and netem counts whole bytes a second".to_owned()
     });

@@ -40,6 +40,7 @@ pub(crate) enum Order {
 }
 
 /// From a role to the orchestrator.
+#[expect(clippy::large_enum_variant, reason = "it is moved once, from the pipe to the file of records")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Message {

@@ -73,6 +73,7 @@ pub(crate) trait Role: AsFd {
 }
 
 /// What was received from a role: a message, or its end.
+#[expect(clippy::large_enum_variant, reason = "it is moved once, from the pipe to the file of records")]
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The role sent a message.

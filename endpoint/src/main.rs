@@ -40,6 +40,7 @@ mod remote;
 mod request_prefix;
 mod role;
 mod role_process;
+mod sampling;
 mod seeded;
 mod sink;
 mod timeline;

@@ -133,6 +133,7 @@ mod tests {
             rate_bit_s: Some(50_000_000),
             limit_packets: 626,
             shaper_queue_bytes: None,
+            discipline: None,
             reorder: Reorder { ratio: 0.0, correlation: 0.0, gap: 0 },
             duplicate_ratio: 0.0,
             corrupt_ratio: 0.0,

@@ -5,14 +5,18 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 
 use anyhow::{Context, Result};
-use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 
+use crate::job::DisciplineKind;
 use crate::netem;
+use crate::netlink::discipline::{self, InForce};
 use crate::netlink::ethtool::{Ethtool, Offloads};
 use crate::netlink::message::{Attributes, Request};
 use crate::netlink::mptcp;
-use crate::netlink::qdisc::{self, NetemCounters};
+pub(crate) use crate::netlink::qdisc::QueueSample;
+use crate::netlink::qdisc::{self, NetemCounters, Queueing};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
+use crate::netlink::sock_diag::{self, ConnectionSample};
 use crate::netlink::{NetlinkError, Socket};
 use crate::netns::{NetNs, write_sysctl};
 use crate::topology::{BuildStep, Device, Namespace, Shaper, mac};
@@ -27,6 +31,8 @@ pub(crate) struct Network {
     namespaces: BTreeMap<Namespace, Made>,
     /// Devices with a netem.
     impaired: BTreeSet<Device>,
+    /// What queues behind the netem of a device, where the rate is not netem's.
+    queueing: BTreeMap<Device, Queueing>,
     /// Sockets to wake the devices that have a token bucket, by router.
     wakers: BTreeMap<Namespace, Waker>,
 }
@@ -39,6 +45,8 @@ struct Made {
     /// Requests collected since the last [`Network::flush`].
     pending: Vec<Request>,
     offloads: Vec<Offloads>,
+    /// Of `NETLINK_SOCK_DIAG`, once connections are sampled.
+    sockets: Option<Socket>,
 }
 
 impl Network {
@@ -48,6 +56,7 @@ impl Network {
             home: NetNs::current()?,
             namespaces: BTreeMap::new(),
             impaired: BTreeSet::new(),
+            queueing: BTreeMap::new(),
             wakers: BTreeMap::new(),
         };
         let built = network.apply(steps);
@@ -111,6 +120,49 @@ impl Network {
         Ok(counters)
     }
 
+    /// The discipline of a router's device that was given one, read back.
+    pub(crate) fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
+        Ok(discipline::in_force(asked, &self.ask(device, qdisc::ask_discipline(device.index))?)?)
+    }
+
+    /// What the bottlenecks of a router are like now, of both directions.
+    pub(crate) fn sample_queues(&mut self, devices: [Device; 2]) -> Result<[QueueSample; 2]> {
+        let mut requests = Vec::new();
+        for device in &devices {
+            if self.impaired.contains(device) {
+                requests.push(qdisc::ask_netem(device.index));
+                requests.extend(self.queueing.get(device).map(|queueing| qdisc::ask_queueing(device.index, *queueing)));
+            }
+        }
+        let answers = self.made(devices[0].namespace)?.route.transact(&requests)?;
+        let mut answers = answers.iter();
+        let mut samples = [QueueSample::default(); 2];
+        for (device, sample) in devices.iter().zip(&mut samples) {
+            if self.impaired.contains(device) {
+                let netem = answers.next().context("the kernel told of no netem")?;
+                let behind = match self.queueing.get(device) {
+                    Some(queueing) => Some((*queueing, answers.next().context("the kernel told of no queue")?)),
+                    None => None,
+                };
+                *sample = QueueSample::from_answers(netem, behind.map(|(queueing, answer)| (queueing, &answer[..])))?;
+            }
+        }
+        Ok(samples)
+    }
+
+    /// What the TCP connections of a host are like now.
+    pub(crate) fn sample_connections(&mut self, host: Namespace) -> Result<Vec<ConnectionSample>> {
+        let made = self.namespaces.get_mut(&host).with_context(|| format!("no {host:?} was built"))?;
+        if made.sockets.is_none() {
+            made.namespace.enter()?;
+            let opened = Socket::open(NETLINK_SOCK_DIAG);
+            self.home.enter()?;
+            made.sockets = Some(opened?);
+        }
+        let sockets = made.sockets.as_mut().context("it was opened just now")?;
+        Ok(sock_diag::connections(sockets)?)
+    }
+
     fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
         let attempt = request.attempt.clone();
         let answers = self.made(device.namespace)?.route.transact(&[request])?;
@@ -172,8 +224,12 @@ impl Network {
                 }
                 BuildStep::ShapedNetem { device, impairments, shaper } => {
                     self.impaired.insert(*device);
+                    if let Some(queueing) = Queueing::behind_netem(shaper, impairments.discipline.as_ref()) {
+                        self.queueing.insert(*device, queueing);
+                    }
                     let options = netem::options(impairments);
-                    let requests = qdisc::add_shaped_netem(device.index, &options, shaper);
+                    let requests =
+                        qdisc::add_shaped_netem(device.index, &options, shaper, impairments.discipline.as_ref());
                     self.made(device.namespace)?.pending.extend(requests);
                     if !self.wakers.contains_key(&device.namespace) {
                         let waker = self.within(device.namespace, Waker::open)?;
@@ -237,6 +293,7 @@ impl Made {
             generic: Socket::open(NETLINK_GENERIC)?,
             pending: Vec::new(),
             offloads: Vec::new(),
+            sockets: None,
         })
     }
 }

@@ -22,6 +22,7 @@ use crate::probe;
 use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::record_writer::RecordWriter;
 use crate::role_process::name;
+use crate::sampling::Sampler;
 use crate::timeline::Timeline;
 use crate::workload::{self, Workload};
 
@@ -74,6 +75,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         capacities: Capacities::new(job),
         workload,
         progress: Progress::default(),
+        sampler: Sampler::new(job),
         client_begin: None,
         client_began: false,
         attached_to: None,
@@ -82,12 +84,18 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         records,
     };
     relay.run()?;
-    let Relay { delivered, capacities, timeline, host, records, server, client, .. } = relay;
+    let Relay { delivered, sampler, capacities, timeline, host, records, server, client, .. } = relay;
     let mut excess = None;
     if let Some(network) = host.network() {
         let calibration = calibration::measure(network, job, epoch_ns).stage("teardown")?;
         for record in &calibration {
             records.write(&Record::Calibration(record.clone())).stage("teardown")?;
+        }
+        for record in sampler.into_iter().flat_map(Sampler::records) {
+            records.write(&record).stage("teardown")?;
+        }
+        for record in calibration::disciplines(network, job).stage("teardown")? {
+            records.write(&Record::Discipline(record)).stage("teardown")?;
         }
         if let Some(watcher) = watcher {
             records.write(&watcher.finish(epoch_ns).stage("teardown")?).stage("teardown")?;
@@ -153,6 +161,7 @@ struct Relay<'a> {
     capacities: Capacities,
     workload: &'a dyn Workload,
     progress: Progress,
+    sampler: Option<Sampler>,
     /// The client's order to begin, from when the server is ready until the client may.
     client_begin: Option<Order>,
     client_began: bool,
@@ -178,6 +187,7 @@ impl Relay<'_> {
                 return Err(Failure { stage: "limit".to_owned(), message });
             }
             self.progress.report(elapsed_ns);
+            self.sample(elapsed_ns).stage("teardown")?;
             self.begin_client(elapsed_ns).stage("client")?;
             if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
@@ -197,9 +207,10 @@ impl Relay<'_> {
                 continue;
             }
             let start_ns = self.client_begin.as_ref().map_or(u64::MAX, |_| self.start_ns);
-            let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns);
+            let sample_ns = self.sampler.as_ref().map_or(u64::MAX, Sampler::next_ns);
+            let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns).min(sample_ns);
             // The server first: when both fail at once, it is more likely the cause.
-            for side in self.wait(Duration::from_nanos(until_ns - elapsed_ns)).stage("teardown")? {
+            for side in self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")? {
                 for event in self.role(side).receive().stage(name(side))? {
                     self.handle(side, event)?;
                 }
@@ -210,6 +221,17 @@ impl Relay<'_> {
 
     fn begin(&self, certificate: Option<String>) -> Order {
         Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token() }
+    }
+
+    /// Looks at queues and connections, if it is time. A path that is not this run's to look at has none.
+    fn sample(&mut self, elapsed_ns: u64) -> Result<()> {
+        match (&mut self.sampler, self.host.network()) {
+            (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network),
+            (sampler, _) => {
+                *sampler = None;
+                Ok(())
+            }
+        }
     }
 
     /// Applies the timeline's next event, if it is due.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -126,6 +126,28 @@ def parse_reorder(value: object) -> wire.Reorder:
 DurationNs = Annotated[
     int, BeforeValidator(parse_duration_ns), Kind('a duration such as `"100ms"` or `"1.5s"`')
 ]
+
+
+def parse_sampling(value: object) -> int | str:
+    """Read ``"auto"``, ``"off"`` or the time between two samples.
+
+    Raises:
+        UnitError: none of them, or no time at all.
+    """
+    if value in ("auto", "off"):
+        return str(value)
+    interval_ns = parse_duration_ns(value)
+    if interval_ns < LEAST_SAMPLING_NS:
+        raise UnitError("less than 10 µs between two samples", 'choose "1ms" or more, or "auto"')
+    return interval_ns
+
+
+LEAST_SAMPLING_NS = 10_000
+SamplingField = Annotated[
+    int | str,
+    BeforeValidator(parse_sampling),
+    Kind('`"auto"`, `"off"`, or a duration such as `"10ms"`'),
+]
 PeriodNs = Annotated[DurationNs, Field(ge=1)]
 # netem holds the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
@@ -172,5 +194,33 @@ ProfileName = Literal[
 ]
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
+
+
+def parse_discipline(value: object) -> wire.DisciplineKind | None:
+    """Read the name of a queueing discipline; ``fifo`` is none.
+
+    Raises:
+        UnitError: the kernel has none of this name.
+    """
+    known: tuple[wire.DisciplineKind, ...] = get_args(get_args(wire.DisciplineKind)[0])
+    if value == "fifo":
+        return None
+    for name in known:
+        if value == name:
+            return name
+    also = {
+        "l4s": "L4S's queue is dualpi2; ",
+        "droptail": "that is fifo; ",
+        "pfifo": "that is fifo; ",
+    }
+    hint = also.get(str(value).lower(), "")
+    raise UnitError("no queueing discipline of this name", f"{hint}choose fifo, {', '.join(known)}")
+
+
+DisciplineName = Annotated[
+    wire.DisciplineKind | None,
+    BeforeValidator(parse_discipline),
+    Kind('`"fifo"`, `"codel"`, `"fq_codel"`, `"fq"`, `"cake"`, `"pie"`, `"red"` or `"dualpi2"`'),
+]
 # 576: what every IPv4 host must accept (RFC 791). 65535: the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

@@ -161,6 +161,19 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         option_help="Beyond the delay line: 1bdp, 64kB, 1000p.",
     ),
     PathProperty(
+        key="discipline",
+        title="Queue discipline",
+        type="DisciplineName",
+        directions="both",
+        help="Which queueing discipline serves the bottleneck, with the room of `queue`: `fifo`,"
+        " which drops what finds it full, or one of the kernel's. Their other parameters are the"
+        " kernel's defaults. Whether they mark packets or drop them is `transport.ecn`'s to say."
+        " Default: fifo.",
+        each_help="Queueing discipline of the bottleneck",
+        option_help="At the bottleneck: fifo, codel, fq_codel, fq, cake, pie, red, dualpi2.",
+        absent="fifo",
+    ),
+    PathProperty(
         key="mtu",
         title="MTU",
         unit="B",

@@ -24,6 +24,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "loss": ("1%", wire.RandomLoss(kind="random", ratio=0.01, correlation=0.0)),
     "rate": ("7mbit", 7_000_000),
     "queue": ("40p", None),
+    "discipline": ("codel", None),
     "reorder": ("5%", wire.Reorder(ratio=0.05, correlation=0.0, gap=0)),
     "duplicate": ("3%", 0.03),
     "corrupt": ("4%", 0.04),
@@ -49,7 +50,7 @@ def test_each_key_reaches_its_directions_and_no_other(row: PathProperty) -> None
     given, expected = VALUES[row.key]
     base = {"delay": "50ms"} if row.key != "delay" else {}
     field = row.netem or FIELDS.get(row.key)
-    if field is None:  # a queue is counted together with the delay line
+    if field is None:  # a queue is counted with the delay line, and a discipline needs a rate
         return
     for key, directions in (
         (row.key, row.plain_key_covers),

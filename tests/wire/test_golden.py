@@ -62,6 +62,7 @@ def missing(root: Any, values: list[Any], but: set[NamedType] | None = None) -> 
 
 def _seen(value: Wire) -> Iterator[str]:
     yield type(value).__name__
+    type(value).model_rebuild()  # a model is built when it is needed; until then types are names
     for name, field in type(value).model_fields.items():
         yield from _seen_within(*field_type(field), getattr(value, name))
 

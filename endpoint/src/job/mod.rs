@@ -46,8 +46,21 @@ pub struct Job {
     pub timeline: Timeline,
     /// Write a packet capture of the routers' links to the run directory.
     pub capture: bool,
+    /// How often queues and connections are looked at; none: never.
+    pub sampling: Option<Sampling>,
     /// When to give up.
     pub limits: Limits,
+}
+
+/// How often queues and connections are looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// Time between two samples; where samples are thinned, at first.
+    pub interval_ns: u64,
+    /// Whether later samples are as far apart as so many packets pass that sampling costs little of what the packets
+    /// do.
+    pub is_thinned: bool,
 }
 
 /// Bounds of a run, beyond which it is given up.

@@ -53,6 +53,9 @@ pub struct Impairments {
     /// Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem: a rate that
     /// changes. A packet waits there for the rate of the moment; netem would keep it to the rate of when it came.
     pub shaper_queue_bytes: Option<u32>,
+    /// What queues for the bottleneck, behind netem; none is the first-in first-out queue of netem or of the token
+    /// bucket.
+    pub discipline: Option<Discipline>,
     /// Share of packets sent on at once, overtaking the delay line.
     pub reorder: Reorder,
     /// Share of packets sent twice, 0 to 1.
@@ -103,6 +106,46 @@ pub enum Loss {
         /// Loss probability in the good state (1 - k).
         loss_good: f64,
     },
+}
+
+/// The queueing discipline of a bottleneck, as the child of the shaper that keeps the rate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Discipline {
+    /// Which one.
+    pub kind: DisciplineKind,
+    /// Packets that have room in it.
+    pub limit_packets: u32,
+    /// Bytes of a full-size frame, for disciplines that count bytes.
+    pub frame_bytes: u32,
+    /// Whether it marks packets of senders that understand it, rather than drop them (RFC 3168).
+    pub ecn: bool,
+}
+
+/// A queueing discipline of the bottleneck, by the kernel's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DisciplineKind {
+    /// CoDel (RFC 8289): one queue.
+    #[serde(rename = "codel")]
+    Codel,
+    /// CoDel on a queue for each flow (RFC 8290).
+    #[serde(rename = "fq_codel")]
+    FqCodel,
+    /// A queue for each flow, served in turn; drops when full.
+    #[serde(rename = "fq")]
+    Fq,
+    /// CAKE: its own shaper, a queue for each flow within each host's share.
+    #[serde(rename = "cake")]
+    Cake,
+    /// PIE (RFC 8033).
+    #[serde(rename = "pie")]
+    Pie,
+    /// Adaptive RED (Floyd, Gummadi, Shenker 2001).
+    #[serde(rename = "red")]
+    Red,
+    /// Dual-queue coupled AQM for L4S (RFC 9332).
+    #[serde(rename = "dualpi2")]
+    Dualpi2,
 }
 
 /// netem's `reorder`.

@@ -28,6 +28,9 @@ pub struct Transport {
     pub mss_bytes: Option<u32>,
     /// Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle).
     pub nodelay: bool,
+    /// Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null, on a path where
+    /// nothing marks, leaves it to each stack.
+    pub ecn: Option<bool>,
     /// What a later connection of the run uses of an earlier one.
     pub resume: Resume,
     /// What becomes of connections when the client moves to another path.

@@ -1,7 +1,9 @@
-//! Sockets that wait for clients in a network namespace, as `ss -lntu` shows them (`sock_diag(7)`).
+//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and TCP's connections,
+//! as `ss -tin` does.
 
-use super::message::{Attributes, Request, u16_at};
+use super::message::{Attributes, Request, attribute, u16_at};
 use super::{NetlinkError, Socket};
+use crate::transport::TcpInfo;
 
 /// `SOCK_DIAG_BY_FAMILY` of `include/uapi/linux/sock_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -14,6 +16,14 @@ const PORT_OFFSET: usize = 4;
 /// (`include/net/tcp_states.h`).
 const LISTENING: u32 = 1 << 10;
 const UNCONNECTED: u32 = 1 << 7;
+/// `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`: connections that may still have something to send.
+const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
+/// `idiag_ext` of the request: attributes to be told beside, each a bit.
+const EXTENSIONS_OFFSET: usize = 2;
+const INET_DIAG_INFO: u16 = 2;
+/// Bytes of a `struct inet_diag_msg`, and where the other end's port is in it (`id.idiag_dport`).
+const MESSAGE_BYTES: usize = 72;
+const PEER_PORT_OFFSET: usize = 6;
 
 /// One request's filter: an address family's sockets of one protocol, in the states in which they wait for clients.
 const WAITING: [(i32, i32, u32); 6] = [
@@ -45,10 +55,42 @@ pub(crate) fn waiting_ports(socket: &mut Socket) -> Result<Vec<u16>, NetlinkErro
     Ok(ports)
 }
 
+/// One end of a TCP connection, as it is now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConnectionSample {
+    pub port: u16,
+    pub peer_port: u16,
+    pub info: TcpInfo,
+}
+
+/// The TCP connections of the socket's network namespace over IPv4, MPTCP's subflows among them.
+///
+/// # Arguments
+/// * `socket` - of `NETLINK_SOCK_DIAG`.
+///
+/// # Errors
+/// A kernel that does not answer.
+pub(crate) fn connections(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
+    Ok(socket
+        .dump(&request(libc::AF_INET, libc::IPPROTO_TCP, CONNECTED))?
+        .iter()
+        .filter_map(|each| sample(each))
+        .collect())
+}
+
+fn sample(message: &[u8]) -> Option<ConnectionSample> {
+    Some(ConnectionSample {
+        port: u16_at(message, PORT_OFFSET).map(u16::from_be)?,
+        peer_port: u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?,
+        info: TcpInfo::from_bytes(attribute(message.get(MESSAGE_BYTES..)?, INET_DIAG_INFO)?)?,
+    })
+}
+
 fn request(family: i32, protocol: i32, states: u32) -> Request {
     let mut structure = [0; REQUEST_BYTES];
     structure[0] = family as u8;
     structure[1] = protocol as u8;
+    structure[EXTENSIONS_OFFSET] = if states == CONNECTED { 1 << (INET_DIAG_INFO - 1) } else { 0 };
     structure[STATES_OFFSET..STATES_OFFSET + 4].copy_from_slice(&states.to_ne_bytes());
     let attempt = format!("list the sockets of family {family} and protocol {protocol}");
     Request::new(attempt, SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &structure, &Attributes::new())
@@ -61,7 +103,8 @@ fn local_port(message: &[u8]) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, UdpSocket};
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
 
     use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 
@@ -87,5 +130,18 @@ mod tests {
         assert_eq!(local_port(&[2, 7, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(local_port(&[2, 10, 0, 0, 0x1f, 0x90, 0, 0]), Some(8080));
         assert_eq!(local_port(&[2, 10]), None);
+    }
+
+    #[test]
+    fn a_connection_is_seen_with_what_was_acknowledged() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_server, _) = listener.accept().unwrap();
+        client.write_all(&[0; 1000]).unwrap();
+        let ports = [client.local_addr(), client.peer_addr()].map(|address| address.unwrap().port());
+        let seen = connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
+        let ours = seen.iter().find(|each| [each.port, each.peer_port] == ports).expect("the client's end");
+        assert!(ours.info.cwnd_bytes() > 0);
+        assert!(ours.info.acked_bytes() <= 1001);
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::Direction;
+use crate::job::{Direction, DisciplineKind};
 
 /// What one direction of a path really did, counted on its links before the probes.
 ///
@@ -32,6 +32,28 @@ pub struct CalibrationRecord {
     pub lost_packets: Option<u64>,
     /// Packets still in netem when counted.
     pub left_packets: u64,
+}
+
+/// A bottleneck's queueing discipline as read back from the kernel, and what it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DisciplineRecord {
+    /// Index of the path.
+    pub path: u32,
+    /// The direction whose bottleneck it serves.
+    pub direction: Direction,
+    /// Which one.
+    pub kind: DisciplineKind,
+    /// Packets that have room in it; null where it counts bytes.
+    pub limit_packets: Option<u32>,
+    /// Bytes that have room in it; null where it counts packets. `cake` counts the memory that packets take.
+    pub limit_bytes: Option<u32>,
+    /// Whether it marks packets of senders that understand it.
+    pub ecn: bool,
+    /// Packets it dropped, early or for want of room.
+    pub dropped_packets: u64,
+    /// Packets it marked as having met congestion (CE).
+    pub marked_packets: u64,
 }
 
 /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.

@@ -9,6 +9,7 @@ mod delivered;
 mod flow;
 mod page;
 mod playing;
+mod samples;
 mod transfers;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub use self::delivered::*;
 pub use self::flow::*;
 pub use self::page::*;
 pub use self::playing::*;
+pub use self::samples::*;
 pub use self::transfers::*;
 
 use crate::job::Event;
@@ -59,6 +61,14 @@ pub enum Record {
     /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router
     /// for an answer in vain is counted as offered alone.
     Calibration(CalibrationRecord),
+    /// The bottleneck of one direction of a path, sampled at the router.
+    #[serde(rename = "queue_samples")]
+    QueueSamples(QueueSamplesRecord),
+    /// One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`) and its counterparts.
+    #[serde(rename = "connection_samples")]
+    ConnectionSamples(ConnectionSamplesRecord),
+    /// A bottleneck's queueing discipline as read back from the kernel, and what it did.
+    Discipline(DisciplineRecord),
     /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
     Probe(ProbeRecord),
     /// What a path between two hosts did right before or after the run, measured with datagrams.

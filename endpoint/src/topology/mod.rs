@@ -22,7 +22,7 @@ use std::net::Ipv4Addr;
 
 pub(crate) use self::step::{BuildStep, Endpoint, Place, Route, Shaper};
 use self::sysctls::{
-    address_reconfiguration, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
+    address_reconfiguration, ecn, fast_open, host_sysctls, joining_subflows, shared_sysctls, sysctl, tcp_sysctls,
 };
 use crate::job::{Direction, Impairments, Job, Neighbours, Path};
 
@@ -112,6 +112,7 @@ pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
         steps.extend(joining_subflows(job));
         steps.extend(tcp_sysctls(&job.transport));
         steps.extend(fast_open(&job.transport));
+        steps.extend(ecn(&job.transport));
         steps.extend(address_reconfiguration(&job.transport));
         if job.transport.kind.stack().has_subflows() {
             steps.extend(mptcp_of_host(host, job));
@@ -167,10 +168,12 @@ pub(crate) fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
 }
 
 /// The token bucket that keeps a direction's rate, where netem does not: one that changes, or that packets which overtake
-/// others would by-pass. It is unlimited where the job has none: a trace gives one at the epoch, an event later.
+/// others would by-pass, or that a discipline queues for. It is unlimited where the job has none: a trace gives one at the epoch, an event later.
 pub(crate) fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
-    let is_needed = impairments.shaper_queue_bytes.is_some() || reorders && impairments.rate_bit_s.is_some();
+    let is_needed = impairments.shaper_queue_bytes.is_some()
+        || impairments.discipline.is_some()
+        || reorders && impairments.rate_bit_s.is_some();
     is_needed.then(|| Shaper {
         rate_bit_s: impairments.rate_bit_s.unwrap_or(UNLIMITED_BIT_S),
         frame_bytes: mtu_bytes + ETHERNET_HEADER_BYTES,

@@ -57,6 +57,15 @@ pub(super) fn fast_open(transport: &Transport) -> Option<BuildStep> {
     wanted.then(|| sysctl("net/ipv4/tcp_fastopen", "3"))
 }
 
+/// For hosts: whether they offer ECN, where the job says so. A TCP that does not offer it takes it if it is offered
+/// (`tcp_ecn` 2, the kernel's default).
+pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
+    let Some(offered) = transport.ecn else { return Vec::new() };
+    let (tcp, sctp) = if offered { ("1", "1") } else { ("2", "0") };
+    let of_sctp = BuildStep::Sysctl { key: "net/sctp/ecn_enable", value: sctp.to_owned(), optional: true };
+    vec![sysctl("net/ipv4/tcp_ecn", tcp), of_sctp]
+}
+
 /// For hosts: what the job's TCP has not, that the kernel's has. Each is of the namespace (`net/ipv4/sysctl_net_ipv4.c`),
 /// and a connection takes them when it is set up; the transport reads back what it got.
 pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {

@@ -31,6 +31,7 @@ pub(crate) use self::error::Error;
 use self::error::{Context as _, Result, bail};
 pub(crate) use self::quic::http3::{Http3Opener, Http3Streams};
 pub(crate) use self::stack::Stack;
+pub(crate) use self::tcp::info::TcpInfo;
 use crate::clock::Moment;
 use crate::content::Reader;
 use crate::deadline::Deadline;

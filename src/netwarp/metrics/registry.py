@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from netwarp.measure.printed import printed_metric
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.path import PATH_METRICS
+from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
 from netwarp.workloads import WORKLOADS
@@ -23,6 +24,7 @@ METRICS: Mapping[str, Metric] = {
         *HANDOVER_METRICS,
         *(metric for workload in WORKLOADS.values() for metric in workload.metrics),
         *PATH_METRICS,
+        *QUEUEING_METRICS,
         *STACK_METRICS,
         *CPU_METRICS,
     )

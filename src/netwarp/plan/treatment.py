@@ -140,6 +140,7 @@ _SETTINGS: dict[str, Callable[[Cell], str]] = {
     "encryption": _encryption,
 }
 _WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
+    "ECN": lambda cell: "offered" if cell.spec.transport.ecn else "not offered",
     "model": lambda cell: cell.spec.transport.model,
     "SACK": _tcp("sack"),
     "timestamps": _tcp("timestamps"),

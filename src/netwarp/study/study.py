@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
-from netwarp.fields import KeyValueError, Kind, RatioField, Section
+from netwarp.fields import KeyValueError, Kind, RatioField, SamplingField, Section
 from netwarp.metrics import METRICS
 from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
@@ -58,6 +58,11 @@ class StudyFile(Section):
     kernel in real time, for what depends on the CPU."""
     capture: Literal["pcap"] | None = None
     """`pcap`: each run writes a packet capture of the routers' links beside its records."""
+    sampling: SamplingField = "auto"
+    """How often queues and connections are looked at while a run goes on. `auto`: each half
+    round-trip time at first, then as often as costs at most 3 % of the run's CPU time. A duration:
+    that often. `off`: never; then there is no queueing delay, and nothing but the timeline's own
+    events over time."""
     path: dict[str, Any] = Field(default_factory=dict)
     """Client, router, server, and what happens to packets in between."""
     transport: dict[str, Any] = Field(default_factory=dict)

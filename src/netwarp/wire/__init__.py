@@ -25,6 +25,7 @@ from netwarp.wire.command import (
 )
 from netwarp.wire.delivered import (
     Calibration,
+    DisciplineInForce,
     PathMeasurement,
     Probe,
 )
@@ -42,6 +43,7 @@ from netwarp.wire.flow import (
 from netwarp.wire.job import (
     Job,
     Limits,
+    Sampling,
     job_from_json,
     job_sha256,
     job_to_json,
@@ -57,6 +59,8 @@ from netwarp.wire.page import (
     WebProgramKind,
 )
 from netwarp.wire.path import (
+    Discipline,
+    DisciplineKind,
     Distribution,
     GemodelLoss,
     Impairments,
@@ -87,6 +91,7 @@ from netwarp.wire.record import (
     read_records,
     record_to_json,
 )
+from netwarp.wire.samples import ConnectionSamples, QueueSamples
 from netwarp.wire.timeline import (
     Attach,
     Change,
@@ -146,6 +151,7 @@ __all__ = [
     "Change",
     "Command",
     "Connection",
+    "ConnectionSamples",
     "ConstantArrivals",
     "Content",
     "Delay",
@@ -153,6 +159,9 @@ __all__ = [
     "Detach",
     "Dial",
     "Direction",
+    "Discipline",
+    "DisciplineInForce",
+    "DisciplineKind",
     "Distribution",
     "End",
     "Event",
@@ -192,6 +201,7 @@ __all__ = [
     "Probe",
     "Program",
     "Quality",
+    "QueueSamples",
     "RandomLoss",
     "Rate",
     "Ready",
@@ -207,6 +217,7 @@ __all__ = [
     "Restore",
     "Resume",
     "Rule",
+    "Sampling",
     "SctpOptions",
     "Seeded",
     "Seek",

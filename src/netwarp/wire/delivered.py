@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
+from netwarp.wire.path import DisciplineKind
 
 
 class Calibration(Wire):
@@ -36,6 +37,30 @@ class Calibration(Wire):
     """Of them, those lost at random; null where the kernel does not tell."""
     left_packets: U64
     """Packets still in netem when counted."""
+
+
+class DisciplineInForce(Wire):
+    """A bottleneck's queueing discipline as read back from the kernel, and what it did."""
+
+    record: Literal["discipline"]
+    """Always `discipline`."""
+    path: U32
+    """Index of the path."""
+    direction: Direction
+    """The direction whose bottleneck it serves."""
+    kind: DisciplineKind
+    """Which one."""
+    limit_packets: U32 | None
+    """Packets that have room in it; null where it counts bytes."""
+    limit_bytes: U32 | None
+    """Bytes that have room in it; null where it counts packets. `cake` counts the memory that
+    packets take."""
+    ecn: bool
+    """Whether it marks packets of senders that understand it."""
+    dropped_packets: U64
+    """Packets it dropped, early or for want of room."""
+    marked_packets: U64
+    """Packets it marked as having met congestion (CE)."""
 
 
 class Probe(Wire):

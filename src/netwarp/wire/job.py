@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
@@ -40,6 +40,8 @@ class Job(Wire):
     """What happens to the paths while the run goes on."""
     capture: bool
     """Write a packet capture of the routers' links to the run directory."""
+    sampling: Sampling | None
+    """How often queues and connections are looked at; none: never."""
     limits: Limits
     """When to give up."""
 
@@ -47,6 +49,16 @@ class Job(Wire):
     def direction(self) -> Direction:
         """Which way the content goes."""
         return self.workload.direction
+
+
+class Sampling(Wire):
+    """How often queues and connections are looked at."""
+
+    interval_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    """Time between two samples; where samples are thinned, at first."""
+    is_thinned: bool
+    """Whether later samples are as far apart as so many packets pass that sampling costs little of
+    what the packets do."""
 
 
 class Limits(Wire):

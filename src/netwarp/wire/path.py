@@ -34,6 +34,22 @@ Neighbours = Annotated[
     ),
 ]
 
+DisciplineKind = Annotated[
+    Literal["codel", "fq_codel", "fq", "cake", "pie", "red", "dualpi2"],
+    Meaning(
+        "A queueing discipline of the bottleneck, by the kernel's name.",
+        {
+            "codel": "CoDel (RFC 8289): one queue.",
+            "fq_codel": "CoDel on a queue for each flow (RFC 8290).",
+            "fq": "A queue for each flow, served in turn; drops when full.",
+            "cake": "CAKE: its own shaper, a queue for each flow within each host's share.",
+            "pie": "PIE (RFC 8033).",
+            "red": "Adaptive RED (Floyd, Gummadi, Shenker 2001).",
+            "dualpi2": "Dual-queue coupled AQM for L4S (RFC 9332).",
+        },
+    ),
+]
+
 
 class Path(Wire):
     """Client — router — server."""
@@ -73,6 +89,9 @@ class Impairments(Wire):
     """Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem:
     a rate that changes. A packet waits there for the rate of the moment; netem would keep it to
     the rate of when it came."""
+    discipline: Discipline | None
+    """What queues for the bottleneck, behind netem; none is the first-in first-out queue of netem
+    or of the token bucket."""
     reorder: Reorder
     """Share of packets sent on at once, overtaking the delay line."""
     duplicate_ratio: Ratio
@@ -81,6 +100,19 @@ class Impairments(Wire):
     """Share of packets with one bit flipped, 0 to 1."""
     seed: U64
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
+
+
+class Discipline(Wire):
+    """The queueing discipline of a bottleneck, as the child of the shaper that keeps the rate."""
+
+    kind: DisciplineKind
+    """Which one."""
+    limit_packets: U32
+    """Packets that have room in it."""
+    frame_bytes: U32
+    """Bytes of a full-size frame, for disciplines that count bytes."""
+    ecn: bool
+    """Whether it marks packets of senders that understand it, rather than drop them (RFC 3168)."""
 
 
 class NoLoss(Wire):

@@ -15,10 +15,11 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Program
-from netwarp.wire.delivered import Calibration, PathMeasurement, Probe
+from netwarp.wire.delivered import Calibration, DisciplineInForce, PathMeasurement, Probe
 from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import Player, Segment
+from netwarp.wire.samples import ConnectionSamples, QueueSamples
 from netwarp.wire.timeline import Event
 from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
 
@@ -106,6 +107,9 @@ Record = Annotated[
     | Resource
     | PageLoad
     | Calibration
+    | QueueSamples
+    | ConnectionSamples
+    | DisciplineInForce
     | Probe
     | PathMeasurement
     | TimelineEvent

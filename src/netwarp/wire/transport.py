@@ -101,6 +101,9 @@ class Transport(Wire):
     a packet."""
     nodelay: bool
     """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
+    ecn: bool | None
+    """Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null,
+    on a path where nothing marks, leaves it to each stack."""
     resume: Resume
     """What a later connection of the run uses of an earlier one."""
     reconnect: Reconnect

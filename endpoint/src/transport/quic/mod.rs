@@ -14,6 +14,7 @@ mod session;
 mod stack;
 mod stream;
 mod udp;
+mod without_ecn;
 
 pub(super) use self::stack::QuicStack;
 use std::net::{IpAddr, SocketAddr};
@@ -33,6 +34,7 @@ use self::runtime::EventLoop;
 use self::session::Watched;
 use self::stream::Stream;
 use self::udp::Datagrams;
+use self::without_ecn::WithoutEcn;
 use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
 use super::{Carrier, Duplex, Pending, Place, Report, peer_filter, socket};
@@ -195,12 +197,15 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
         socket.set_freebind_v4(true).with_context(attempt)?;
     }
     socket.bind(&address.into()).with_context(attempt)?;
-    if clock::is_virtual() && address.is_ipv4() {
+    let socket: Arc<dyn AsyncUdpSocket> = if clock::is_virtual() && address.is_ipv4() {
         let datagram_bytes = config::datagram_bytes(job, address.ip())?;
         let attempt = || format!("waiting for datagrams at {address} (io_uring)");
-        return Ok((Arc::new(RingSocket::new(socket.into(), datagram_bytes.into()).with_context(attempt)?), options));
-    }
-    Ok((Arc::new(Datagrams::new(socket.into()).with_context(attempt)?), options))
+        Arc::new(RingSocket::new(socket.into(), datagram_bytes.into()).with_context(attempt)?)
+    } else {
+        Arc::new(Datagrams::new(socket.into()).with_context(attempt)?)
+    };
+    let offers_ecn = job.transport.ecn != Some(false);
+    Ok((if offers_ecn { socket } else { Arc::new(WithoutEcn(socket)) }, options))
 }
 
 /// Where a client's socket is bound at first: a host that moves has to keep to the path it means.

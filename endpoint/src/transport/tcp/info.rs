@@ -71,6 +71,54 @@ impl TcpInfo {
         socket.get(libc::IPPROTO_TCP, libc::TCP_INFO, Self::default(), "TCP_INFO")
     }
 
+    /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let front = bytes.get(..size_of::<Self>())?;
+        // SAFETY: as many bytes as the structure has, which is integers only.
+        Some(unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) })
+    }
+
+    /// Congestion window.
+    pub(crate) fn cwnd_bytes(&self) -> u64 {
+        u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)
+    }
+
+    /// Slow start threshold; 0 while it is infinite (`TCP_INFINITE_SSTHRESH`).
+    pub(crate) fn ssthresh_bytes(&self) -> u64 {
+        if self.snd_ssthresh >= 0x7fff_ffff { 0 } else { u64::from(self.snd_ssthresh) * u64::from(self.snd_mss) }
+    }
+
+    /// Smoothed round-trip time; 0 until there is one.
+    pub(crate) fn rtt_ns(&self) -> u64 {
+        u64::from(self.rtt_us) * NANOSECONDS_PER_MICROSECOND
+    }
+
+    /// Sent and not acknowledged, in full-size segments' bytes.
+    pub(crate) fn unacked_bytes(&self) -> u64 {
+        u64::from(self.unacked) * u64::from(self.snd_mss)
+    }
+
+    /// Acknowledged since the connection was set up.
+    pub(crate) fn acked_bytes(&self) -> u64 {
+        self.bytes_acked
+    }
+
+    /// Segments sent again.
+    pub(crate) fn retrans_packets(&self) -> u64 {
+        self.total_retrans.into()
+    }
+
+    /// Pacing rate; 0 where nothing is paced (`~0`).
+    pub(crate) fn pacing_rate_bit_s(&self) -> u64 {
+        if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) }
+    }
+
+    /// Time with something to send; of it, limited by the peer's window; limited by the send buffer.
+    pub(crate) fn limits_ns(&self) -> [u64; 3] {
+        [self.busy_time_us, self.rwnd_limited_us, self.sndbuf_limited_us]
+            .map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)
+    }
+
     /// Whether the peer has answered the SYN. Before that, nothing has been negotiated.
     pub(crate) fn has_connected(&self) -> bool {
         self.state != SYN_SENT
@@ -115,7 +163,7 @@ impl TcpInfo {
             retransmitted_packets: Some(self.total_retrans.into()),
             smoothed_rtt_ns: measured_ns(self.rtt_us, 0),
             min_rtt_ns: measured_ns(self.min_rtt_us, u32::MAX),
-            congestion_window_bytes: Some(u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)),
+            congestion_window_bytes: Some(self.cwnd_bytes()),
             busy_ns: Some(self.busy_time_us * NANOSECONDS_PER_MICROSECOND),
             receive_window_limited_ns: Some(self.rwnd_limited_us * NANOSECONDS_PER_MICROSECOND),
             send_buffer_limited_ns: Some(self.sndbuf_limited_us * NANOSECONDS_PER_MICROSECOND),

@@ -1,7 +1,7 @@
 """The chart of runs over time: panels under one another with one time axis.
 
-Top to bottom: the path's round-trip time, goodput, what the player did, the resources of a page,
-the player's buffer. Runs that are
+Top to bottom: the path's round-trip time, goodput, what was sampled, what the player did, the
+resources of a page, the player's buffer. Runs that are
 shown together have a row each in every panel, in their colours, with their names at the right.
 """
 
@@ -22,6 +22,7 @@ from netwarp.figures.over_time.plots import (
     tip,
     value_axis,
 )
+from netwarp.figures.over_time.sampled_panels import sampled_panels
 from netwarp.figures.over_time.waterfall import waterfall_panel
 from netwarp.figures.style import (
     FAINT,
@@ -64,6 +65,7 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
     made = [
         _path_panel(frame, runs),
         _goodput_panel(frame, runs),
+        *sampled_panels(frame, runs),
         _activity_panel(frame, runs),
         waterfall_panel(frame, runs),
         _buffer_panel(frame, runs),

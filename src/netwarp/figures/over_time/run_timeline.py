@@ -17,6 +17,7 @@ from netwarp.figures.over_time.paths import (
     rate_lines,
     rtt_ms,
 )
+from netwarp.figures.over_time.sampled import acknowledged_mbit_s, sampled_lines
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from netwarp.figures.lines import Point
+    from netwarp.figures.over_time.sampled import SampledLine
     from netwarp.wire import Job, Record
     from netwarp.workloads import Activity, Phase, Tone
 
@@ -59,6 +61,8 @@ class RunTimeline:
     them is unlimited."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
+    sampled: list[SampledLine] = field(default_factory=list)
+    """What queues and connections were like: one line a value."""
     buffer_s: Line | None = None
     """Play time buffered."""
     activity: str = ""
@@ -83,7 +87,8 @@ class RunTimeline:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was recorded over time."""
-        return self.goodput_mbit_s is None and not self.playback and not self.items
+        nothing_done = not self.playback and not self.items
+        return self.goodput_mbit_s is None and nothing_done and not self.sampled
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
@@ -96,7 +101,12 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
         end_s=end_ns / NS_PER_S,
         rtt_ms=path_lines(events, attached, lambda path: rtt_ms(job, path)),
         rate_mbit_s=rate_lines(job, events, _shown_paths(job), end_ns),
-        goodput_mbit_s=None if goodput is None else Line(_goodput_points(goodput, end_ns)),
+        goodput_mbit_s=(
+            acknowledged_mbit_s(records)
+            if goodput is None
+            else Line(_goodput_points(goodput, end_ns))
+        ),
+        sampled=sampled_lines(job, records),
         outages=outages(events, attached, end_ns),
         handovers=[
             Mark(each.at_ns / NS_PER_S, f"path {each.event.path + 1}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netwarp.fields import KeyValueError, Section
+from netwarp.fields import KeyValueError, Section, parse_sampling
 from netwarp.study.cells.factors import Factor, Level, factor_key, read_factors, word_of
 from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.template import JobTemplates
@@ -106,7 +106,10 @@ class _Builder:
             for name in _SECTIONS
         }
         """The factors that vary a section, by its name."""
-        self._templates = JobTemplates(capture=raw.get("capture") is not None)
+        self._templates = JobTemplates(
+            capture=raw.get("capture") is not None,
+            sampling=parse_sampling(raw.get("sampling", "auto")),
+        )
         self._sections: dict[tuple[str, tuple[str, ...]], tuple[Section, _Table]] = {}
 
     def cells(self) -> Iterator[Cell]:

@@ -79,8 +79,9 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
 
 
 def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
-    """Whether the rate of a direction changes: a token bucket keeps it, behind netem."""
-    if _path(spec, index).impairments(direction).trace is not None:
+    """Whether a shaper behind netem keeps the rate: it changes, or a discipline queues for it."""
+    impairments = _path(spec, index).impairments(direction)
+    if impairments.trace is not None or impairments.discipline is not None:
         return True
     return any(
         isinstance(event.change, wire.Rate) and event.change.direction == direction
@@ -116,6 +117,19 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
         reason = f"{size_bytes} bytes are more than a token bucket can hold"
         raise KeyValueError(key, None, reason, "lower queue, rate or delay")
     return size_bytes
+
+
+def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Discipline | None:
+    """Give what serves the bottleneck of a direction, where that is not first in, first out."""
+    kind = _path(spec, index).impairments(direction).discipline
+    if kind is None:
+        return None
+    return wire.Discipline(
+        kind=kind,
+        limit_packets=queue_packets(spec, direction, index),
+        frame_bytes=frame_bytes(spec, direction, index),
+        ecn=bool(spec.transport.ecn),
+    )
 
 
 def longest_delay_ns(spec: CellSpec, direction: Direction, index: int = 0) -> int:

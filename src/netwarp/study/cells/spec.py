@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, Section
+from netwarp.fields import DIRECTIONS, KeyValueError, Kind, Section
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
@@ -34,6 +34,10 @@ class LimitsSection(Section):
     """The run has failed when it used this many seconds of CPU without its clock moving."""
 
 
+ALWAYS_MARK = frozenset({"cake", "dualpi2"})
+"""Disciplines without an option to leave marking out."""
+
+
 @dataclass(frozen=True)
 class CellSpec:
     """What a study asks for in one cell: its sections, which fit each other.
@@ -54,6 +58,7 @@ class CellSpec:
         self._refuse_workloads_of_another_transport()
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
+        self._refuse_impossible_disciplines()
         self.workload.refuse_transport(self.transport.kind, moves=self.path.may_hand_over)
         self.workload.refuse_misfit(self.limits.virtual_s * NS_PER_S, self.parts)
         self._refuse_resumption_of_nothing()
@@ -87,6 +92,15 @@ class CellSpec:
     def has_handovers(self) -> bool:
         """Whether the client moves between the paths."""
         return any(isinstance(event.change, wire.Attach | wire.Detach) for event in self.events)
+
+    @cached_property
+    def has_disciplines(self) -> bool:
+        """Whether something may mark packets on a path."""
+        return any(
+            path.impairments(direction).discipline is not None
+            for path in self.path.all_paths
+            for direction in DIRECTIONS
+        )
 
     @property
     def reconnect(self) -> Reconnect:
@@ -218,6 +232,38 @@ class CellSpec:
                     None,
                     f"the run is given up after {self.limits.virtual_s}s",
                     "choose an earlier time, or raise limits.virtual_s",
+                )
+
+    def _refuse_impossible_disciplines(self) -> None:
+        transport = self.transport
+        if self.has_disciplines and transport.model != "kernel":
+            raise KeyValueError(
+                "path.discipline",
+                None,
+                f"ns-3's router has a queue that is first in, first out ({transport.model})",
+                "choose fifo, or model = kernel",
+            )
+        kinds = {
+            path.impairments(each).discipline for path in self.path.all_paths for each in DIRECTIONS
+        }
+        if transport.stack is not None and not transport.ecn and kinds & ALWAYS_MARK:
+            raise KeyValueError(
+                "path.discipline",
+                None,
+                f"it marks whatever is offered, and whether {transport.stack.name} offers ECN is"
+                " its own to say",
+                "set transport.ecn = true, or choose another discipline",
+            )
+        for index, event in ((event.path, event) for event in self.path.events):
+            changed = isinstance(event.change, wire.Rate) and self.path.all_paths[
+                index
+            ].impairments(event.change.direction)
+            if changed and changed.discipline == "cake":
+                raise KeyValueError(
+                    "path.discipline",
+                    "cake",
+                    "cake keeps one rate by its own shaper",
+                    "drop the changes of rate, or choose another discipline",
                 )
 
     def _refuse_resumption_of_nothing(self) -> None:

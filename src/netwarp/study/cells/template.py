@@ -10,6 +10,7 @@ from netwarp.once import Once
 from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.sizing import (
     buffer_bytes,
+    discipline,
     limit_packets,
     send_buffer_bytes,
     shaper_queue_bytes,
@@ -21,14 +22,17 @@ from netwarp.wire import FORMAT, Direction, Job, Reconnect
 
 LEAST_MESSAGE_BYTES = 9
 """An SCTP message that may overtake others spends eight bytes on its place."""
+SHORTEST_SAMPLING_NS, LONGEST_SAMPLING_NS = 1_000_000, 100_000_000
+"""Bounds of the time between the first samples of a run."""
 
 
 class JobTemplates:
     """Makes the jobs of a study's cells; parts that cells have in common are one object."""
 
-    def __init__(self, *, capture: bool) -> None:
-        """Take what holds for all cells: whether their runs write packet captures."""
+    def __init__(self, *, capture: bool, sampling: int | str) -> None:
+        """Take what holds for all cells: whether their runs write captures, and are sampled."""
         self._capture = capture
+        self._sampling = sampling
         self._transports: Once[wire.Transport] = Once()
         self._workloads: Once[wire.Workload] = Once()
         self._limits: Once[wire.Limits] = Once()
@@ -66,6 +70,7 @@ class JobTemplates:
             start_ns=0,
             timeline=_timeline(spec),
             capture=self._capture,
+            sampling=_sampling(spec, self._sampling),
             limits=self._limits.get(
                 spec.limits,
                 None,
@@ -74,14 +79,26 @@ class JobTemplates:
         )
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
-        """Give what a cell's transport is told; its path decides MTU, buffers, reconnecting."""
+        """Give what a cell's transport is told; its path decides all but its own options."""
         mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
         buffers = (buffer_bytes(spec), send_buffer_bytes(spec))
+        ecn = spec.transport.ecn if spec.transport.ecn or spec.has_disciplines else None
         return self._transports.get(
             spec.transport,
-            (mtu_bytes, buffers, reconnect),
-            lambda: _transport(spec.transport, mtu_bytes, buffers, reconnect),
+            (mtu_bytes, buffers, reconnect, ecn),
+            lambda: _transport(spec.transport, mtu_bytes, buffers, reconnect, ecn),
         )
+
+
+def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
+    """Say how often a run is sampled: each half round-trip time at first, unless the study says."""
+    if asked == "off":
+        return None
+    if isinstance(asked, int):
+        return wire.Sampling(interval_ns=asked, is_thinned=False)
+    rtt_ns = max(path.base_rtt_ns for path in spec.paths)
+    interval_ns = min(max(rtt_ns // 2, SHORTEST_SAMPLING_NS), LONGEST_SAMPLING_NS)
+    return wire.Sampling(interval_ns=interval_ns, is_thinned=True)
 
 
 def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impairments:
@@ -91,12 +108,17 @@ def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impai
         rate_bit_s=impairments.rate_bit_s,
         limit_packets=limit_packets(spec, direction, index),
         shaper_queue_bytes=shaper_queue_bytes(spec, direction, index),
+        discipline=discipline(spec, direction, index),
         seed=0,
     )
 
 
 def _transport(
-    transport: CellTransport, mtu_bytes: int, buffers: tuple[int, int], reconnect: Reconnect
+    transport: CellTransport,
+    mtu_bytes: int,
+    buffers: tuple[int, int],
+    reconnect: Reconnect,
+    ecn: bool | None,
 ) -> wire.Transport:
     resolved = wire.Transport(
         kind=transport.kind,
@@ -108,6 +130,7 @@ def _transport(
         initial_window_packets=transport.resolved_initial_window_packets(mtu_bytes),
         mss_bytes=transport.resolved_mss_bytes,
         nodelay=transport.nodelay,
+        ecn=ecn,
         resume=transport.resume,
         reconnect=reconnect,
         tcp=transport.resolved_tcp,

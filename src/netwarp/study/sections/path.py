@@ -53,6 +53,8 @@ class ImpairmentSpec:
     rate_bit_s: int | None
     trace: RateTrace | None
     queue: QueueLength | None
+    discipline: wire.DisciplineKind | None
+    """What serves the bottleneck; None is a queue that is first in, first out."""
 
     @property
     def delay_ns(self) -> int:
@@ -160,6 +162,7 @@ class SinglePath(_Keys):
             rate_bit_s=self._value(BY_KEY["rate"], direction) if trace is None else None,
             trace=trace,
             queue=self._value(BY_KEY["queue"], direction),
+            discipline=self._value(BY_KEY["discipline"], direction),
         )
 
     def _delay_ns(self, direction: Direction) -> int:
@@ -283,7 +286,28 @@ def _refuse_impossible(impairments: ImpairmentSpec, direction: Direction) -> Non
             f"jitter is larger than the {direction} delay: packets would arrive before being sent",
             "choose a jitter not above the one-way delay",
         )
+    _refuse_impossible_discipline(impairments, direction)
     if impairments.reorders and impairments.delay_ns == 0:
         raise KeyValueError(
             "reorder", None, f"there is no {direction} delay to overtake", "give rtt or delay"
+        )
+
+
+def _refuse_impossible_discipline(impairments: ImpairmentSpec, direction: Direction) -> None:
+    if impairments.discipline is None:
+        return
+    if impairments.usual_rate_bit_s is None:
+        raise KeyValueError(
+            "discipline", None, "no queue forms where the rate is unlimited", "give path.rate too"
+        )
+    if impairments.reorders:
+        raise KeyValueError(
+            "discipline",
+            None,
+            f"netem keeps the {direction} queue itself where packets overtake",
+            "drop reorder, or choose fifo",
+        )
+    if impairments.discipline == "cake" and impairments.trace is not None:
+        raise KeyValueError(
+            "discipline", None, "cake keeps one rate by its own shaper", "drop the trace, or cake"
         )

@@ -54,6 +54,10 @@ class TransportOptions(Section):
     share a packet. Default: what the MTU allows."""
     nodelay: bool = True
     """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
+    ecn: bool = False
+    """Both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, section 13.4), and a
+    `path.discipline` that can mark then marks packets rather than drop them. Congestion control
+    `dctcp` offers it in any case."""
     resume: Resume = "none"
     """What later transfers of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
     `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by

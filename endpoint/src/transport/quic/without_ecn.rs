@@ -1,0 +1,51 @@
+//! A UDP socket for quinn that offers no ECN. quinn has no option for it: it marks what it sends as capable until its peer does not
+//! say how many such packets came (RFC 9000, section 13.4.2).
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use quinn::udp::{RecvMeta, Transmit};
+use quinn::{AsyncUdpSocket, UdpPoller};
+
+/// Another socket, with whose packets the network may do no more than drop them.
+#[derive(Debug)]
+pub(crate) struct WithoutEcn(pub Arc<dyn AsyncUdpSocket>);
+
+impl AsyncUdpSocket for WithoutEcn {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        self.0.clone().create_io_poller()
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let Transmit { destination, contents, segment_size, src_ip, .. } = *transmit;
+        self.0.try_send(&Transmit { destination, ecn: None, contents, segment_size, src_ip })
+    }
+
+    fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+        metas: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_recv(context, buffers, metas)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    fn max_transmit_segments(&self) -> usize {
+        self.0.max_transmit_segments()
+    }
+
+    fn max_receive_segments(&self) -> usize {
+        self.0.max_receive_segments()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.0.may_fragment()
+    }
+}

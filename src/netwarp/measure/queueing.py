@@ -1,0 +1,166 @@
+"""Queueing delay and round-trip time under load, from what the routers' queues were like.
+
+A bottleneck is a queue that is served at its rate, and a delay line behind it or before it. Where
+netem keeps the rate, both are in one qdisc: of a packet that came at ``t``, its bytes have left by
+``t`` plus the line's delay if it never queued. So the bytes queued at ``t`` are those that had come
+by ``t`` less those that have left by ``t`` plus that delay.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.units import NS_PER_S
+from netwarp.wire import Delay, QueueSamples, Rate, TimelineEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from netwarp.wire import Change, Direction, Impairments, Job, Record
+
+
+@dataclass(frozen=True)
+class Delays:
+    """A delay over time: at each of the times, in order."""
+
+    at_ns: tuple[int, ...]
+    delay_ns: tuple[float, ...]
+
+    def quantile_ns(self, share: float) -> float | None:
+        """Give the delay that is not exceeded for this share of the time; None of no samples.
+
+        Each sample stands for half the time to its neighbours on both sides.
+        """
+        if not self.at_ns:
+            return None
+        times = self.at_ns
+        edges = [
+            times[0],
+            *((a + b) / 2 for a, b in itertools.pairwise(times)),
+            times[-1],
+        ]
+        weights = [max(until - since, 1) for since, until in itertools.pairwise(edges)]
+        reached, wanted = 0.0, share * sum(weights)
+        for delay_ns, weight in sorted(zip(self.delay_ns, weights, strict=True)):
+            reached += weight
+            if reached >= wanted:
+                return delay_ns
+        return max(self.delay_ns)
+
+    def within(self, span_ns: tuple[int, int]) -> Delays:
+        """Keep those of a stretch of time."""
+        kept = [
+            (at_ns, delay_ns)
+            for at_ns, delay_ns in zip(self.at_ns, self.delay_ns, strict=True)
+            if span_ns[0] <= at_ns <= span_ns[1]
+        ]
+        return Delays(tuple(at for at, _ in kept), tuple(delay for _, delay in kept))
+
+
+def queue_delays(
+    job: Job, records: Sequence[Record], direction: Direction, path: int = 0
+) -> Delays:
+    """Compute how long a packet that came at the time of each sample had to queue.
+
+    Zero where the rate is unlimited. Empty where the run was not sampled.
+    """
+    samples = next(
+        (
+            each
+            for each in records
+            if isinstance(each, QueueSamples) and (each.path, each.direction) == (path, direction)
+        ),
+        None,
+    )
+    if samples is None:
+        return Delays((), ())
+    asked: Impairments = getattr(job.paths[path], direction)
+    rate_at = _changing(
+        records, path, asked.rate_bit_s, lambda change: _rate_bit_s(change, direction)
+    )
+    delay_at = _changing(records, path, asked.delay_ns, lambda change: _delay_ns(change, direction))
+    has_delay_line = asked.shaper_queue_bytes is None
+    delays = []
+    for index, at_ns in enumerate(samples.at_ns):
+        rate_bit_s = rate_at(at_ns)
+        if not rate_bit_s:
+            delays.append(0.0)
+            continue
+        line_ns = delay_at(at_ns) or 0
+        queued = _queued_bytes(samples, index, line_ns) if has_delay_line else None
+        if queued is None:
+            backlog_ns = 8 * samples.backlog_bytes[index] * NS_PER_S / rate_bit_s
+            delays.append(max(0.0, backlog_ns - (line_ns if has_delay_line else 0)))
+        else:
+            delays.append(8 * queued * NS_PER_S / rate_bit_s)
+    return Delays(samples.at_ns, tuple(delays))
+
+
+def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
+    """Add the path's round-trip time and the queueing delays of both directions."""
+    down = queue_delays(job, records, "down", path)
+    up = queue_delays(job, records, "up", path)
+    asked = job.paths[path]
+    idle_ns = asked.down.delay_ns + asked.up.delay_ns
+    idle_at = _changing(
+        records,
+        path,
+        idle_ns,
+        lambda change: change.down_ns + change.up_ns if isinstance(change, Delay) else None,
+    )
+    of_up = dict(zip(up.at_ns, up.delay_ns, strict=True))
+    rtts = (
+        (idle_at(at_ns) or 0) + delay_ns + of_up.get(at_ns, 0.0)
+        for at_ns, delay_ns in zip(down.at_ns, down.delay_ns, strict=True)
+    )
+    return Delays(down.at_ns, tuple(rtts))
+
+
+def _queued_bytes(samples: QueueSamples, index: int, line_ns: int) -> float | None:
+    """Give the bytes before the delay line; None where no later sample says what has left it."""
+    at_ns, backlog_bytes = samples.at_ns[index], samples.backlog_bytes[index]
+    until_ns = at_ns + line_ns
+    later = bisect_right(samples.at_ns, until_ns)
+    if later >= len(samples.at_ns):
+        return None
+    since_ns, next_ns = samples.at_ns[later - 1], samples.at_ns[later]
+    since_bytes, next_bytes = samples.sent_bytes[later - 1], samples.sent_bytes[later]
+    passed = (until_ns - since_ns) / (next_ns - since_ns)
+    left_bytes = since_bytes + passed * (next_bytes - since_bytes) - samples.sent_bytes[index]
+    return min(max(0.0, backlog_bytes - left_bytes), float(backlog_bytes))
+
+
+def _rate_bit_s(change: Change, direction: Direction) -> int | None:
+    if isinstance(change, Rate) and change.direction == direction:
+        return change.rate_bit_s
+    return None
+
+
+def _delay_ns(change: Change, direction: Direction) -> int | None:
+    if not isinstance(change, Delay):
+        return None
+    return change.down_ns if direction == "down" else change.up_ns
+
+
+def _changing(
+    records: Sequence[Record],
+    path: int,
+    start: int | None,
+    after: Callable[[Change], int | None],
+) -> Callable[[int], int | None]:
+    """Look up a value of a path that its timeline's events change."""
+    changes = [(0, start)] + [
+        (each.at_ns, value)
+        for each in records
+        if isinstance(each, TimelineEvent) and each.event.path == path
+        if (value := after(each.event.change)) is not None
+    ]
+    times_ns = [at_ns for at_ns, _ in changes]
+
+    def at(time_ns: int) -> int | None:
+        return changes[max(bisect_right(times_ns, time_ns), 1) - 1][1]
+
+    return at

@@ -1,0 +1,75 @@
+"""Queueing delay, round-trip time under load, and what queues dropped and marked: of every run."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.queueing import queue_delays, rtts_under_load
+from netwarp.measure.run_records import total
+from netwarp.units import NS_PER_S
+from netwarp.wire import DisciplineInForce
+
+if TYPE_CHECKING:
+    from netwarp.measure.queueing import Delays
+    from netwarp.measure.run_records import RunRecords
+
+_SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def _of_queue(run: RunRecords) -> Delays:
+    return queue_delays(run.job, run.records, run.job.direction).within(run.whole_span_ns)
+
+
+def _of_round_trip(run: RunRecords) -> Delays:
+    return rtts_under_load(run.job, run.records).within(run.whole_span_ns)
+
+
+def _queue_delay_s(run: RunRecords, share: float) -> float | None:
+    delay_ns = run.once(_of_queue).quantile_ns(share)
+    return None if delay_ns is None else delay_ns / NS_PER_S
+
+
+def _rtt_under_load_s(run: RunRecords, share: float) -> float | None:
+    rtt_ns = run.once(_of_round_trip).quantile_ns(share)
+    return None if rtt_ns is None else rtt_ns / NS_PER_S
+
+
+def _marked(run: RunRecords) -> float | None:
+    return total(
+        each.marked_packets
+        for each in run.of_kind(DisciplineInForce)
+        if each.direction == run.job.direction
+    )
+
+
+def _percentile(name: str) -> str:
+    return f"the {name.removeprefix('p')}th percentile" if name != "p50" else "the median"
+
+
+QUEUEING_METRICS = (
+    *(
+        Metric(
+            f"queue_delay_s_{name}", "s", "lower", f"Queueing delay, {name}",
+            "Time that a packet of the content's direction had to queue at the bottleneck of the"
+            f" first path: {_percentile(name)} over the time of the run.", "queue_samples",
+            partial(_queue_delay_s, share=share), SHORTER,
+        )
+        for name, share in _SHARES.items()
+    ),
+    *(
+        Metric(
+            f"rtt_under_load_s_{name}", "s", "lower", f"RTT under load, {name}",
+            "Round-trip time of the first path with the queues of both directions as they were:"
+            f" {_percentile(name)} over the time of the run.", "queue_samples",
+            partial(_rtt_under_load_s, share=share), SHORTER,
+        )
+        for name, share in _SHARES.items()
+    ),
+    Metric(
+        "marked_packets", "packets", "neither", "Packets marked",
+        "Packets of the content's direction that the queueing discipline marked as having met"
+        " congestion (ECN).", "discipline", _marked,
+    ),
+)  # fmt: skip

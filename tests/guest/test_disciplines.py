@@ -1,0 +1,92 @@
+"""Queueing disciplines in real guests: in force, with the room asked for, dropping and marking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from guest.lab import Measured, run_study_cells
+from netwarp.wire import ConnectionSamples, DisciplineInForce, QueueSamples
+
+DEEP: dict[str, Any] = {"rtt": "40ms", "rate": "10mbit", "queue": "400p"}
+AQMS = ("codel", "fq_codel", "cake", "pie", "red", "dualpi2")
+
+
+def run_one(place: Path, path: dict[str, Any], transport: Any = "tcp", **more: Any) -> Measured:
+    (run,) = run_study_cells(place, path, transports=[transport], **{"size": "5MB", **more})
+    return run
+
+
+def in_force(run: Measured) -> DisciplineInForce:
+    (found,) = (
+        each
+        for each in run.records
+        if isinstance(each, DisciplineInForce) and each.direction == "down"
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def fifo(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    return run_one(tmp_path_factory.mktemp("fifo"), DEEP)
+
+
+@pytest.mark.parametrize("kind", AQMS)
+def test_a_discipline_is_in_force_and_keeps_the_queue_short(
+    kind: str, fifo: Measured, tmp_path: Path
+) -> None:
+    run = run_one(tmp_path, DEEP | {"discipline": kind})
+    found = in_force(run)
+    assert found.kind == kind
+    room = found.limit_packets or (found.limit_bytes or 0) // 1514
+    assert room >= 400
+    assert found.dropped_packets > 0, "it dropped nothing although the sender would fill it"
+    assert found.marked_packets == 0, "no host offers ECN"
+    assert run.metrics["queue_delay_s_p95"] < 0.5 * fifo.metrics["queue_delay_s_p95"]
+    assert run.metrics["goodput_bit_s"] > 0.8 * fifo.metrics["goodput_bit_s"]
+    down = run.calibration("down")
+    assert down.offered_packets == down.delivered_packets + down.dropped_packets
+    assert down.dropped_packets == found.dropped_packets
+
+
+@pytest.mark.parametrize("transport", ["tcp", "quic"])
+@pytest.mark.parametrize("kind", AQMS)
+def test_what_understands_ecn_is_marked_rather_than_dropped(
+    kind: str, transport: str, tmp_path: Path
+) -> None:
+    run = run_one(tmp_path, DEEP | {"discipline": kind}, {"kind": transport, "ecn": True})
+    assert in_force(run).ecn
+    assert in_force(run).marked_packets > 0
+    assert run.metrics["marked_packets"] == in_force(run).marked_packets
+
+
+def test_quic_without_ecn_is_not_marked_by_what_always_marks(tmp_path: Path) -> None:
+    run = run_one(tmp_path, DEEP | {"discipline": "cake"}, "quic")
+    assert in_force(run).marked_packets == 0
+
+
+def test_fq_drops_when_it_is_full(tmp_path: Path) -> None:
+    run = run_one(tmp_path, DEEP | {"discipline": "fq", "queue": "20p"})
+    found = in_force(run)
+    assert (found.kind, found.limit_packets, found.ecn) == ("fq", 20, False)
+    assert found.dropped_packets > 0
+
+
+def test_loss_and_rate_are_those_asked_for_behind_a_discipline(tmp_path: Path) -> None:
+    run = run_one(tmp_path, DEEP | {"discipline": "fq_codel", "loss": "2%"}, size="10MB")
+    down = run.calibration("down")
+    assert down.lost_packets is not None
+    assert down.lost_packets / down.offered_packets == pytest.approx(0.02, rel=0.25)
+    assert down.dropped_packets == down.lost_packets + in_force(run).dropped_packets
+    assert run.metrics["path_min_rtt_s"] == pytest.approx(0.04, rel=0.001)
+
+
+def test_a_queue_that_fills_is_seen_by_the_router_and_by_the_sender(fifo: Measured) -> None:
+    """A full queue of 400 packets is 484 ms at 10 Mbit/s: so much more than the idle path's RTT."""
+    queue = next(each for each in fifo.records if isinstance(each, QueueSamples))
+    assert len(queue.at_ns) > 20
+    sender = next(each for each in fifo.records if isinstance(each, ConnectionSamples))
+    assert max(sender.rtt_ns) / 1e9 == pytest.approx(fifo.metrics["rtt_under_load_s_p99"], rel=0.15)
+    assert fifo.metrics["queue_delay_s_p99"] == pytest.approx(0.484, rel=0.1)
