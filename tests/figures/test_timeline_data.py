@@ -13,6 +13,7 @@ from netwarp.wire import (
     Attach,
     Change,
     Connection,
+    ConnectionSamples,
     Delay,
     Detach,
     End,
@@ -21,6 +22,7 @@ from netwarp.wire import (
     Job,
     Outage,
     Path,
+    QueueSamples,
     Rate,
     Record,
     Restore,
@@ -256,5 +258,18 @@ def test_a_run_that_failed_is_shown_as_far_as_it_went() -> None:
     assert not found.is_empty
 
 
-def test_a_run_without_timeline_and_player_has_nothing_over_time() -> None:
-    assert of_bulk().is_empty
+def test_a_run_that_was_not_sampled_has_nothing_over_time() -> None:
+    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    samples = (QueueSamples, ConnectionSamples, TimelineEvent)
+    records = read_records(GOLDEN / "records-bulk-quic.jsonl")
+    assert run_timeline(job, [each for each in records if not isinstance(each, samples)]).is_empty
+
+
+def test_what_was_sampled_is_shown_over_time() -> None:
+    """Of the golden records: 14 480 bytes acknowledged in 25 ms, and a window that doubles."""
+    found = of_bulk()
+    lines = {each.title: each.line.points for each in found.sampled}
+    assert lines["Congestion window (kB)"] == [(0.15, 14.48), (0.175, 28.96)]
+    assert lines["Smoothed RTT at the sender (ms)"] == [(0.15, 100), (0.175, 101)]
+    assert found.goodput_mbit_s is not None
+    assert found.goodput_mbit_s.points == [(0.15, pytest.approx(4.6336)), (0.175, 0)]

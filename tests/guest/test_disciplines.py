@@ -56,7 +56,9 @@ def test_a_discipline_is_in_force_and_keeps_the_queue_short(
 def test_what_understands_ecn_is_marked_rather_than_dropped(
     kind: str, transport: str, tmp_path: Path
 ) -> None:
-    run = run_one(tmp_path, DEEP | {"discipline": kind}, {"kind": transport, "ecn": True})
+    run = run_one(
+        tmp_path, DEEP | {"discipline": kind}, {"kind": transport, "ecn": True, "label": "ecn"}
+    )
     assert in_force(run).ecn
     assert in_force(run).marked_packets > 0
     assert run.metrics["marked_packets"] == in_force(run).marked_packets
