@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.printed import printed_metric
 from netwarp.metrics.handovers import HANDOVER_METRICS
+from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
@@ -26,6 +27,7 @@ METRICS: Mapping[str, Metric] = {
         *PATH_METRICS,
         *QUEUEING_METRICS,
         *STACK_METRICS,
+        *LIMIT_METRICS,
         *CPU_METRICS,
     )
 }

@@ -1,0 +1,43 @@
+"""What limited the content's sender: a share of its connections' time for each limit."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from netwarp.measure.limits import LIMITS, limited_shares
+from netwarp.measure.metric import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from netwarp.measure.limits import Limit
+    from netwarp.measure.run_records import RunRecords
+
+_WORDS: Mapping[Limit, tuple[str, str]] = {
+    "application": ("the application", "it had nothing to send"),
+    "rwnd": ("the receive window", "its peer's window held it back"),
+    "sndbuf": ("the send buffer", "its send buffer had no more to send"),
+    "link": ("the link", "it sent what it could, and packets queued at the bottleneck"),
+    "pacing": ("pacing", "it paced its packets, and none queued at the bottleneck"),
+    "cwnd": ("the congestion window", "its window was full, and no packet queued"),
+}
+
+
+def _shares(run: RunRecords) -> Mapping[Limit, float] | None:
+    return limited_shares(run.job, run.records)
+
+
+def _share(run: RunRecords, limit: Limit) -> float | None:
+    shares = run.once(_shares)
+    return None if shares is None else shares[limit]
+
+
+LIMIT_METRICS = tuple(
+    Metric(
+        f"limited_by_{limit}_ratio", "ratio", "neither", f"Limited by {_WORDS[limit][0]}",
+        f"Share of the time of the sender's TCP connections in which {_WORDS[limit][1]}.",
+        "connection_samples", partial(_share, limit=limit),
+    )
+    for limit in LIMITS
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""What limited a sender, against samples of a connection written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netwarp.measure.limits import LIMITS, limited_shares
+from netwarp.wire import ConnectionSamples, Job, QueueSamples, Record, job_from_json, read_records
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MS = 1_000_000
+JOB: Job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+SAMPLES = [
+    each
+    for each in read_records(GOLDEN / "records-bulk-quic.jsonl")
+    if isinstance(each, ConnectionSamples | QueueSamples)
+]
+
+
+def seen(busy_ms: int = 0, rwnd_ms: int = 0, sndbuf_ms: int = 0, backlog: int = 0) -> list[Record]:
+    """Give two samples 100 ms apart, of a connection and of the queue before it."""
+    records: list[Record] = []
+    for each in SAMPLES:
+        nothing = (0, 0)
+        if isinstance(each, QueueSamples):
+            delay_ns = JOB.paths[0].down.delay_ns
+            rate_bytes = (JOB.paths[0].down.rate_bit_s or 0) * delay_ns // 8_000_000_000
+            full = {"backlog_bytes": (0, rate_bytes + backlog), "sent_bytes": nothing}
+            records.append(each.model_copy(update={"at_ns": (0, 100 * MS), **full}))
+        else:
+            times = {"busy_ns": busy_ms, "rwnd_limited_ns": rwnd_ms, "sndbuf_limited_ns": sndbuf_ms}
+            changed = {name: (0, value * MS) for name, value in times.items()}
+            records.append(each.model_copy(update={"at_ns": (0, 100 * MS), **changed}))
+    return records
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (seen(), {"application": 1.0}),
+        (seen(busy_ms=60), {"application": 0.4, "cwnd": 0.6}),
+        (seen(busy_ms=100, rwnd_ms=70), {"rwnd": 0.7, "cwnd": 0.3}),
+        (seen(busy_ms=100, sndbuf_ms=20, backlog=50_000), {"sndbuf": 0.2, "link": 0.8}),
+    ],
+)
+def test_each_share_is_of_its_limit(records: list[Record], expected: dict[str, float]) -> None:
+    found = limited_shares(JOB, records)
+    assert found == pytest.approx(dict.fromkeys(LIMITS, 0.0) | expected)
+
+
+def test_a_run_without_connections_says_nothing() -> None:
+    assert limited_shares(JOB, []) is None
