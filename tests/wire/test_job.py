@@ -66,6 +66,9 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
         read_records(path)
 
 
+NOT_LIMITED = [f"limited_by_{limit}_ratio" for limit in ("application", "rwnd", "link", "cwnd")]
+
+
 def test_metrics_come_from_the_receiver_the_sender_and_the_path() -> None:
     metrics = metrics_from_records(BULK_JOB, bulk_records())
     completion_ns = 13_200_000_000 - 1000
@@ -98,6 +101,14 @@ def test_metrics_come_from_the_receiver_the_sender_and_the_path() -> None:
         "path_min_rtt_s": pytest.approx(0.10001888),
         "cpu_client_s": pytest.approx(0.6),
         "cpu_per_byte_client_ns": pytest.approx(60),
+        # Fewer packets than the delay line of 50 ms holds: none queues.
+        **{f"queue_delay_s_{share}": 0 for share in ("p50", "p95", "p99")},
+        **{f"rtt_under_load_s_{share}": pytest.approx(0.1) for share in ("p50", "p95", "p99")},
+        "marked_packets": 34,
+        # One of 25 ms the send buffer was empty; quinn paces.
+        **dict.fromkeys(NOT_LIMITED, 0),
+        "limited_by_sndbuf_ratio": pytest.approx(0.04),
+        "limited_by_pacing_ratio": pytest.approx(0.96),
     }
 
 
