@@ -32,7 +32,7 @@ class MedianRuns:
 
 
 def median_runs(data: RunData) -> MedianRuns | None:
-    """Draw the median run of each cell; None where nothing was recorded over time.
+    """Draw the median run of each cell; None where nothing but samples was recorded over time.
 
     Of many cells, whole conditions are taken at even distances: all contenders of each.
     """
@@ -40,7 +40,7 @@ def median_runs(data: RunData) -> MedianRuns | None:
     charts = []
     for cell in chosen_cells(data.results):
         run = median_run(cell, metric)
-        chart = run_chart(run, data) if run else None
+        chart = run_chart(run, data, samples_alone=False) if run else None
         if run is None:
             continue
         if chart is None:

@@ -35,13 +35,17 @@ class Kept(Protocol):
         """Give what a run wrote down; nothing when it was not kept."""
 
 
-def run_chart(run: RunResult, kept: Kept, theme: Theme = SCREEN) -> Chart | None:
-    """Draw one run over time; None when it recorded nothing over time."""
+def run_chart(
+    run: RunResult, kept: Kept, theme: Theme = SCREEN, *, samples_alone: bool = True
+) -> Chart | None:
+    """Draw one run over time; None when it recorded nothing over time, or samples alone where those
+    are not asked for.
+    """
     job = kept.job(run.run)
     if job is None:
         return None
     shown = _shown_run(run, kept, "", TRANSPORT_STYLES[job.transport.kind].colour)
-    if shown is None:
+    if shown is None or (shown.timeline.is_sampled_alone and not samples_alone):
         return None
     title = sentence_case(cell_text(run.factors, ", "))
     return _chart(run.run, title, f"Run {run.run}", [shown], theme)

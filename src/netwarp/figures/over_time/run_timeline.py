@@ -59,6 +59,8 @@ class RunTimeline:
     rate_mbit_s: list[Line] = field(default_factory=list)
     """Step lines: what all paths in use could carry in the content's direction; none where one of
     them is unlimited."""
+    is_sampled_alone: bool = True
+    """Whether what it has over time is from samples alone: no timeline, player or page."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
     sampled: list[SampledLine] = field(default_factory=list)
@@ -107,6 +109,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
             else Line(_goodput_points(goodput, end_ns))
         ),
         sampled=sampled_lines(job, records),
+        is_sampled_alone=goodput is None,
         outages=outages(events, attached, end_ns),
         handovers=[
             Mark(each.at_ns / NS_PER_S, f"path {each.event.path + 1}")
@@ -165,6 +168,7 @@ def _with_activity(timeline: RunTimeline, activity: Activity) -> RunTimeline:
     return replace(
         timeline,
         buffer_s=Line(thinned(points, MOST_POINTS)) if points else None,
+        is_sampled_alone=timeline.is_sampled_alone and not (activity.phases or activity.items),
         activity=activity.title,
         playback=_merged(_bands(activity.phases), timeline.end_s),
         tones=activity.tones,
