@@ -87,7 +87,7 @@ fn sender(workload: &Workload) -> Side {
     let direction = match workload {
         Workload::Bulk(bulk) => bulk.direction,
         Workload::Flow(flow) => flow.direction,
-        Workload::Stream(_) | Workload::Command(_) | Workload::Page(_) => Direction::Down,
+        Workload::Stream(_) | Workload::Command(_) | Workload::Page(_) | Workload::Rr(_) => Direction::Down,
     };
     match direction {
         Direction::Down => Side::Server,
