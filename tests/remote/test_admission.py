@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from netwarp import wire
-from netwarp.backends.remote.admission import Limits, content_bytes, refusal
+from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.wire import Job, job_from_json
+from netwarp.workloads import workload_of
 from remote.jobs import changed, job
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -92,7 +93,10 @@ def test_a_senders_buffer_has_the_same_bound() -> None:
 
 
 def test_content_is_counted_at_its_largest() -> None:
-    assert content_bytes(job(size="3MB", transfers=2).workload) == 6_000_000
-    stream = golden("stream-tcp-bola").workload
+    transfers = job(size="3MB", transfers=2)
+    assert workload_of(transfers).most_content_bytes(transfers) == 6_000_000
+    session = golden("stream-tcp-bola")
+    stream = session.workload
     assert isinstance(stream, wire.Stream)
-    assert content_bytes(stream) >= max(each.segment_bytes for each in stream.qualities)
+    most_bytes = workload_of(session).most_content_bytes(session)
+    assert most_bytes >= max(each.segment_bytes for each in stream.qualities)

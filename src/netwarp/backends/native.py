@@ -47,6 +47,12 @@ class HostCapabilities:
     missing_huge_pages: str | None = None
     """Huge pages for the memory of guests: of virtual runs."""
 
+    @property
+    def missing_protocols(self) -> Mapping[str, str]:
+        """Why the kernel does not have a protocol, by its `TransportTraits.kernel_option`."""
+        reasons = {"IP_SCTP": self.missing_sctp, "MPTCP": self.missing_mptcp}
+        return {option: reason for option, reason in reasons.items() if reason is not None}
+
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> HostCapabilities:
         """Read the endpoint's answer."""
@@ -170,9 +176,9 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     if asked is not None and capabilities.missing_netem is not None:
         return f"it asks for {asked}, and {capabilities.missing_netem}"
     traits = TRANSPORTS[transport.kind]
-    missing = {"IP_SCTP": capabilities.missing_sctp, "MPTCP": capabilities.missing_mptcp}
-    if traits.kernel_option is not None and missing[traits.kernel_option] is not None:
-        return missing[traits.kernel_option]
+    reason = capabilities.missing_protocols.get(traits.kernel_option or "")
+    if reason is not None:
+        return reason
     if traits.runs_over_tcp and transport.congestion not in capabilities.congestion:
         return (
             f"the host's kernel has no congestion control {transport.congestion!r} loaded, only"

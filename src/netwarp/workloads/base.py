@@ -23,6 +23,14 @@ from netwarp.wire import Direction, Job, Record, Resume, TransportKind
 
 GUEST_MEMORY_BYTES = 1 << 30
 """Memory of a guest that runs nobody's programs but netwarp's."""
+NO_PROGRAMS = (
+    "it runs programs, and a server runs none by another host's word: use the virtual backend"
+)
+NO_FILES = (
+    "it sends files, and a server reads none by another host's word: give the workload a size, or"
+    " use the virtual backend"
+)
+"""Why servers of other hosts refuse a workload."""
 FileSize = Callable[[str], int]
 """Looks up the size of a file in bytes."""
 FileReader = Callable[[str], Mapping[str, Any]]
@@ -239,6 +247,19 @@ class Workload(ABC, Generic[W]):
         """Say about how much content a run carries; None where only the run itself knows."""
         del job
         return None
+
+    def server_refusal(self, job: Job) -> str | None:
+        """Say why a server does not take it from another host; None where it does.
+
+        A server reads no file and runs no program by another host's word. A new workload is not
+        taken before somebody has looked at it.
+        """
+        del job
+        return f"a server takes no workload of kind {self.name!r} from another host"
+
+    def most_content_bytes(self, job: Job) -> int:
+        """Say how many bytes of content travel at most, where a server takes it."""
+        return self.content_bytes(job) or 0
 
     programs: ClassVar[tuple[Program, ...]] = ()
     """The programs that runs of it can need."""

@@ -1,22 +1,16 @@
 """Which jobs a server takes from its clients. Pure.
 
 A job was written by a planner, but it comes from another host: it is data of somebody who was let
-in, and no more. What it may ask for is named here; all else is refused.
+in, and no more. What it may ask for is said here and by its workload; all else is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netwarp import wire
 from netwarp.units import NS_PER_S
 from netwarp.wire import Job
-
-MOST_CHUNKS = 100
-MOST_TRANSFERS = 100
-MOST_RESOURCES = 2000
-TAKEN = (wire.Bulk, wire.Stream, wire.Page)
-"""The workloads that a server takes; a new one is not taken before somebody has looked at it."""
+from netwarp.workloads import workload_of
 
 
 @dataclass(frozen=True)
@@ -37,25 +31,9 @@ def refusal(job: Job, limits: Limits) -> str | None:
 
 
 def _refused_kind(job: Job) -> str | None:
-    workload = job.workload
-    is_web_program = isinstance(workload, wire.Page) and (workload.client or workload.server)
-    if isinstance(workload, wire.Command) or is_web_program:
-        return (
-            "it runs programs, and a server runs none by another host's word: use the virtual"
-            " backend"
-        )
-    if isinstance(workload, wire.Flow):
-        return (
-            "a flow's packets are followed by the router between the hosts, which is nobody's here:"
-            " use the virtual or the native backend"
-        )
-    if not isinstance(workload, TAKEN):
-        return f"a server takes bulk, stream and page, and no workload of kind {workload.kind!r}"
-    if _names_files(workload):
-        return (
-            "it sends files, and a server reads none by another host's word: give the workload a"
-            " size, or use the virtual backend"
-        )
+    reason = workload_of(job).server_refusal(job)
+    if reason is not None:
+        return reason
     if job.transport.stack is not None:
         return (
             f"its stack {job.transport.stack.name} is a program, and a server runs none by another"
@@ -70,19 +48,9 @@ def _refused_kind(job: Job) -> str | None:
     return None
 
 
-def _names_files(workload: wire.Workload) -> bool:
-    match workload:
-        case wire.Bulk():
-            return isinstance(workload.content, wire.FileContent)
-        case wire.Page():
-            return any(resource.file is not None for resource in workload.resources)
-        case _:
-            return False
-
-
 def _refused_size(job: Job, limits: Limits) -> str | None:
-    transport, workload = job.transport, job.workload
-    asked_bytes = content_bytes(workload)
+    transport = job.transport
+    asked_bytes = workload_of(job).most_content_bytes(job)
     if asked_bytes > limits.content_bytes:
         return f"{asked_bytes} bytes travel, and the server allows {limits.content_bytes} a run"
     largest_bytes = max(transport.buffer_bytes, transport.send_buffer_bytes)
@@ -93,25 +61,4 @@ def _refused_size(job: Job, limits: Limits) -> str | None:
         )
     if job.start_ns > limits.run_s * NS_PER_S:
         return f"it begins after {job.start_ns / NS_PER_S:g} s; a run may take {limits.run_s:g} s"
-    if isinstance(workload, wire.Bulk) and workload.chunks > MOST_CHUNKS:
-        return f"it has {workload.chunks} chunks, and the server allows {MOST_CHUNKS}"
-    if isinstance(workload, wire.Bulk) and workload.transfers > MOST_TRANSFERS:
-        return f"it has {workload.transfers} transfers, and the server allows {MOST_TRANSFERS}"
-    if isinstance(workload, wire.Page) and len(workload.resources) > MOST_RESOURCES:
-        return f"its page has {len(workload.resources)} resources; {MOST_RESOURCES} are allowed"
     return None
-
-
-def content_bytes(workload: wire.Workload) -> int:
-    """Give how many bytes of content travel at most; 0 of what is refused in any case."""
-    match workload:
-        case wire.Bulk():
-            return workload.content.size_bytes * workload.transfers
-        case wire.Page():
-            return sum(resource.body_bytes for resource in workload.resources)
-        case wire.Stream():
-            largest = max(quality.segment_bytes for quality in workload.qualities)
-            watched = -(-workload.watch_ns // max(1, workload.segment_ns)) + 1
-            return largest * (watched + workload.segments)
-        case _:
-            return 0

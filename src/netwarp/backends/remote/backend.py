@@ -147,11 +147,10 @@ class RemoteBackend:
 
     def _hosts(self) -> tuple[Host, Host]:
         welcome, mine = self.connected.welcome, self.capabilities
-        lacks = {"sctp": mine.missing_sctp, "mptcp": mine.missing_mptcp}
         return (
             Host(
-                "this host", {name: why for name, why in lacks.items() if why is not None},
-                mine.congestion, mine.socket_buffer_bytes, tcp_buffer_bytes(),
+                "this host", mine.missing_protocols, mine.congestion,
+                mine.socket_buffer_bytes, tcp_buffer_bytes(),
             ),
             Host(
                 "the server", welcome.lacks, tuple(welcome.congestion),

@@ -10,7 +10,6 @@ from netwarp.wire import Job
 
 INITIAL_WINDOW_PACKETS = 10
 """Of the kernel's TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says otherwise."""
-_KERNEL_OPTIONS = {"IP_SCTP": "sctp", "MPTCP": "mptcp"}
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Host:
     name: str
     """What messages call it."""
     lacks: Mapping[str, str]
-    """Protocols that its kernel has not, each with the reason."""
+    """Why its kernel does not have a protocol, by its `TransportTraits.kernel_option`."""
     congestion: tuple[str, ...]
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
@@ -30,10 +29,9 @@ def lack(job: Job, host: Host) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can."""
     transport = job.transport
     traits = TRANSPORTS[transport.kind]
-    if traits.kernel_option is not None:
-        reason = host.lacks.get(_KERNEL_OPTIONS[traits.kernel_option])
-        if reason is not None:
-            return f"{host.name}: {reason}"
+    reason = host.lacks.get(traits.kernel_option or "")
+    if reason is not None:
+        return f"{host.name}: {reason}"
     if traits.runs_over_tcp and transport.congestion not in host.congestion:
         return (
             f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"

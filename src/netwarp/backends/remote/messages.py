@@ -122,7 +122,7 @@ class Welcome(_Message):
     cores: U32
     data_port: Annotated[int, Field(ge=1, le=65535)]
     lacks: dict[str, Text]
-    """Why its kernel lacks something, by the names of `HostCapabilities`."""
+    """Why its kernel lacks a protocol: `HostCapabilities.missing_protocols`."""
     congestion: list[Text]
     """TCP congestion controls that are loaded."""
     socket_buffer_bytes: U64

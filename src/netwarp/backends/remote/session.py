@@ -65,10 +65,6 @@ class ServerFacts:
 
     def welcome(self) -> Welcome:
         """Say it."""
-        lacks = {
-            "sctp": self.capabilities.missing_sctp,
-            "mptcp": self.capabilities.missing_mptcp,
-        }
         return Welcome(
             version=PROTOCOL_VERSION,
             netwarp=self.netwarp,
@@ -78,7 +74,7 @@ class ServerFacts:
             cpu=self.cpu,
             cores=self.cores,
             data_port=self.data_port,
-            lacks={name: why for name, why in lacks.items() if why is not None},
+            lacks=dict(self.capabilities.missing_protocols),
             congestion=list(self.capabilities.congestion),
             socket_buffer_bytes=self.capabilities.socket_buffer_bytes,
             tcp_buffer_bytes=self.tcp_buffer_bytes,

@@ -10,9 +10,13 @@ from netwarp.fields import KeyValueError
 from netwarp.measure.select import of_kind, of_transfer, received
 from netwarp.regular_files import UnreadableFileError
 from netwarp.wire import FileContent, Job, Record, Transfer
-from netwarp.workloads.base import FileSize, Workload
+from netwarp.workloads.base import NO_FILES, FileSize, Workload
 from netwarp.workloads.bulk import simulated, verdict
 from netwarp.workloads.bulk.section import BulkSection
+
+MOST_SERVED_CHUNKS = 100
+MOST_SERVED_TRANSFERS = 100
+"""How many a server serves in a run of another host."""
 
 
 class BulkWorkload(Workload[wire.Bulk]):
@@ -42,6 +46,17 @@ class BulkWorkload(Workload[wire.Bulk]):
         """Say how much content all transfers of a run have."""
         bulk = self.of(job)
         return bulk.content.size_bytes * bulk.transfers
+
+    def server_refusal(self, job: Job) -> str | None:
+        """Refuse files, and more connections than a server has for one run."""
+        bulk = self.of(job)
+        if isinstance(bulk.content, FileContent):
+            return NO_FILES
+        if bulk.chunks > MOST_SERVED_CHUNKS:
+            return f"it has {bulk.chunks} chunks, and a server allows {MOST_SERVED_CHUNKS}"
+        if bulk.transfers > MOST_SERVED_TRANSFERS:
+            return f"it has {bulk.transfers} transfers, and a server allows {MOST_SERVED_TRANSFERS}"
+        return None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give connections and transfers of the run's last transfer."""

@@ -10,7 +10,7 @@ from netwarp.measure.printed import printed_metric
 from netwarp.measure.run_records import Arrival
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Program, Record
-from netwarp.workloads.base import Workload
+from netwarp.workloads.base import NO_PROGRAMS, Workload
 from netwarp.workloads.command.metrics import COMMAND_METRICS
 from netwarp.workloads.command.printed import NothingPrintedError, printed_value
 from netwarp.workloads.command.section import CommandSection
@@ -36,6 +36,11 @@ class CommandWorkload(Workload[wire.Command]):
         """Say yes: they are anybody's programs."""
         del job
         return True
+
+    def server_refusal(self, job: Job) -> str:
+        """Say that programs are not run by another host's word."""
+        del job
+        return NO_PROGRAMS
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Give the numbers that the study reads from what the programs print."""

@@ -26,6 +26,14 @@ class FlowWorkload(Workload[wire.Flow]):
         flow = self.of(job)
         return None if flow.messages is None else flow.messages * flow.message_bytes
 
+    def server_refusal(self, job: Job) -> str:
+        """Say that nobody follows its packets between two hosts."""
+        del job
+        return (
+            "a flow's packets are followed by the router between the hosts, which is nobody's here:"
+            " use the virtual or the native backend"
+        )
+
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client dialled; of a simulator, which does not tell, when it first sent."""
         dialled = [each.start_ns for each in connections(records, "client")]

@@ -9,6 +9,8 @@ from netwarp.measure.select import of_kind
 from netwarp.wire import Connection, Job, PageLoad, Record, Resource
 from netwarp.workloads.base import (
     GUEST_MEMORY_BYTES,
+    NO_FILES,
+    NO_PROGRAMS,
     Activity,
     HttpArchive,
     Program,
@@ -21,6 +23,8 @@ from netwarp.workloads.page.programs import PROGRAMS
 from netwarp.workloads.page.section import PageSection
 from netwarp.workloads.page.waterfall import waterfall
 
+MOST_SERVED_RESOURCES = 2000
+"""How many a server serves to another host."""
 BROWSER_START_CPU_S = 5.0
 VISIT_CPU_S = 5.0
 """CPU time of Chromium in a guest: until it can be told to load a page, and for a load; where many
@@ -66,6 +70,17 @@ class PageWorkload(Workload[wire.Page]):
     def content_bytes(self, job: Job) -> int:
         """Say how much the page weighs."""
         return sum(each.body_bytes for each in self.of(job).resources)
+
+    def server_refusal(self, job: Job) -> str | None:
+        """Refuse programs, files, and more resources than a server has for one run."""
+        resources = self.of(job).resources
+        if self.runs_programs(job):
+            return NO_PROGRAMS
+        if any(each.file is not None for each in resources):
+            return NO_FILES
+        if len(resources) > MOST_SERVED_RESOURCES:
+            return f"its page has {len(resources)} resources; {MOST_SERVED_RESOURCES} are allowed"
+        return None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give the records of the last visit."""

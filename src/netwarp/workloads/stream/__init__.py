@@ -43,6 +43,16 @@ class StreamWorkload(Workload[wire.Stream]):
         stream = self.of(job)
         return stream.qualities[-1].segment_bytes * stream.watch_ns // stream.segment_ns
 
+    def server_refusal(self, job: Job) -> None:
+        """Refuse nothing: all that travels is made from seeds."""
+
+    def most_content_bytes(self, job: Job) -> int:
+        """Say how much the largest segments have together, watched and buffered."""
+        stream = self.of(job)
+        largest_bytes = max(quality.segment_bytes for quality in stream.qualities)
+        watched = -(-stream.watch_ns // max(1, stream.segment_ns)) + 1
+        return largest_bytes * (watched + stream.segments)
+
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
         """Give the segments that the player got."""
         del job
