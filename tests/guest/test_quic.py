@@ -27,6 +27,15 @@ def test_a_path_may_hold_more_than_a_thousand_packets(
     assert run.metrics["path_dropped_down"] > 1024
 
 
+@pytest.mark.parametrize("buffer_bytes", [32_000, 64_000, 100_000])
+def test_a_small_buffer_is_filled_once_a_round_trip(buffer_bytes: int, tmp_path: Path) -> None:
+    """The receiver opens its window by eighths, and no packet waits beyond the round trip."""
+    level = {"kind": "quic", "buffer": f"{buffer_bytes}B", "label": "quic"}
+    (run,) = run_study_cells(tmp_path, {"rtt": "50ms"}, transports=[level], size="5MB")
+    share = run.metrics["transfer_goodput_bit_s"] / (8 * buffer_bytes / 0.050)
+    assert 7 / 9 < share < 1
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_early_data_that_fills_the_window_does_not_hold_the_handshake_back(
     seed: int, tmp_path: Path

@@ -11,7 +11,6 @@ import ssl
 import stat
 import struct
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,8 @@ from netwarp.backends.remote import channel as channel_module
 from netwarp.backends.remote import server as server_module
 from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.channel import Channel, ChannelError, RefusedError
-from netwarp.backends.remote.connecting import Connected, pair
-from netwarp.backends.remote.identity import open_identity, proof
+from netwarp.backends.remote.connecting import Connected
+from netwarp.backends.remote.identity import open_identity
 from netwarp.backends.remote.messages import (
     LENGTH_BYTES,
     MOST_BYTES_OF_STRANGERS,
@@ -35,14 +34,12 @@ from netwarp.backends.remote.messages import (
     Pair,
     Paired,
     Probing,
-    Refused,
     Run,
     Running,
     Said,
     Welcome,
     encode,
 )
-from netwarp.backends.remote.session import Pairing
 from netwarp.errors import BackendError
 from netwarp.wire import job_to_json
 from remote.conftest import ENDPOINT_VERSION, Starter
@@ -69,60 +66,6 @@ def send_frame(channel: Channel, data: bytes) -> None:
 
 def let_in(server: RunningServer, name: str = "client") -> Connected:
     return server.connect(server.paired(name))
-
-
-def test_who_pairs_is_let_in_and_the_token_works_once(server: RunningServer) -> None:
-    token, client = server.token, server.client()
-    pair(server.address, token, client)
-    connected = server.connect(client)
-    assert connected.welcome.congestion == ["cubic"]
-    connected.channel.close()
-    with pytest.raises(BackendError, match="no token any more"):
-        pair(server.address, token, server.client("another"))
-    with pytest.raises(BackendError, match="paired with none"):
-        server.connect(server.client("another"))
-    server.expect_it_goes_on()
-
-
-def test_a_pairing_that_is_sent_again_is_refused(server: RunningServer) -> None:
-    identity, theirs = server.client(), server.server.identity.certificate
-    mine = proof(server.token, "client", theirs, identity.certificate)
-    again = Pair(certificate=ssl.DER_cert_to_PEM_cert(identity.certificate), proof=mine)
-    for expected in (Paired, Refused):
-        channel = server.channel()
-        channel.send(again)
-        assert isinstance(channel.receive_any(PATIENCE_S), expected)
-        channel.close()
-    server.expect_it_goes_on()
-
-
-def test_guessing_ends_the_token(server: RunningServer) -> None:
-    client = server.client()
-    for _ in range(Pairing.MOST_FAILURES):
-        with pytest.raises(BackendError, match="the token is wrong"):
-            pair(server.address, "0" * 32, client)
-    assert server.server.pairing.token is None
-    assert not server.server.identity.peers()
-    server.expect_it_goes_on()
-
-
-def test_a_token_ends_by_itself(server: RunningServer) -> None:
-    token = server.token
-    server.server.pairing.until_s = time.monotonic() - 1
-    with pytest.raises(BackendError, match="no token any more"):
-        pair(server.address, token, server.client())
-
-
-def test_who_is_in_between_cannot_pair(server: RunningServer) -> None:
-    """Someone in between shows each side a certificate of its own, and passes proofs on."""
-    client, middle = server.client(), open_identity(server.place / "middle")
-    for_client = proof(server.token, "client", middle.certificate, client.certificate)
-    channel = server.channel()
-    channel.send(Pair(certificate=ssl.DER_cert_to_PEM_cert(client.certificate), proof=for_client))
-    with pytest.raises(RefusedError, match="somebody is in between"):
-        channel.receive(Paired, PATIENCE_S)
-    channel.close()
-    assert not server.server.identity.peers()
 
 
 @pytest.mark.parametrize(
