@@ -66,6 +66,8 @@ class Server:
         self._lock = threading.Lock()
         self._strangers: Counter[str] = Counter()
         self._connections: set[socket.socket] = set()
+        self._threads: set[threading.Thread] = set()
+        """Those that were started, and may have ended since."""
         self._busy = threading.Lock()
         self._stopping = threading.Event()
         self._told_at_s = time.monotonic()
@@ -96,9 +98,12 @@ class Server:
                 connection.close()
                 self._refuse(address, "too many connections that were not let in")
                 continue
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._receive, args=(connection, address), name="netwarp-client", daemon=True
-            ).start()
+            )
+            thread.start()
+            with self._lock:
+                self._threads = {each for each in self._threads if each.is_alive()} | {thread}
 
     def stop(self) -> None:
         """Let nobody in any more, and end what is under way. From any thread."""
@@ -112,9 +117,10 @@ class Server:
     def join(self, timeout_s: float) -> None:
         """Wait until what was under way has ended."""
         until_s = time.monotonic() + timeout_s
-        for thread in threading.enumerate():
-            if thread.name == "netwarp-client":
-                thread.join(max(0.0, until_s - time.monotonic()))
+        with self._lock:
+            threads = self._threads
+        for thread in threads:
+            thread.join(max(0.0, until_s - time.monotonic()))
 
     def _has_room_for(self, host: str) -> bool:
         with self._lock:
