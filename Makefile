@@ -19,7 +19,7 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 	NETWARP_FUZZ_SEED=$(SEED) NETWARP_FUZZ_RUNS=$(RUNS) NETWARP_FUZZ_MUTANTS=$(MUTANTS) \
 		.venv/bin/python -m pytest -q -n auto tests/fuzz
 
-bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3
+bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3, and Shadow if it is installed
 	.venv/bin/python -m bench $(ARGS)
 
 stacks: setup ## build the other QUIC implementations (Go, CMake and a C++ compiler), each in its pinned version

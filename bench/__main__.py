@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from bench import commands, counting, guests, overhead
+from bench import commands, counting, guests, overhead, peers
 from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
-from bench.peers import NO_SHADOW, Ns3
+from bench.printing import cell, tell
 from netwarp.backends.virtual import VirtualBackend
 
 
@@ -28,7 +28,9 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     lane = parser.add_mutually_exclusive_group()
     lane.add_argument("--commands", action="store_true", help="only what a user waits for")
-    lane.add_argument("--peers", action="store_true", help="jobs A to D, in turn with ns-3")
+    lane.add_argument(
+        "--peers", action="store_true", help="jobs A to D, in turn with ns-3 and Shadow"
+    )
     arguments = parser.parse_args()
     offered = JOBS if arguments.peers else TRANSFERS
     lines = [line for line in offered if arguments.only.lower() in line.name.lower()]
@@ -37,8 +39,8 @@ def main() -> int:
     if arguments.repeats < 1:
         parser.error("--repeats: at least 1")
     if arguments.peers:
-        answer = against_peers(lines, arguments.repeats)
-        table = peers_table(answer["jobs"], arguments.repeats)
+        answer = peers.measure(lines, arguments.repeats)
+        table = peers.table(answer, arguments.repeats)
     else:
         felt = not arguments.only
         answer = {
@@ -60,7 +62,7 @@ def measure_transfers(lines: Sequence[Transfer], repeats: int) -> list[dict[str,
     costs: dict[str, list[Cost]] = {line.name: [] for line in lines}
     for repeat in range(repeats):
         for line in lines:
-            _tell(f"{repeat + 1}/{repeats} {line.name}")
+            tell(f"{repeat + 1}/{repeats} {line.name}")
             costs[line.name].append(guests.run(backend, line))
     return [row(line.name, line.goal, costs[line.name]) for line in lines]
 
@@ -70,7 +72,7 @@ def count_system_calls(lines: Sequence[Transfer]) -> list[dict[str, Any]]:
     counts = []
     for line in COUNTED:
         if line.transfer in lines:
-            _tell(line.name)
+            tell(line.name)
             found = counting.count(line.transfer)
             counts.append({"name": line.name, "count": found, "most": line.most})
     return counts
@@ -80,36 +82,13 @@ def measure_commands(repeats: int) -> list[dict[str, Any]]:
     """Give the commands that users wait for, and sum them up."""
     rounds = []
     for repeat in range(repeats):
-        _tell(f"{repeat + 1}/{repeats} commands")
+        tell(f"{repeat + 1}/{repeats} commands")
         rounds.append(commands.run_all(COMMANDS))
     costs = zip(*rounds, strict=True)
     return [
         row(command.name, command.goal, of_one)
         for command, of_one in zip(COMMANDS, costs, strict=True)
     ]
-
-
-def against_peers(lines: Sequence[Transfer], repeats: int) -> dict[str, Any]:
-    """Run jobs here and elsewhere in turn; under loss each with as many seeds as repeats."""
-    backend = VirtualBackend()
-    backend.check(jobs=1)
-    own: dict[str, list[Cost]] = {line.name: [] for line in lines}
-    others: dict[str, list[Cost]] = {line.name: [] for line in lines}
-    with Ns3() as peer:
-        for repeat in range(repeats):
-            for line in lines:
-                _tell(f"{repeat + 1}/{repeats} {line.name}")
-                own[line.name].append(guests.run(backend, line, seed=repeat + 1))
-                others[line.name].append(peer.run(line, seed=repeat + 1))
-    jobs = []
-    for line in lines:
-        ours = row(line.name, line.goal, own[line.name])
-        theirs = row(line.name, line.goal, others[line.name])
-        ratio = theirs["cpu_s"]["min"] / ours["cpu_s"]["min"]
-        jobs.append(
-            {"name": line.name, "netwarp": ours, Ns3.name: theirs, "ratio_of_cpu_minima": ratio}
-        )
-    return {"jobs": jobs, "not_measured": [NO_SHADOW]}
 
 
 def own_table(rows: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
@@ -122,8 +101,8 @@ def own_table(rows: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
         spread = f"{cpu['median']:.2f} [{cpu['min']:.2f} – {cpu['max']:.2f}]"
         yield (
             f"{line['name']:44} {spread:>20} {cpu['median'] / base_s:6.1f}"
-            f" {line['wall_s']['median']:7.2f} {_cell(line['virtual_s'], 10, 2)}"
-            f" {_cell(line['peak_mib'], 8, 0)}  {verdict(line)}"
+            f" {line['wall_s']['median']:7.2f} {cell(line['virtual_s'], 10, 2)}"
+            f" {cell(line['peak_mib'], 8, 0)}  {verdict(line)}"
         )
 
 
@@ -140,31 +119,6 @@ def overhead_table(overheads: Sequence[dict[str, Any]]) -> Iterator[str]:
         ms = statistics.median(line["ms"])
         kept = "within" if ms <= line["most_ms"] else "OVER"
         yield f"{line['name']:44} {ms:17.1f} ms  {kept} {line['most_ms']:g} CPU ms"
-
-
-def peers_table(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:
-    """Write the smallest CPU times side by side, and their ratio."""
-    yield f"smallest of {repeats}; netwarp: a whole run; ns-3: its process, bindings loaded"
-    yield f"{NO_SHADOW}\n"
-    own_heads = f"{'netwarp CPU s':>14} {'virtual s':>10}"
-    yield f"{'':28} {own_heads} {'ns-3 CPU s':>12} {'virtual s':>10}  ratio"
-    for each in jobs:
-        ours, theirs = each["netwarp"], each[Ns3.name]
-        yield (
-            f"{each['name']:28} {ours['cpu_s']['min']:14.2f} {_cell(ours['virtual_s'], 10, 1)}"
-            f" {theirs['cpu_s']['min']:12.2f} {_cell(theirs['virtual_s'], 10, 1)}"
-            f"  1 : {each['ratio_of_cpu_minima']:.1f}"
-        )
-
-
-def _cell(value: float | None, width: int, digits: int) -> str:
-    return f"{'–':>{width}}" if value is None else f"{value:{width}.{digits}f}"
-
-
-def _tell(text: str) -> None:
-    """Say how far it is, where somebody watches."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}\r", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
