@@ -108,6 +108,20 @@ def test_a_file_that_is_given_empty_is_refused_as_a_file() -> None:
     assert _run("compare", "--file=").stderr.startswith("error: compare: --file = ")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("run", "loss-sweep", "--jobs", "0"), "'--jobs': 0 is not a whole number of at least 1"),
+        (("verify", "out", "--runs", "-3"), "'--runs': -3 is not a whole number of at least 1"),
+    ],
+)
+def test_a_number_out_of_bounds_is_refused_in_plain_words(
+    arguments: tuple[str, ...], reason: str
+) -> None:
+    told = _run(*arguments).stderr.splitlines()[0]
+    assert told.startswith(f"error: netwarp {arguments[0]}: invalid value for {reason}; see")
+
+
 def test_an_option_without_its_argument_is_refused_by_its_command() -> None:
     told = _run("compare", "--loss").stderr.splitlines()[0]
     assert told.startswith("error: netwarp compare: option '--loss' requires an argument; see")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+Owner = TypeVar("Owner")
 Value = TypeVar("Value")
 
 
@@ -19,9 +20,9 @@ class Once(Generic[Value]):
         self._made: dict[tuple[int, Hashable], tuple[object, Value]] = {}
         """Each with its owner: while it is kept here, no other object gets its identity."""
 
-    def get(self, owner: object, key: Hashable, make: Callable[[], Value]) -> Value:
+    def get(self, owner: Owner, key: Hashable, make: Callable[[Owner], Value]) -> Value:
         """Give the value of an owner and a key, which is made where there is none yet."""
         found = self._made.get((id(owner), key))
         if found is None:
-            found = self._made[id(owner), key] = owner, make()
+            found = self._made[id(owner), key] = owner, make(owner)
         return found[1]

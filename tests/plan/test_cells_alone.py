@@ -12,7 +12,7 @@ import random_studies
 from netwarp.errors import StudyError
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
-from netwarp.wire import job_sha256, job_to_json
+from netwarp.wire import job_from_json, job_sha256, job_to_json
 
 WRONG = st.sampled_from(["-1ms", "10 parsecs", "", "101%", "0.5ns", {"a": 1}, -1, [[]], "gemodel"])
 LEVELS: dict[str, st.SearchStrategy[Any]] = {
@@ -65,6 +65,7 @@ def test_a_cell_among_others_is_planned_and_refused_as_alone(tables: random_stud
         assert [run.job_sha256 for run in cell] == [run.job_sha256 for run in plan]
         for run, same in zip(cell, plan, strict=True):
             assert run.cell.template == same.cell.template
+            assert run.cell.template == job_from_json(job_to_json(run.cell.template))
             assert run.job_json == job_to_json(same.job.model_copy(update={"run": run.run}))
             assert run.job_sha256 == job_sha256(run.job)
 

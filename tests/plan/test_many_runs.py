@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from netwarp import wire
+from netwarp.collector import paused_collector
 from netwarp.errors import StudyError
 from netwarp.plan import plan_study
+from netwarp.plan.job_text import JobWriter
 from netwarp.study import load_study, study_from_mapping
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.paths import PathSection
@@ -67,7 +69,10 @@ def _work(monkeypatch: pytest.MonkeyPatch, study: dict[str, Any]) -> Counter[str
         count(PathSection, "model_validate", "paths validated")
         count(CellTransport, "model_validate", "transports validated")
         count(BulkSection, "model_validate", "workloads validated")
-        for part in (wire.Job, wire.Path, wire.Transport, wire.Bulk, wire.Timeline, wire.Limits):
+        for checked in (wire.Job, wire.Path):
+            count(checked, "of_checked", f"{checked.__name__} made")
+        count(JobWriter, "_path", "Path written")
+        for part in (wire.Transport, wire.Bulk, wire.Timeline, wire.Limits):
             count(part, "__init__", f"{part.__name__} made")
             count(part, "model_dump", f"{part.__name__} written")
         plan = plan_study(study_from_mapping(study))
@@ -112,7 +117,7 @@ def test_a_level_costs_what_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_collector_is_paused_while_a_study_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would go through all cells again and again, and find nothing to free."""
     collects: list[bool] = []
-    for part, name in ((wire.Path, "__init__"), (wire.Path, "model_dump")):
+    for part, name in ((wire.Path, "of_checked"), (JobWriter, "_path")):
         original = getattr(part, name)
 
         def noticed(*arguments: Any, original: Any = original, **options: Any) -> Any:
@@ -125,6 +130,13 @@ def test_the_collector_is_paused_while_a_study_is_planned(monkeypatch: pytest.Mo
     with pytest.raises(StudyError):
         study_from_mapping(tables("no transport"))
     assert gc.isenabled()
+
+
+def test_what_was_made_meanwhile_is_not_gone_through_as_young() -> None:
+    with paused_collector():
+        made = [[each] for each in range(1000)]
+    young = {id(each) for each in gc.get_objects(generation=0)}
+    assert not young & {id(each) for each in made}
 
 
 def test_a_long_timeline_is_gone_through_and_not_searched() -> None:

@@ -78,14 +78,24 @@ def _refuse_bad_text(ctx: Context, parameter: Any, text: str) -> None:
 
     Raises:
         StudyError: it is no level of the path's property.
-        typer.BadParameter: it is no whole number.
+        typer.BadParameter: it is no whole number, or one out of bounds.
     """
     name = str(parameter.name)
     if name in _PATH_KEYS:
         _refuse_bad_levels(str(ctx.info_name), name, text)
-    elif _takes_whole_number(parameter) and not _WHOLE_NUMBER.fullmatch(text):
-        reason = f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits"
+    elif _takes_whole_number(parameter) and (reason := _why_none(text, parameter)):
         raise typer.BadParameter(reason, ctx=ctx, param=parameter)
+
+
+def _why_none(text: str, parameter: Any) -> str | None:
+    """Say why a text is no whole number that an option takes; None where it is one."""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        return f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits"
+    least, most = parameter.min, parameter.max
+    if (least is None or int(text) >= least) and (most is None or int(text) <= most):
+        return None
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    return f"{text} is not a whole number {bounds}"
 
 
 def _takes_whole_number(parameter: Any) -> bool:

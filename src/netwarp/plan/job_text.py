@@ -7,14 +7,16 @@ of their jobs in common, too: what is the same object in several is made JSON on
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
 from netwarp import wire
+from netwarp.fields import DIRECTIONS
 from netwarp.once import Once
 from netwarp.wire import Job
 from netwarp.wire.base import Wire
@@ -24,25 +26,24 @@ EVENTS = "events"
 START = "start"
 # No text of a job can look like a slot once it is JSON: a backslash of its own is written as two.
 _SLOT = re.compile(r'"\\ud800([^"]*)"')
-_KEYS = sorted(Job.model_fields)
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class JobText:
     """A cell's job as canonical JSON with slots, see `wire.job_to_json`."""
 
-    def __init__(self, text: str) -> None:
-        """Take the JSON, in which slots are strings that `_slot` made."""
-        self._job = tuple(_SLOT.split(text))
-        self._measured = _without_name(self._job)
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        """Take the JSON of the job's keys, in order, for `%`: a slot is written ``%(name)s``."""
+        self._fields = fields
 
     def job_json(self, run: str, values: Mapping[str, int | str]) -> str:
         """Write the job of a run; equal to `wire.job_to_json` of it."""
-        return _filled(self._job, {**values, NAME: json.dumps(run)}) + "\n"
+        return _object(self._fields) % {**values, NAME: json.dumps(run)} + "\n"
 
     def job_sha256(self, values: Mapping[str, int | str]) -> str:
         """Hash what a run does; equal to `wire.job_sha256` of its job."""
-        return sha256(_filled(self._measured, values).encode()).hexdigest()
+        measured = {key: written for key, written in self._fields.items() if key != "run"}
+        return sha256((_object(measured) % values).encode()).hexdigest()
 
 
 class JobWriter:
@@ -54,34 +55,49 @@ class JobWriter:
 
     def text(self, template: Job, drawn: Collection[str] = ()) -> JobText:
         """Make slots for the name, the seeds, and what `random_times.drawn_slots` names."""
-        slots = {"run": NAME, "seed": "run"}
+        timeline, random = template.timeline, EVENTS in drawn
+        sampling = template.sampling
+        own = {
+            "run": f"%({NAME})s",
+            "seed": "%(run)s",
+            "paths": f"[{','.join(map(self._path, itertools.count(), template.paths))}]",
+            "sampling": "null" if sampling is None else _object(self._fields(sampling, {})),
+            "timeline": self._written.get(timeline, random, lambda each: _timeline(each, random)),
+        }
         if START in drawn:
-            slots["start_ns"] = START
-        fields = []
-        for key in _KEYS:
-            value = getattr(template, key)
-            if key in slots:
-                written = f'"\\ud800{slots[key]}"'
-            elif key == "paths":
-                written = f"[{','.join(map(_path, range(len(value)), value))}]"
-            elif key == "timeline":
-                random = EVENTS in drawn
-                written = self._written.get(value, random, partial(_timeline, value, random))
-            else:
-                written = self._written.get(value, None, partial(_with_content, value))
-            fields.append(f'"{key}":{written}')
-        return JobText(f"{{{','.join(fields)}}}")
+            own["start_ns"] = f"%({START})s"
+        return JobText(self._fields(template, own))
+
+    def _path(self, index: int, path: wire.Path) -> str:
+        own: dict[str, str] = {
+            direction: _object(
+                self._fields(getattr(path, direction), {"seed": f"%(path{index}{direction})s"})
+            )
+            for direction in DIRECTIONS
+        }
+        return _object(self._fields(path, own))
+
+    def _fields(self, table: Wire, own: Mapping[str, str]) -> dict[str, str]:
+        """Write a table key by key; of some keys it is given what is written there."""
+        values, find = vars(table), self._written.get
+        return {
+            key: own[key]
+            if key in own
+            else str(value)  # which takes no longer than to find it
+            if type(value := values[key]) is int
+            else find(value, None, _with_content)
+            for key in _keys(type(table))
+        }
 
 
-def _slot(name: str) -> str:
-    return f"\ud800{name}"
+@cache
+def _keys(table: type[Wire]) -> list[str]:
+    return sorted(table.model_fields)
 
 
-def _path(index: int, path: wire.Path) -> str:
-    table = path.model_dump(mode="json")
-    for direction in ("down", "up"):
-        table[direction]["seed"] = _slot(f"path{index}{direction}")
-    return _canonical(table)
+def _object(fields: Mapping[str, str]) -> str:
+    written = ",".join([f'"{key}":{value}' for key, value in fields.items()])
+    return f"{{{written}}}"
 
 
 def _timeline(timeline: wire.Timeline, random: bool) -> str:
@@ -90,17 +106,17 @@ def _timeline(timeline: wire.Timeline, random: bool) -> str:
         table["events"] = _slot(EVENTS)
     for redraw in table["redraws"]:
         redraw["seed"] = _slot(f"redraw{redraw['path']}")
-    return _canonical(table)
+    return _with_slots(table)
 
 
-def _with_content(part: Wire | bool | int) -> str:
+def _with_content(part: Wire | str | float | None) -> str:
     """Write a part of a job; whatever a workload draws is its content."""
     if not isinstance(part, Wire):
-        return _canonical(part)
+        return _with_slots(part)
     table = part.model_dump(mode="json")
     for seeded in _with_seed(table):
         seeded["seed"] = _slot("content")
-    return _canonical(table)
+    return _with_slots(table)
 
 
 def _with_seed(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -111,15 +127,10 @@ def _with_seed(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield from _with_seed(value)
 
 
-def _without_name(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out the key `run` with its slot; it is never the last key, so a comma follows."""
-    at = parts.index(NAME)
-    before, after = parts[at - 1], parts[at + 1]
-    joined = before.removesuffix('"run":') + after.removeprefix(",")
-    return (*parts[: at - 1], joined, *parts[at + 2 :])
+def _slot(name: str) -> str:
+    return f"\ud800{name}"
 
 
-def _filled(parts: tuple[str, ...], values: Mapping[str, int | str]) -> str:
-    filled = list(parts)
-    filled[1::2] = [str(values[slot]) for slot in parts[1::2]]
-    return "".join(filled)
+def _with_slots(value: object) -> str:
+    """Write JSON for `%`, with slots where `_slot` made some."""
+    return _SLOT.sub(r"%(\1)s", _canonical(value).replace("%", "%%"))

@@ -110,7 +110,7 @@ class _Builder:
             capture=raw.get("capture") is not None,
             sampling=parse_sampling(raw.get("sampling", "auto")),
         )
-        self._sections: dict[tuple[str, tuple[str, ...]], tuple[Section, _Table]] = {}
+        self._sections: dict[tuple[str | None, ...], tuple[Section, _Table]] = {}
 
     def cells(self) -> Iterator[Cell]:
         keys = [factor.key for factor in self._factors]
@@ -144,11 +144,11 @@ class _Builder:
             chosen: the cell's levels.
             usual: the transport where the study names none.
         """
-        own = {key: chosen[key] for key in self._keys[name]}
-        kind = usual or "" if name == "transport" else ""
-        known = (name, (kind, *(level.label for level in own.values())))
+        kind = usual if name == "transport" else None
+        known = (name, kind, *[chosen[key].label for key in self._keys[name]])
         section = self._sections.get(known)
         if section is None:
+            own = {key: chosen[key] for key in self._keys[name]}
             table = _table(self._raw, name, own, usual)
             try:
                 section = self._sections[known] = _validated(name, table.content), table

@@ -52,9 +52,9 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """
     path = _path(spec, index)
     impairments = path.impairments(direction)
-    key = _key("queue", direction, path, index)
     if impairments.usual_rate_bit_s is None:
         if impairments.queue is not None:
+            key = _key("queue", direction, path, index)
             raise KeyValueError(
                 key, None, "no queue forms where the rate is unlimited", "give path.rate too"
             )
@@ -70,7 +70,7 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     packets = delay_line_packets + queue_packets(spec, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
         raise KeyValueError(
-            key,
+            _key("queue", direction, path, index),
             None,
             f"{packets} packets are more than netem can hold",
             "lower queue, rate or delay",
@@ -83,6 +83,8 @@ def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
     impairments = _path(spec, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
         return True
+    if not spec.path.events:
+        return False
     return any(
         isinstance(event.change, wire.Rate) and event.change.direction == direction
         for event in spec.path.events
@@ -206,12 +208,17 @@ def buffer_bytes(spec: CellSpec) -> int:
     return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
 
 
-def send_buffer_bytes(spec: CellSpec) -> int:
-    """Give the part of the buffers that a sender fills where the kernel tunes none: all of what the
-    study asks for, else what :func:`buffer_bytes` needs before it is rounded up. A sender fills its
-    buffer however little of it travels, and what waits there is most of a guest's memory.
+def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
+    """Give the part of a cell's buffers that a sender fills where the kernel tunes none.
+
+    It is all of what the study asks for, else what :func:`buffer_bytes` needs before it is rounded
+    up. A sender fills its buffer however little of it travels, and what waits there is most of a
+    guest's memory.
+
+    Args:
+        spec: of the cell.
+        most_bytes: what :func:`buffer_bytes` gives for it.
     """
-    most_bytes = buffer_bytes(spec)
     if spec.transport.buffer_bytes is not None or _is_unlimited(spec):
         return most_bytes
     return min(most_bytes, _needed_bytes(spec))
@@ -219,7 +226,8 @@ def send_buffer_bytes(spec: CellSpec) -> int:
 
 def _is_unlimited(spec: CellSpec) -> bool:
     direction = spec.workload.content_direction
-    return any(path.impairments(direction).usual_rate_bit_s is None for path in spec.path.all_paths)
+    rates = [path.impairments(direction).usual_rate_bit_s for path in spec.path.all_paths]
+    return None in rates
 
 
 def _needed_bytes(spec: CellSpec) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from netwarp import wire
-from netwarp.fields import DIRECTIONS, KeyValueError, Kind, Section
+from netwarp.fields import KeyValueError, Kind, Section
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
@@ -94,12 +94,13 @@ class CellSpec:
         return any(isinstance(event.change, wire.Attach | wire.Detach) for event in self.events)
 
     @cached_property
-    def has_disciplines(self) -> bool:
-        """Whether something may mark packets on a path."""
-        return any(
-            path.impairments(direction).discipline is not None
+    def disciplines(self) -> frozenset[wire.DisciplineKind]:
+        """What serves the paths' bottlenecks, where that is not first in, first out."""
+        return frozenset(
+            kind
             for path in self.path.all_paths
-            for direction in DIRECTIONS
+            for each in (path.down, path.up)
+            if (kind := each.discipline) is not None
         )
 
     @property
@@ -236,17 +237,16 @@ class CellSpec:
 
     def _refuse_impossible_disciplines(self) -> None:
         transport = self.transport
-        if self.has_disciplines and transport.model != "kernel":
+        if not self.disciplines:
+            return
+        if transport.model != "kernel":
             raise KeyValueError(
                 "path.discipline",
                 None,
                 f"ns-3's router has a queue that is first in, first out ({transport.model})",
                 "choose fifo, or model = kernel",
             )
-        kinds = {
-            path.impairments(each).discipline for path in self.path.all_paths for each in DIRECTIONS
-        }
-        if transport.stack is not None and not transport.ecn and kinds & ALWAYS_MARK:
+        if transport.stack is not None and not transport.ecn and self.disciplines & ALWAYS_MARK:
             raise KeyValueError(
                 "path.discipline",
                 None,

@@ -15,7 +15,7 @@ from netwarp.study.cells.sizing import (
     send_buffer_bytes,
     shaper_queue_bytes,
 )
-from netwarp.study.cells.spec import CellSpec
+from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.transport import CellTransport
 from netwarp.units import NS_PER_S
 from netwarp.wire import FORMAT, Direction, Job, Reconnect
@@ -47,47 +47,51 @@ class JobTemplates:
             KeyValueError: what no queue, buffer or association can do.
         """
         paths = tuple(
-            wire.Path(
-                mtu_bytes=path.mtu_bytes,
-                attached=index == 0 or not spec.has_handovers,
-                neighbours=path.known_neighbours,
-                down=_impairments(spec, "down", index),
-                up=_impairments(spec, "up", index),
+            wire.Path.of_checked(
+                {
+                    "mtu_bytes": path.mtu_bytes,
+                    "attached": index == 0 or not spec.has_handovers,
+                    "neighbours": path.known_neighbours,
+                    "down": _impairments(spec, "down", index),
+                    "up": _impairments(spec, "up", index),
+                }
             )
             for index, path in enumerate(spec.paths)
         )
         transport = self._transport(spec)
         refuse_lost_associations(spec)
-        return Job(
-            format=FORMAT,
-            run="",
-            seed=0,
-            paths=paths,
-            transport=transport,
-            workload=self._workloads.get(
-                spec.workload, spec.parts, lambda: spec.workload.job(spec.parts)
-            ),
-            start_ns=0,
-            timeline=_timeline(spec),
-            capture=self._capture,
-            sampling=_sampling(spec, self._sampling),
-            limits=self._limits.get(
-                spec.limits,
-                None,
-                lambda: wire.Limits(virtual_ns=spec.limits.virtual_s * NS_PER_S),
-            ),
+        parts = spec.parts
+        return Job.of_checked(
+            {
+                "format": FORMAT,
+                "run": "",
+                "seed": 0,
+                "paths": paths,
+                "transport": transport,
+                "workload": self._workloads.get(spec.workload, parts, lambda each: each.job(parts)),
+                "start_ns": 0,
+                "timeline": _timeline(spec),
+                "capture": self._capture,
+                "sampling": _sampling(spec, self._sampling),
+                "limits": self._limits.get(spec.limits, None, _limits),
+            }
         )
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
         """Give what a cell's transport is told; its path decides all but its own options."""
         mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
-        buffers = (buffer_bytes(spec), send_buffer_bytes(spec))
-        ecn = spec.transport.ecn if spec.transport.ecn or spec.has_disciplines else None
+        most_bytes = buffer_bytes(spec)
+        buffers = (most_bytes, send_buffer_bytes(spec, most_bytes))
+        ecn = spec.transport.ecn if spec.transport.ecn or spec.disciplines else None
         return self._transports.get(
             spec.transport,
             (mtu_bytes, buffers, reconnect, ecn),
-            lambda: _transport(spec.transport, mtu_bytes, buffers, reconnect, ecn),
+            lambda transport: _transport(transport, mtu_bytes, buffers, reconnect, ecn),
         )
+
+
+def _limits(limits: LimitsSection) -> wire.Limits:
+    return wire.Limits(virtual_ns=limits.virtual_s * NS_PER_S)
 
 
 def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
@@ -98,18 +102,20 @@ def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
         return wire.Sampling(interval_ns=asked, is_thinned=False)
     rtt_ns = max(path.base_rtt_ns for path in spec.paths)
     interval_ns = min(max(rtt_ns // 2, SHORTEST_SAMPLING_NS), LONGEST_SAMPLING_NS)
-    return wire.Sampling(interval_ns=interval_ns, is_thinned=True)
+    return wire.Sampling.of_checked({"interval_ns": interval_ns, "is_thinned": True})
 
 
 def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impairments:
     impairments = spec.paths[index].impairments(direction)
-    return wire.Impairments(
-        **impairments.netem,
-        rate_bit_s=impairments.rate_bit_s,
-        limit_packets=limit_packets(spec, direction, index),
-        shaper_queue_bytes=shaper_queue_bytes(spec, direction, index),
-        discipline=discipline(spec, direction, index),
-        seed=0,
+    return wire.Impairments.of_checked(
+        {
+            **impairments.netem,
+            "rate_bit_s": impairments.rate_bit_s,
+            "limit_packets": limit_packets(spec, direction, index),
+            "shaper_queue_bytes": shaper_queue_bytes(spec, direction, index),
+            "discipline": discipline(spec, direction, index),
+            "seed": 0,
+        }
     )
 
 

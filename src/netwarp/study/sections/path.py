@@ -150,15 +150,15 @@ class SinglePath(_Keys):
 
     def _impairments(self, direction: Direction) -> ImpairmentSpec:
         trace = None if self.trace is None else self.trace.impairments(direction)
-        netem = dict(_usual_netem(direction))
-        for name, row in (_NETEM[key] for key in self.model_fields_set & _NETEM.keys()):
+        netem = {**_usual_netem(direction), "delay_ns": self._delay_ns(direction)}
+        for name, row in [_NETEM[key] for key in self.model_fields_set if key in _NETEM]:
             netem[name] = self._value(row, direction)
         loss = netem["loss"]
         if "loss_correlation" in self.model_fields_set and isinstance(loss, wire.RandomLoss):
             correlation = self._value(BY_KEY["loss_correlation"], direction)
             netem["loss"] = loss.model_copy(update={"correlation": correlation})
         return ImpairmentSpec(
-            netem={**netem, "delay_ns": self._delay_ns(direction)},
+            netem=netem,
             rate_bit_s=self._value(BY_KEY["rate"], direction) if trace is None else None,
             trace=trace,
             queue=self._value(BY_KEY["queue"], direction),

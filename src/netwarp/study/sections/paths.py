@@ -78,8 +78,8 @@ class PathSection(SinglePath):
     @property
     def has_random_times(self) -> bool:
         """Whether something happens at times that each replicate draws."""
-        sections = (self.handovers, self.outages)
-        return any(section is not None and section.jitter_ns for section in sections)
+        handovers, outages = self.handovers, self.outages
+        return bool((handovers and handovers.jitter_ns) or (outages and outages.jitter_ns))
 
     @model_validator(mode="before")
     @classmethod
@@ -108,7 +108,8 @@ class PathSection(SinglePath):
             raise KeyValueError(
                 "outages.path", 2, "there is one path", "add [path.second], or drop path"
             )
-        self._refuse_random_times_among_fixed_ones()
+        if self.has_random_times:
+            self._refuse_random_times_among_fixed_ones()
         _ = self.events
         return self
 
