@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -42,8 +42,12 @@ class JobText:
 
     def job_sha256(self, values: Mapping[str, int | str]) -> str:
         """Hash what a run does; equal to `wire.job_sha256` of its job."""
-        measured = {key: written for key, written in self._fields.items() if key != "run"}
-        return sha256((_object(measured) % values).encode()).hexdigest()
+        return sha256((self._measured % values).encode()).hexdigest()
+
+    @cached_property
+    def _measured(self) -> str:
+        """The job without its name, put together when the first of its runs is hashed."""
+        return _object({key: written for key, written in self._fields.items() if key != "run"})
 
 
 class JobWriter:
