@@ -45,7 +45,10 @@ def test_one_way_delay_is_exact_on_an_idle_path(tmp_path: Path, direction: str) 
         if run.transport == "udp":
             assert metrics["delay_s_max"] == pytest.approx(expected_s, abs=1e-6)
             assert metrics["delay_mean_s"] == pytest.approx(expected_s, abs=1e-6)
-        assert metrics["lateness_s_max"] <= 1e-6, run.transport
+        # A sample of a connection may be due at the same moment, and be taken first.
+        assert metrics["lateness_s_max"] <= (1e-6 if run.transport == "udp" else 2e-6), (
+            run.transport
+        )
 
 
 def test_datagrams_leave_when_they_are_due(tmp_path: Path) -> None:
