@@ -6,38 +6,13 @@ from typing import Any
 import pytest
 
 import support
-from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claim, evaluate_claims
+from claimed import LESS, NOISE, grid, judge
+from netwarp.claims import ClaimVerdict, evaluate_claim, evaluate_claims
 from netwarp.errors import StudyError
 from netwarp.estimate.criteria import Criteria
 from netwarp.results import Results, RunResult
 from netwarp.study import study_from_mapping
 from netwarp.study.claims import Claim
-
-NOISE = (0.99, 1.0, 1.01, 1.005, 0.995)
-
-
-def judge(results: Results | None = None, **keys: Any) -> ClaimResult:
-    claim = Claim(text="a claim", metric="completion_time_s", **keys)
-    return evaluate_claim(claim, results or support.results())
-
-
-def grid(values: dict[tuple[str, str], float], *, noise: tuple[float, ...] = NOISE) -> Results:
-    """Make results of transport × streams from means, with the same small noise pattern rotated."""
-    runs = []
-    for cell, ((transport, streams), mean) in enumerate(values.items()):
-        for replicate in range(len(noise)):
-            value = mean * noise[(replicate + 2 * cell) % len(noise)]
-            runs.append(
-                RunResult(
-                    f"c{cell:03}-r{replicate:02}", cell, replicate, replicate,
-                    {"transport": transport, "streams": streams}, "ok", None,
-                    {"completion_time_s": value},
-                )
-            )  # fmt: skip
-    return Results(tuple(runs))
-
-
-LESS: dict[str, Any] = {"less": {"transport": "quic"}, "than": {"transport": "tcp"}}
 
 
 def test_a_claim_that_holds_in_every_condition_is_reproduced() -> None:
@@ -140,121 +115,10 @@ def test_failures_count_against_the_one_that_fails() -> None:
     assert levels.verdict is ClaimVerdict.FAILED
 
 
-def lead(*ratios: float, noise: tuple[float, ...] = NOISE) -> Results:
-    """Make results in which TCP takes so many times as long as QUIC, level by level."""
-    means = {("tcp", str(x)): 10 * ratio for x, ratio in enumerate(ratios)}
-    return grid(means | {("quic", str(x)): 10.0 for x in range(len(ratios))}, noise=noise)
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ((1.0, 1.3, 1.9), ClaimVerdict.REPRODUCED),
-        ((1.9, 1.3, 1.1), ClaimVerdict.REVERSED),
-        ((1.5, 1.5, 1.5), ClaimVerdict.UNDECIDED),
-        # Behind everywhere, and less so: that is no lead that grows.
-        ((0.5, 0.6, 0.7), ClaimVerdict.REVERSED),
-        # Behind at first, ahead at last.
-        ((0.8, 1.2, 1.9), ClaimVerdict.DEPENDS),
-        # A step is growth from end to end, and none in between.
-        ((1.0, 1.0, 1.5), ClaimVerdict.PARTLY),
-        ((1.0, 1.9, 1.5), ClaimVerdict.PARTLY),
-    ],
-)
-def test_a_lead_that_grows(ratios: tuple[float, ...], verdict: ClaimVerdict) -> None:
-    assert judge(lead(*ratios), **LESS, grows_with="streams").verdict is verdict
-
-
-def test_a_lead_that_grows_is_given_at_each_level() -> None:
-    found = judge(lead(1.0, 1.3, 1.9), **LESS, grows_with="streams").found
-    assert found.startswith("the ratio is 1.00 [")
-    assert "1.90 [" in found
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ((1.9, 1.5, 1.1), ClaimVerdict.REPRODUCED),
-        ((1.1, 1.5, 1.9), ClaimVerdict.REVERSED),
-        # Ahead at first and behind at last: the lead did not only shrink.
-        ((1.5, 1.2, 0.8), ClaimVerdict.DEPENDS),
-        # TCP ahead at all levels: there is no lead of QUIC's to shrink.
-        ((0.9, 0.8, 0.7), ClaimVerdict.REVERSED),
-    ],
-)
-def test_a_lead_that_shrinks(ratios: tuple[float, ...], verdict: ClaimVerdict) -> None:
-    assert judge(lead(*ratios), **LESS, shrinks_with="streams").verdict is verdict
-
-
-def test_a_gap_may_grow_where_the_ratio_does_not() -> None:
-    means = {("quic", "1"): 10.0, ("tcp", "1"): 15.0, ("quic", "2"): 40.0, ("tcp", "2"): 56.0}
-    few = {"less": {"transport": "quic"}, "than": {"transport": "tcp"}, "grows_with": "streams"}
-    assert judge(grid(means), **few, lead="gap").verdict is ClaimVerdict.REPRODUCED
-    assert judge(grid(means), **few, lead="ratio").verdict is ClaimVerdict.REVERSED
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ((1.0, 1.3, 1.9), ClaimVerdict.REPRODUCED),
-        # Behind where it matters little, ahead where it matters: ahead overall.
-        ((0.95, 1.3), ClaimVerdict.REPRODUCED),
-        ((0.5, 1.2), ClaimVerdict.REVERSED),
-    ],
-)
-def test_a_lead_over_all_levels_together(ratios: tuple[float, ...], verdict: ClaimVerdict) -> None:
-    assert judge(lead(*ratios), **LESS, overall="streams").verdict is verdict
-
-
 def test_a_claim_may_be_about_smaller_differences_than_the_study() -> None:
     results = grid({("quic", "1"): 10.0, ("tcp", "1"): 10.03}, noise=(1.0, 1.0))
     assert judge(results, **LESS).verdict is ClaimVerdict.EQUIVALENT
     assert judge(results, **LESS, relevant="0.1%").verdict is ClaimVerdict.REPRODUCED
-
-
-def test_a_lead_cannot_grow_over_one_level() -> None:
-    one = grid({("tcp", "1"): 12.0, ("quic", "1"): 10.0})
-    assert judge(one, **LESS, grows_with="streams").verdict is ClaimVerdict.NOT_TESTABLE
-
-
-@pytest.mark.parametrize(
-    ("means", "verdict"),
-    [
-        ((10.0, 10.0, 10.1), ClaimVerdict.REPRODUCED),
-        ((10.0, 10.0, 15.0), ClaimVerdict.REVERSED),
-        ((10.0, 10.0, 10.5), ClaimVerdict.UNDECIDED),
-        # Each is near the first, and the others are not near each other.
-        ((10.0, 9.6, 10.4), ClaimVerdict.REVERSED),
-    ],
-)
-def test_flat_means_all_levels_equivalent(means: tuple[float, ...], verdict: ClaimVerdict) -> None:
-    results = grid({("tcp", str(x)): mean for x, mean in enumerate(means)})
-    assert judge(results, flat_over="streams").verdict is verdict
-
-
-@pytest.mark.parametrize(
-    ("means", "verdict"),
-    [
-        ((10.0, 20.0, 30.0, 40.0), ClaimVerdict.REPRODUCED),
-        ((40.0, 30.0, 20.0, 10.0), ClaimVerdict.REVERSED),
-        ((10.0, 11.0, 14.0, 80.0), ClaimVerdict.REVERSED),
-        ((10.0, 10.0, 10.0, 10.0), ClaimVerdict.EQUIVALENT),
-    ],
-)
-def test_linear_means_growth_along_a_line(means: tuple[float, ...], verdict: ClaimVerdict) -> None:
-    results = grid({("tcp", str(x)): mean for x, mean in zip((1, 2, 3, 4), means, strict=True)})
-    assert judge(results, linear_over="streams").verdict is verdict
-
-
-def test_a_line_within_a_narrow_tolerance_is_no_power() -> None:
-    results = grid({("tcp", str(x)): 10 * x**1.2 for x in range(1, 7)}, noise=(1.0, 1.001, 0.999))
-    assert judge(results, linear_over="streams", tolerance="1%").verdict is ClaimVerdict.REVERSED
-    assert judge(results, linear_over="streams", tolerance="5%").verdict is ClaimVerdict.REPRODUCED
-
-
-def test_a_line_needs_three_levels() -> None:
-    two = grid({("tcp", "1"): 10.0, ("tcp", "2"): 20.0})
-    assert judge(two, linear_over="streams").verdict is ClaimVerdict.NOT_TESTABLE
 
 
 @pytest.mark.parametrize(
