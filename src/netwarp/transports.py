@@ -26,12 +26,18 @@ SCTP_OPTIONS = frozenset(
         "streams",
         "max_message_bytes",
         "unordered",
+        "message_lifetime_ns",
+        "max_retransmissions",
         "rto_initial_ns",
         "rto_min_ns",
         "rto_max_ns",
         "multihomed",
     }
 )
+QUIC_DATAGRAM_HEADERS_BYTES = 1 + 8 + 4 + 16 + 9
+"""Of a QUIC packet, beside a message that is sent as a datagram: the short header's first byte,
+quinn's connection id and the longest packet number, the AEAD's tag, and a DATAGRAM frame's type and
+length."""
 KERNEL_TCP_CONGESTION = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
 
 
@@ -195,7 +201,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_bytes=(1200, 65_495),
         mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
         least_packet_bytes=1200,
-        own_options=frozenset({"stack"}),
+        own_options=frozenset({"stack", "datagrams"}),
         http_versions=("3",),
         is_encrypted=True,
         is_always_paced=True,

@@ -51,6 +51,88 @@ def test_one_way_delay_is_exact_on_an_idle_path(tmp_path: Path, direction: str) 
         )
 
 
+ALONE: dict[str, dict[str, Any]] = {
+    "datagrams": {"kind": "quic", "datagrams": True},
+    "unordered": {"kind": "sctp", "unordered": True},
+    "unrepeated": {"kind": "sctp", "unordered": True, "max_retransmissions": 0},
+    "in-order": {"kind": "sctp", "max_retransmissions": 0},
+    "in-time": {"kind": "sctp", "unordered": True, "message_lifetime": "300ms"},
+}
+"""Messages that travel each by itself."""
+
+
+def alone(*labels: str) -> list[dict[str, Any]]:
+    return [ALONE[label] | {"label": label} for label in labels]
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_messages_that_travel_alone_arrive_at_once_on_an_idle_path(
+    tmp_path: Path, direction: str
+) -> None:
+    path = {"delay_down": "7ms", "delay_up": "3ms", "rate": "100mbit"}
+    expected_s = {"down": 0.007, "up": 0.003}[direction] + SERIALISATION_S
+    for run in carried_out(tmp_path, path, transports=alone(*ALONE), direction=direction):
+        metrics = run.metrics
+        assert metrics["lost_messages"] == 0, run.transport
+        assert metrics["message_delay_s_p50"] == pytest.approx(expected_s, abs=5e-6), run.transport
+        assert metrics["lateness_s_max"] <= 2e-6, run.transport
+
+
+def test_the_largest_datagram_of_quic_is_carried(tmp_path: Path) -> None:
+    (run,) = carried_out(
+        tmp_path, {"rtt": "20ms"}, transports=alone("datagrams"), payload="1434B", count=50
+    )
+    assert stats(run, "message").received == 50
+    assert stats(run, "message").received_bytes == 50 * 1434
+
+
+def test_messages_that_are_lost_are_given_up_as_asked(tmp_path: Path) -> None:
+    """Down the path packets are lost, up none: who waits for a repetition waits a round trip. So
+    few messages are under way that no window holds them back, and each has a packet of its own.
+    """
+    path = {"rtt": "40ms", "loss_down": "5%"}
+    runs = carried_out(
+        tmp_path, path, transports=["quic", "sctp", *alone(*ALONE)], count=2000, interval="20ms"
+    )
+    by_label = {run.transport: run for run in runs}
+    for label, run in by_label.items():
+        metrics, lost_packets = run.metrics, run.calibration("down").dropped_packets
+        if label in ("quic", "sctp", "unordered"):
+            assert metrics["lost_messages"] == 0, label
+        else:
+            assert 0 < metrics["lost_messages"] <= lost_packets, label
+        if label in ("quic", "sctp", "in-order"):
+            assert metrics["reordered_messages"] == 0, label
+    repeated = [by_label[label].metrics for label in ("quic", "unordered", "in-time")]
+    assert all(metrics["message_delay_s_max"] > 0.06 for metrics in repeated)
+    never = [by_label[label].metrics for label in ("datagrams", "unrepeated")]
+    assert all(metrics["message_delay_s_max"] < 0.021 for metrics in never)
+    # A repetition that is sent in the last moment arrives 20 ms later; a tick has 10 ms.
+    assert by_label["in-time"].metrics["message_delay_s_max"] <= 0.3 + 0.01 + 0.021
+    # Nearly all that is repeated once or twice comes in time.
+    given_up = {label: run.metrics["lost_messages"] for label, run in by_label.items()}
+    assert given_up["in-time"] < given_up["unrepeated"] / 2
+    assert given_up["datagrams"] == pytest.approx(2000 * 0.05, rel=0.35)
+
+
+def test_datagrams_are_held_back_by_the_congestion_window(tmp_path: Path) -> None:
+    """Twice what the path carries: the sender waits for its buffer, and little is lost."""
+    path = {"rtt": "20ms", "rate": "5mbit", "queue": "1bdp"}
+    (datagrams,) = alone("datagrams")
+    (run,) = carried_out(
+        tmp_path,
+        path,
+        transports=[datagrams | {"buffer": "64kB"}],
+        payload="1250B",
+        interval="1ms",
+        count=4000,
+    )
+    metrics = run.metrics
+    assert metrics["lateness_s_max"] > 1
+    assert metrics["message_loss_ratio"] < 0.05
+    assert metrics["message_throughput_bit_s"] == pytest.approx(4.7e6, rel=0.05)
+
+
 def test_datagrams_leave_when_they_are_due(tmp_path: Path) -> None:
     """Held against the capture, whose times are the router's and not the sender's word."""
     path = {"delay": "2us", "rate": "1gbit"}

@@ -166,3 +166,80 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         flow(**TRACE, trace=str(file), times=["0s"])
     with pytest.raises(StudyError, match="of times and trace, neither is given"):
         flow(**TRACE)
+
+
+@pytest.mark.parametrize(
+    ("transport", "workload", "key", "reason"),
+    [
+        ({"kind": "tcp", "datagrams": True}, {}, "transport.datagrams", "tcp has no such option"),
+        ({"kind": "udp", "unordered": True}, {}, "transport.unordered", "udp has no such option"),
+        (
+            {"kind": "quic", "max_retransmissions": 1},
+            {},
+            "transport.max_retransmissions",
+            "quic has no such option",
+        ),
+        (
+            {"kind": "quic", "datagrams": True},
+            {"payload": "1435B"},
+            "workload.payload",
+            "a QUIC packet has room for a datagram of 1434 bytes",
+        ),
+        (
+            {"kind": "quic", "datagrams": True, "mss": 1300},
+            {"payload": "1263B"},
+            "workload.payload",
+            "a QUIC packet has room for a datagram of 1262 bytes",
+        ),
+        (
+            {"kind": "sctp", "unordered": True},
+            {"payload": "17kB"},
+            "workload.payload",
+            "the largest message of SCTP has 16384 bytes",
+        ),
+        (
+            {"kind": "sctp", "message_lifetime": "15ms"},
+            {},
+            "transport.message_lifetime",
+            "a guest's kernel counts it in ticks of 10ms",
+        ),
+        (
+            {"kind": "sctp", "message_lifetime": "100ms", "max_retransmissions": 0},
+            {},
+            "transport.max_retransmissions",
+            "a message has one policy of partial reliability",
+        ),
+        (
+            {"kind": "sctp", "max_retransmissions": 0},
+            {"kind": "bulk", "size": "1MB", "interval": None, "count": None},
+            "transport.max_retransmissions",
+            "it holds for the messages of a flow, and this is a bulk",
+        ),
+        (
+            {"kind": "quic", "datagrams": True},
+            {"kind": "rr"},
+            "transport.datagrams",
+            "it holds for the messages of a flow, and this is a rr",
+        ),
+    ],
+)
+def test_messages_that_cannot_travel_alone_are_refused(
+    transport: dict[str, Any], workload: dict[str, Any], key: str, reason: str
+) -> None:
+    keys = {name: value for name, value in (FLOW | workload).items() if value is not None}
+    kind = transport.pop("kind")
+    with pytest.raises(StudyError) as refused:
+        job_of(kind, workload=keys, transport=transport)
+    assert refused.value.key == key
+    assert reason in str(refused.value)
+
+
+def test_messages_that_travel_alone_are_told_to_the_endpoint() -> None:
+    quic = job_of("quic", workload=FLOW | {"payload": "1434B"}, transport={"datagrams": True})
+    assert quic.transport.quic.datagrams
+    lifetime = {"message_lifetime": "100ms", "unordered": True}
+    sctp = job_of("sctp", workload=FLOW, transport=lifetime).transport.sctp
+    assert (sctp.message_lifetime_ns, sctp.max_retransmissions) == (100_000_000, None)
+    assert sctp.unordered
+    often = job_of("sctp", workload=FLOW, transport={"max_retransmissions": 2}).transport.sctp
+    assert (often.message_lifetime_ns, often.max_retransmissions) == (None, 2)

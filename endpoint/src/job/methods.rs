@@ -112,6 +112,8 @@ impl SctpOptions {
             streams: 1,
             max_message_bytes: 16_384,
             unordered: false,
+            message_lifetime_ns: None,
+            max_retransmissions: None,
             rto_initial_ns: 3_000_000_000,
             rto_min_ns: 1_000_000_000,
             rto_max_ns: 60_000_000_000,

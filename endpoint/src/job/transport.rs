@@ -39,6 +39,8 @@ pub struct Transport {
     pub tcp: TcpOptions,
     /// For `sctp`.
     pub sctp: SctpOptions,
+    /// For `quic`.
+    pub quic: QuicOptions,
 }
 
 /// Which protocol.
@@ -148,6 +150,12 @@ pub struct SctpOptions {
     pub max_message_bytes: u32,
     /// Deliver messages as they come (RFC 9260, 6.6).
     pub unordered: bool,
+    /// How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null for as long as it
+    /// takes.
+    pub message_lifetime_ns: Option<u64>,
+    /// How often a message of a flow is sent again before it is given up (RFC 7496, 4.1); null for as often as it
+    /// takes.
+    pub max_retransmissions: Option<u32>,
     /// RTO.Initial (RFC 9260, 16).
     pub rto_initial_ns: u64,
     /// RTO.Min.
@@ -156,4 +164,12 @@ pub struct SctpOptions {
     pub rto_max_ns: u64,
     /// Bind an address of every path at both ends, and fail over between them.
     pub multihomed: bool,
+}
+
+/// Options of QUIC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuicOptions {
+    /// Send each message of a flow as a datagram (RFC 9221), which nothing repeats.
+    pub datagrams: bool,
 }

@@ -21,7 +21,8 @@ pub enum Workload {
     Command(Command),
     /// Messages of one size, each sent when it is due whether the ones before have arrived or not.
     ///
-    /// Over `udp` a message is a datagram. Other transports carry them one after another on one stream.
+    /// Over `udp` a message is a datagram, as over `quic` where it has datagrams; over `sctp` it is a message of its
+    /// own where these may overtake each other or be given up. Else they go one after another on one stream.
     Flow(Flow),
     /// Requests of one size, each sent when it is due and answered by a response of one size.
     ///

@@ -4,13 +4,15 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::Report;
 use super::error::Result;
+use super::{MESSAGE_BATCH_BYTES, Report, received_now};
+use crate::clock::Moment;
 use crate::content::Reader;
+use crate::flow::{MessageSink, Pacer, sleep_until};
 use crate::sink::Sink;
 
 /// A stream of a kernel connection; all calls block.
-pub(super) trait ByteStream: ReadyStream {
+pub(super) trait ByteStream: ReadyStream + Sized {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
 
@@ -22,6 +24,16 @@ pub(super) trait ByteStream: ReadyStream {
 
     /// Receives all that the sink waits for, more than nothing.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
+
+    /// Sends the messages of a flow, each when it is due.
+    fn send_messages(&mut self, pacer: &mut Pacer) -> Result<()> {
+        send_in_order(self, pacer)
+    }
+
+    /// Receives the messages of a flow: all of them, or all that will come where they may be given up.
+    fn receive_messages(&mut self, sink: &mut MessageSink) -> Result<()> {
+        receive_in_order(self, sink)
+    }
 
     /// What has to happen before a receiving call is worth a thread, where streams may wait for long and there are many. None:
     /// a thread may wait as well.
@@ -36,6 +48,27 @@ pub(super) trait ByteStream: ReadyStream {
 
     /// Settings and counters.
     fn report(&self) -> Result<Report>;
+}
+
+/// Sends the messages of a flow one after another on the stream; those that are overdue together.
+pub(super) fn send_in_order(stream: &mut impl ByteStream, pacer: &mut Pacer) -> Result<()> {
+    let mut batch = Vec::new();
+    while let Some(due_ns) = pacer.next_due_ns() {
+        sleep_until(due_ns);
+        pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
+        stream.send(&batch)?;
+    }
+    Ok(())
+}
+
+/// Receives all messages of a flow that come one after another on the stream.
+pub(super) fn receive_in_order(stream: &mut impl ByteStream, sink: &mut MessageSink) -> Result<()> {
+    let mut message = vec![0; sink.message_bytes()];
+    while !sink.is_complete() {
+        stream.receive(&mut message)?;
+        sink.arrived(received_now(&message)?);
+    }
+    Ok(())
 }
 
 /// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind};
 
 use anyhow::anyhow;
-use quinn::{ConnectionError, ReadError, StoppedError, WriteError};
+use quinn::{ConnectionError, ReadError, SendDatagramError, StoppedError, WriteError};
 
 /// The result of an operation of a transport, which workloads pass on.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -177,6 +177,17 @@ impl From<ReadError> for Error {
             ReadError::ConnectionLost(how) => lost(&how.clone(), error.into()),
             ReadError::Reset(_) | ReadError::ClosedStream => Self::Closed(error.into()),
             ReadError::IllegalOrderedRead | ReadError::ZeroRttRejected => Self::Other(error.into()),
+        }
+    }
+}
+
+impl From<SendDatagramError> for Error {
+    fn from(error: SendDatagramError) -> Self {
+        match &error {
+            SendDatagramError::ConnectionLost(how) => lost(&how.clone(), error.into()),
+            SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled | SendDatagramError::TooLarge => {
+                Self::Other(error.into())
+            }
         }
     }
 }

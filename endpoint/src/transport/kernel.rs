@@ -15,10 +15,10 @@ use super::byte_stream::{ByteStream, Turns};
 use super::duplex::WatchedStream;
 use super::error::{Context as _, Result, bail};
 use super::socket::{self, Socket};
-use super::{Carrier, Duplex, MESSAGE_BATCH_BYTES, Pending, Place, Report, Sent, peer_filter, received_now};
+use super::{Carrier, Duplex, Pending, Place, Report, Sent, peer_filter};
 use crate::clock::Moment;
 use crate::content::Reader;
-use crate::flow::{MessageSink, Pacer, sleep_until};
+use crate::flow::{MessageSink, Pacer};
 use crate::job::{Job, Reconnect};
 use crate::record::Side;
 use crate::sink::SharedSink;
@@ -350,26 +350,11 @@ impl<S: ByteStream> super::Stream for Stream<S> {
     }
 
     fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
-        self.run(move |stream| {
-            let mut batch = Vec::new();
-            while let Some(due_ns) = pacer.next_due_ns() {
-                sleep_until(due_ns);
-                pacer.due_messages(Moment::now().since(0), MESSAGE_BATCH_BYTES, &mut batch);
-                stream.send(&batch)?;
-            }
-            Ok(pacer)
-        })
+        self.run(move |stream| stream.send_messages(&mut pacer).map(|()| pacer))
     }
 
     fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
-        self.run_receiving(move |stream| {
-            let mut message = vec![0; sink.message_bytes()];
-            while !sink.is_complete() {
-                stream.receive(&mut message)?;
-                sink.arrived(received_now(&message)?);
-            }
-            Ok(sink)
-        })
+        self.run_receiving(move |stream| stream.receive_messages(&mut sink).map(|()| sink))
     }
 
     fn finish(&mut self) -> Pending<'_, bool> {

@@ -14,7 +14,7 @@ from typing import TypedDict
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell
 from netwarp.transports import TransportTraits
-from netwarp.units import format_size
+from netwarp.units import format_duration, format_size
 
 NOT_ITS_OWN = "–"
 """Value of a setting that a transport does not have."""
@@ -120,6 +120,19 @@ def _reconnection(cell: Cell) -> str:
     return spec.transport.resolved_reconnect if spec.path.may_hand_over else NOT_ITS_OWN
 
 
+def _reliability(cell: Cell) -> str:
+    transport = cell.spec.transport
+    sctp = transport.resolved_sctp
+    if transport.datagrams or not transport.traits.repeats_what_is_lost:
+        return "datagrams, none repeated"
+    order = "unordered messages" if sctp.unordered else "in order"
+    if sctp.message_lifetime_ns is not None:
+        return f"{order}, given up after {format_duration(sctp.message_lifetime_ns)}"
+    if sctp.max_retransmissions is not None:
+        return f"{order}, repeated {sctp.max_retransmissions} times at most"
+    return order
+
+
 def _connections(cell: Cell) -> str:
     spec = cell.spec
     connections, chunks = spec.connections, spec.parts
@@ -146,6 +159,7 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
     "timestamps": _tcp("timestamps"),
     "window scaling": _tcp("window_scaling"),
     "loss recovery": _tcp("recovery"),
+    "reliability": _reliability,
     "resumption": lambda cell: cell.spec.transport.resume,
     "reconnection": _reconnection,
     "connections": _connections,

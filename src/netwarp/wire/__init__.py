@@ -116,6 +116,7 @@ from netwarp.wire.transfers import (
 )
 from netwarp.wire.transport import (
     Model,
+    QuicOptions,
     Reconnect,
     Recovery,
     Resume,
@@ -202,6 +203,7 @@ __all__ = [
     "Program",
     "Quality",
     "QueueSamples",
+    "QuicOptions",
     "RandomLoss",
     "Rate",
     "Ready",

@@ -112,6 +112,8 @@ class Transport(Wire):
     """For `tcp`, `tls` and `mptcp`."""
     sctp: SctpOptions
     """For `sctp`."""
+    quic: QuicOptions
+    """For `quic`."""
 
 
 class Stack(Wire):
@@ -149,6 +151,12 @@ class SctpOptions(Wire):
     """Largest message the sender hands over at once."""
     unordered: bool
     """Deliver messages as they come (RFC 9260, 6.6)."""
+    message_lifetime_ns: U64 | None
+    """How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null
+    for as long as it takes."""
+    max_retransmissions: U32 | None
+    """How often a message of a flow is sent again before it is given up (RFC 7496, 4.1); null for
+    as often as it takes."""
     rto_initial_ns: U64
     """RTO.Initial (RFC 9260, 16)."""
     rto_min_ns: U64
@@ -157,3 +165,10 @@ class SctpOptions(Wire):
     """RTO.Max."""
     multihomed: bool
     """Bind an address of every path at both ends, and fail over between them."""
+
+
+class QuicOptions(Wire):
+    """Options of QUIC."""
+
+    datagrams: bool
+    """Send each message of a flow as a datagram (RFC 9221), which nothing repeats."""

@@ -71,6 +71,11 @@ class WorkloadSection(Section):
         """Which way most bytes go: that direction's queue and buffers are sized for them."""
 
     @property
+    def lone_message_bytes(self) -> int | None:
+        """Size of its messages, where each may travel by itself one way and be lost; else None."""
+        return None
+
+    @property
     def dials_again(self) -> bool:
         """Whether connections follow others of the run although the client stays where it is."""
         return False

@@ -56,6 +56,12 @@ pub(crate) fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<Last
         .mtu_discovery_config(None)
         .max_idle_timeout(Some(idle_timeout(job)?))
         .keep_alive_interval(None);
+    if options.quic.datagrams {
+        let buffer_bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        config
+            .datagram_send_buffer_size(buffer_bytes(options.send_buffer_bytes))
+            .datagram_receive_buffer_size(Some(buffer_bytes(options.buffer_bytes)));
+    }
     Ok(config)
 }
 

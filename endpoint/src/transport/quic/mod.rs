@@ -5,6 +5,7 @@
 
 mod blocks;
 mod config;
+mod datagram_flow;
 pub(crate) mod http3;
 mod last_flight;
 mod receive;
@@ -26,6 +27,7 @@ use quinn::{AsyncUdpSocket, ClientConfig, ConnectionError, Endpoint, ServerConfi
 use socket2::{Domain, Type};
 
 use self::config::{GIVEN_UP, HTTP3_NO_ERROR, NO_ERROR};
+use self::datagram_flow::DatagramFlow;
 use self::http3::Http3Streams;
 use self::last_flight::LastFlight;
 use self::receive::Receiver;
@@ -248,6 +250,15 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// What stands for the one stream of a connection whose messages are datagrams; none of others.
+    fn datagram_flow(&self, side: Side) -> Option<Box<dyn super::Stream>> {
+        let Options { transport, .. } = &self.options;
+        let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes);
+        transport.quic.datagrams.then(|| Box::new(flow()) as Box<dyn super::Stream>)
+    }
+}
+
 impl super::Connection for Connection {
     fn start(&self) -> Moment {
         self.start
@@ -259,6 +270,9 @@ impl super::Connection for Connection {
 
     fn open_stream(&mut self) -> Pending<'_, Box<dyn super::Stream>> {
         Box::pin(async {
+            if let Some(flow) = self.datagram_flow(Side::Client) {
+                return Ok(flow);
+            }
             let opened = self.connection.open_bi().await.context("opening a QUIC stream")?;
             Ok(self.stream(opened))
         })
@@ -266,6 +280,9 @@ impl super::Connection for Connection {
 
     fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn super::Stream>>> {
         Box::pin(async {
+            if let Some(flow) = self.datagram_flow(Side::Server) {
+                return Ok(Some(flow));
+            }
             match self.connection.accept_bi().await {
                 Ok(accepted) => Ok(Some(self.stream(accepted))),
                 Err(error) if closed_in_order(&error) => Ok(None),

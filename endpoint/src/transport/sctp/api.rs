@@ -1,6 +1,7 @@
 //! The kernel's SCTP socket interface (`include/uapi/linux/sctp.h`; RFC 6458), as far as `sctp` uses it.
 
 use std::io;
+use std::mem::offset_of;
 use std::net::SocketAddrV4;
 use std::os::fd::RawFd;
 
@@ -36,6 +37,16 @@ pub(super) const ROUND_ROBIN: u32 = 2;
 /// Say with each message which stream it came on: an int.
 pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
+/// Whether the peer takes messages that are given up (RFC 3758): [`AssociationValue`].
+pub(super) const SCTP_PR_SUPPORTED: c_int = 113;
+/// Has the socket told of events among what it receives: [`Event`].
+pub(super) const SCTP_EVENT: c_int = 127;
+
+/// All that was sent has been acknowledged or given up (RFC 6458, section 6.1.9).
+const SCTP_SENDER_DRY_EVENT: u16 = (1 << 15) + 9;
+/// Of a received message's flags: it is an event.
+const MSG_NOTIFICATION: c_int = 0x8000;
+
 /// `SCTP_ESTABLISHED` of `enum sctp_sstat_state`.
 const SCTP_ESTABLISHED: i32 = 4;
 
@@ -44,6 +55,13 @@ const SCTP_RCVINFO: c_int = 3;
 
 /// Type of the control message that carries [`SendInfo`].
 const SCTP_SNDINFO: c_int = 2;
+
+/// Type of the control message that carries [`PartialReliability`].
+const SCTP_PRINFO: c_int = 5;
+
+/// Policies of [`PartialReliability`]: messages are given up after a time, or after so many repetitions.
+const SCTP_PR_SCTP_TTL: u16 = 0x10;
+const SCTP_PR_SCTP_RTX: u16 = 0x20;
 /// Of [`SendInfo`]'s flags: deliver as it comes.
 const SCTP_UNORDERED: u16 = 1;
 
@@ -110,20 +128,78 @@ struct ReceiveInfo {
     association: i32,
 }
 
-/// A control message that says how messages are sent (RFC 6458, section 5.3.4).
+/// `struct sctp_prinfo`: when a message is given up (RFC 7496, section 4). By default never.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PartialReliability {
+    policy: u16,
+    padding: u16,
+    value: u32,
+}
+
+impl PartialReliability {
+    /// So long after it was handed over, in milliseconds.
+    pub(super) fn lifetime(lifetime_ms: u32) -> Self {
+        Self { policy: SCTP_PR_SCTP_TTL, value: lifetime_ms, ..Self::default() }
+    }
+
+    /// When it has been sent again so often.
+    pub(super) fn max_retransmissions(repetitions: u32) -> Self {
+        Self { policy: SCTP_PR_SCTP_RTX, value: repetitions, ..Self::default() }
+    }
+}
+
+/// Control messages that say how messages are sent (RFC 6458, sections 5.3.4 and 5.3.7).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendControl {
     header: cmsghdr,
     info: SendInfo,
+    partial_header: cmsghdr,
+    partial: PartialReliability,
 }
 
 impl SendControl {
     /// Messages on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
     pub(super) fn on_stream(stream: u16, unordered: bool) -> Self {
         let info = SendInfo { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..SendInfo::default() };
-        let header = cmsghdr { cmsg_len: size_of::<Self>(), cmsg_level: libc::IPPROTO_SCTP, cmsg_type: SCTP_SNDINFO };
-        Self { header, info }
+        let (header, partial_header) =
+            (control_header::<SendInfo>(SCTP_SNDINFO), control_header::<PartialReliability>(SCTP_PRINFO));
+        Self { header, info, partial_header, partial: PartialReliability::default() }
+    }
+
+    /// The same, for messages that may be given up.
+    pub(super) fn with(self, partial: PartialReliability) -> Self {
+        Self { partial, ..self }
+    }
+
+    /// How much of it the kernel is told: nothing of partial reliability where there is none.
+    pub(super) fn length_bytes(&self) -> usize {
+        if self.partial.policy == 0 { offset_of!(Self, partial_header) } else { size_of::<Self>() }
+    }
+}
+
+fn control_header<T>(kind: c_int) -> cmsghdr {
+    // SAFETY: CMSG_LEN only computes.
+    let cmsg_len = unsafe { libc::CMSG_LEN(size_of::<T>() as u32) } as usize;
+    cmsghdr { cmsg_len, cmsg_level: libc::IPPROTO_SCTP, cmsg_type: kind }
+}
+
+/// `struct sctp_event`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event {
+    /// Ignored for one-to-one sockets.
+    association: i32,
+    kind: u16,
+    is_wanted: u8,
+    padding: u8,
+}
+
+impl Event {
+    /// Tell, or tell no longer, when all that was sent has been acknowledged or given up: at once if it has.
+    pub(super) fn sender_dry(is_wanted: bool) -> Self {
+        Self { association: 0, kind: SCTP_SENDER_DRY_EVENT, is_wanted: is_wanted.into(), padding: 0 }
     }
 }
 
@@ -226,6 +302,8 @@ pub(super) struct AssociationStats {
 
 // SAFETY: repr(C), integers only.
 unsafe impl Plain for RtoInfo {}
+// SAFETY: repr(C), integers only.
+unsafe impl Plain for AssociationValue {}
 // SAFETY: repr(C), integers and arrays of them, no padding that is read.
 unsafe impl Plain for AssociationStatus {}
 // SAFETY: as above.
@@ -238,6 +316,8 @@ pub(super) struct Piece {
     pub length: usize,
     /// Whether these are the message's last ones (`MSG_EOR`).
     pub is_last: bool,
+    /// Whether they are an event that the socket asked to be told of.
+    pub is_event: bool,
     /// The stream it came on; none unless the socket was told to say it (`SCTP_RECVRCVINFO`).
     pub stream: Option<u16>,
 }
@@ -270,7 +350,8 @@ pub(super) fn receive_message(socket: RawFd, buffer: &mut [u8]) -> io::Result<Pi
             && (*first).cmsg_len >= libc::CMSG_LEN(size_of::<ReceiveInfo>() as u32) as usize;
         is_info.then(|| libc::CMSG_DATA(first).cast::<ReceiveInfo>().read_unaligned().stream)
     };
-    Ok(Piece { length, is_last: header.msg_flags & libc::MSG_EOR != 0, stream })
+    let has = |flag| header.msg_flags & flag != 0;
+    Ok(Piece { length, is_last: has(libc::MSG_EOR), is_event: has(MSG_NOTIFICATION), stream })
 }
 
 const fn control_space(data_bytes: usize) -> usize {
@@ -280,8 +361,6 @@ const fn control_space(data_bytes: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
-
     use super::*;
 
     #[test]
@@ -299,7 +378,11 @@ mod tests {
         assert_eq!((size_of::<InitMessage>(), size_of::<SendInfo>(), size_of::<AssociationValue>()), (8, 16, 8));
         assert_eq!(size_of::<ReceiveInfo>(), 28);
         // What CMSG_SPACE and CMSG_LEN give for its information.
-        assert_eq!((size_of::<SendControl>(), offset_of!(SendControl, info)), (control_space(16), control_space(0)));
+        let plain = SendControl::on_stream(0, false);
+        assert_eq!((plain.length_bytes(), offset_of!(SendControl, info)), (control_space(16), control_space(0)));
+        let partial = plain.with(PartialReliability::lifetime(100));
+        assert_eq!((size_of::<PartialReliability>(), size_of::<Event>()), (8, 8));
+        assert_eq!(partial.length_bytes(), control_space(16) + control_space(8));
         assert_eq!((size_of::<RtoInfo>(), offset_of!(RtoInfo, max_ms)), (16, 8));
         assert_eq!((size_of::<PeerAddress>(), offset_of!(PeerAddress, congestion_window_bytes)), (152, 136));
         assert_eq!(offset_of!(PeerAddress, smoothed_rtt_ticks), 140);

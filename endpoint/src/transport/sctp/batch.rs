@@ -67,7 +67,7 @@ fn header(part: *mut iovec, control: Option<&SendControl>) -> mmsghdr {
     (header.msg_iov, header.msg_iovlen) = (part, 1);
     if let Some(control) = control {
         header.msg_control = std::ptr::from_ref(control).cast_mut().cast::<c_void>();
-        header.msg_controllen = size_of::<SendControl>();
+        header.msg_controllen = control.length_bytes();
     }
     mmsghdr { msg_hdr: header, msg_len: 0 }
 }

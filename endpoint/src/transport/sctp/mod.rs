@@ -4,6 +4,7 @@ mod api;
 mod association;
 mod batch;
 mod inbox;
+mod messages;
 mod migration;
 mod multihoming;
 mod reassembly;
@@ -31,12 +32,13 @@ use self::migration::Migration;
 use self::multihoming::Addresses;
 use self::reassembly::{PLACE_BYTES, Reassembly, placed};
 use super::Report;
-use super::byte_stream::{ByteStream, ReadyStream, Turns};
+use super::byte_stream::{self, ByteStream, ReadyStream, Turns};
 use super::error::{Context as _, Error, Result, ensure};
 use super::kernel::Protocol;
 use super::socket::{self, Socket};
 use crate::clock;
 use crate::content::Reader;
+use crate::flow::{MessageSink, Pacer};
 use crate::job::{Job, Resume, SctpOptions, Transport, TransportKind};
 use crate::record::Settings;
 use crate::sink::Sink;
@@ -125,6 +127,7 @@ impl Protocol for Sctp {
             let scheduler = AssociationValue { association: 0, value: ROUND_ROBIN };
             socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
         }
+        messages::check(&socket, &self.options.sctp)?;
         if let Some(migration) = &self.migration {
             // A server's too, which nobody tells of handovers.
             migration.accompany(&socket)?;
@@ -187,17 +190,19 @@ impl SctpStream {
     }
 
     /// Sends the bytes in as many messages as it takes.
-    fn send_messages(&mut self, bytes: &[u8]) -> Result<()> {
+    fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let control = SendControl::on_stream(self.number, self.options.sctp.unordered);
         let parts = bytes.chunks(self.room_bytes());
-        let Some(order) = &mut self.order else { return self.hand_over(&parts.map(IoSlice::new).collect::<Vec<_>>()) };
+        let Some(order) = &mut self.order else {
+            return self.hand_over(&parts.map(IoSlice::new).collect::<Vec<_>>(), &control);
+        };
         let messages: Vec<_> = parts.map(|part| order.place(part)).collect();
-        self.hand_over(&messages.iter().map(|message| IoSlice::new(message)).collect::<Vec<_>>())
+        self.hand_over(&messages.iter().map(|message| IoSlice::new(message)).collect::<Vec<_>>(), &control)
     }
 
-    fn hand_over(&self, mut messages: &[IoSlice<'_>]) -> Result<()> {
-        let control = SendControl::on_stream(self.number, self.options.sctp.unordered);
+    fn hand_over(&self, mut messages: &[IoSlice<'_>], control: &SendControl) -> Result<()> {
         while !messages.is_empty() {
-            let sent = socket::retry(|| batch::send(self.socket.as_raw_fd(), messages, &control));
+            let sent = socket::retry(|| batch::send(self.socket.as_raw_fd(), messages, control));
             messages = &messages[sent.context("sending SCTP messages")?..];
         }
         Ok(())
@@ -270,7 +275,7 @@ fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8
         ensure!(filled < message.len(), "the peer sent a message of more than {max_message_bytes} bytes");
         match receive_message(socket.as_raw_fd(), &mut message[filled..]) {
             Ok(Piece { length: 0, .. }) => return Err(ended()),
-            Ok(Piece { length, is_last, stream }) => {
+            Ok(Piece { length, is_last, stream, .. }) => {
                 filled += length;
                 if is_last {
                     message.truncate(filled);
@@ -296,7 +301,7 @@ impl ReadyStream for SctpStream {
 
 impl ByteStream for SctpStream {
     fn send(&mut self, message: &[u8]) -> Result<()> {
-        self.send_messages(message)
+        self.send_bytes(message)
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<()> {
@@ -311,7 +316,7 @@ impl ByteStream for SctpStream {
         let batch_bytes = self.room_bytes() * self.batch_messages();
         let mut block = vec![0; content.remaining_bytes().min(batch_bytes as u64) as usize];
         while content.remaining_bytes() > 0 {
-            self.send_messages(content.read(&mut block)?)?;
+            self.send_bytes(content.read(&mut block)?)?;
         }
         Ok(())
     }
@@ -333,6 +338,20 @@ impl ByteStream for SctpStream {
             most = if sink.watches_arrivals() { 1 } else { self.batch_messages() as u64 };
         }
         Ok(())
+    }
+
+    fn send_messages(&mut self, pacer: &mut Pacer) -> Result<()> {
+        if messages::travel_alone(&self.options.sctp) {
+            return messages::send(self, pacer);
+        }
+        byte_stream::send_in_order(self, pacer)
+    }
+
+    fn receive_messages(&mut self, sink: &mut MessageSink) -> Result<()> {
+        if messages::travel_alone(&self.options.sctp) {
+            return messages::receive(self, sink);
+        }
+        byte_stream::receive_in_order(self, sink)
     }
 
     fn turns(&self) -> Option<Turns> {

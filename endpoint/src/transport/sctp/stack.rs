@@ -52,6 +52,12 @@ impl Stack for SctpStack {
             let (given, most) = (sctp.max_message_bytes, options.send_buffer_bytes);
             format!("is {given}, must lie between {MESSAGE_MIN_BYTES} and {most}, the send buffer")
         });
+        let policies = [sctp.message_lifetime_ns.is_some(), sctp.max_retransmissions.is_some()];
+        problems.require(policies != [true, true], "transport.sctp.max_retransmissions", || {
+            "is given beside message_lifetime_ns, and a message has one policy".to_owned()
+        });
+        let lifetime = sctp.message_lifetime_ns.is_none_or(|lifetime_ns| lifetime_ns >= RTO_UNIT_NS);
+        problems.require(lifetime, "transport.sctp.message_lifetime_ns", || "is less than a millisecond".to_owned());
         let bounds = [sctp.rto_min_ns, sctp.rto_initial_ns, sctp.rto_max_ns];
         let whole = bounds.iter().all(|bound| bound % RTO_UNIT_NS == 0 && *bound >= RTO_UNIT_NS);
         problems.require(whole, "transport.sctp", || "has an RTO bound that is not in whole milliseconds".to_owned());

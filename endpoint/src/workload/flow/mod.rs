@@ -1,8 +1,8 @@
-//! `flow`: messages of one size, each sent when it is due, over one stream of one connection.
+//! `flow`: messages of one size, each sent when it is due, over one connection.
 //!
-//! A client that sends begins at once. One that receives asks first, with one byte. Where messages may be lost, nobody confirms
+//! A client that sends begins at once. One that receives asks first, with one byte. Where anything may be lost, nobody confirms
 //! anything: the receiver waits for as long as the path may take ([`drain`]), and so does a client that has sent. Else the
-//! receiver confirms the last message with one byte, as of a [`super::bulk`].
+//! receiver confirms with one byte that it has what will come, as of a [`super::bulk`].
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,7 +15,7 @@ from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import Lateness
-from netwarp.transports import with_two_paths_in_words
+from netwarp.transports import QUIC_DATAGRAM_HEADERS_BYTES, with_two_paths_in_words
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
 from netwarp.workloads import WorkloadSection
@@ -56,6 +56,7 @@ class CellSpec:
         self._refuse_packets_beyond_the_path()
         self._refuse_paths_of_another_transport()
         self._refuse_workloads_of_another_transport()
+        self._refuse_misfit_messages()
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
         self._refuse_impossible_disciplines()
@@ -195,6 +196,31 @@ class CellSpec:
                 f"a {workload.kind} does not follow a client that moves",
                 "drop it, or choose another workload",
             )
+
+    def _refuse_misfit_messages(self) -> None:
+        transport, message_bytes = self.transport, self.workload.lone_message_bytes
+        key = transport.key_of_lone_messages
+        if key is None or (message_bytes is None and key == "unordered"):
+            return
+        if message_bytes is None:
+            raise KeyValueError(
+                f"transport.{key}",
+                None,
+                f"it holds for the messages of a flow, and this is a {self.workload.kind}",
+                'drop it, or choose workload.kind = "flow"',
+            )
+        if key == "datagrams":
+            packet_bytes = self.path.mtu_bytes - transport.traits.header_bytes
+            packet_bytes = min(packet_bytes, transport.mss_bytes or packet_bytes)
+            room_bytes = packet_bytes - QUIC_DATAGRAM_HEADERS_BYTES
+            reason = f"a QUIC packet has room for a datagram of {room_bytes} bytes"
+            remedy = "send less, raise path.mtu, or drop transport.datagrams"
+        else:
+            room_bytes = transport.resolved_sctp.max_message_bytes
+            reason = f"the largest message of SCTP has {room_bytes} bytes"
+            remedy = "send less, or raise transport.max_message"
+        if message_bytes > room_bytes:
+            raise KeyValueError("workload.payload", message_bytes, reason, remedy)
 
     def _refuse_impossible_reconnections(self) -> None:
         transport = self.transport

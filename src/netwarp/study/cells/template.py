@@ -141,6 +141,7 @@ def _transport(
         reconnect=reconnect,
         tcp=transport.resolved_tcp,
         sctp=transport.resolved_sctp,
+        quic=transport.resolved_quic,
     )
     message_bytes = resolved.sctp.max_message_bytes
     has_messages = "max_message_bytes" in transport.traits.own_options

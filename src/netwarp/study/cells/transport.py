@@ -16,13 +16,16 @@ from netwarp.study.sections.transport import (
 )
 from netwarp.transports import TRANSPORTS, TransportTraits, owners
 from netwarp.units import NS_PER_S
-from netwarp.wire import Reconnect, SctpOptions, TcpOptions, TransportKind
+from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions, TransportKind
 
 NS_PER_MS = 1_000_000
+GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
 USUAL_SCTP = SctpOptions(
     streams=1,
     max_message_bytes=16_384,
     unordered=False,
+    message_lifetime_ns=None,
+    max_retransmissions=None,
     rto_initial_ns=3 * NS_PER_S,
     rto_min_ns=NS_PER_S,
     rto_max_ns=60 * NS_PER_S,
@@ -138,6 +141,26 @@ class CellTransport(TransportOptions):
         return self
 
     @model_validator(mode="after")
+    def _refuse_impossible_reliability(self) -> Self:
+        lifetime_ns = self.message_lifetime_ns
+        if lifetime_ns is not None and (lifetime_ns == 0 or lifetime_ns % GUEST_TICK_NS):
+            raise KeyValueError(
+                "message_lifetime",
+                None,
+                "a guest's kernel counts it in ticks of 10ms",
+                "choose a multiple of 10ms, such as 100ms",
+            )
+        if lifetime_ns is not None and self.max_retransmissions is not None:
+            raise KeyValueError(
+                "max_retransmissions",
+                self.max_retransmissions,
+                "a message has one policy of partial reliability (RFC 7496, section 4), and"
+                " message_lifetime is another",
+                "drop one of them",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _refuse_sack_without_rack(self) -> Self:
         if self.resolved_tcp.recovery == "classic" and self.resolved_tcp.sack:
             # net/ipv4/tcp_input.c, tcp_identify_packet_loss.
@@ -202,6 +225,22 @@ class CellTransport(TransportOptions):
         # A message is at least one chunk: messages this small make chunks this small.
         smallest_bytes = min(chosen.max_message_bytes, self.mss_bytes)
         return chosen.model_copy(update={"max_message_bytes": smallest_bytes})
+
+    @property
+    def resolved_quic(self) -> QuicOptions:
+        """QUIC's options: those given, else none."""
+        return QuicOptions(datagrams=bool(self.datagrams))
+
+    @property
+    def key_of_lone_messages(self) -> str | None:
+        """The option by which each message of a flow travels by itself; None where none is set."""
+        set_by = {
+            "datagrams": self.datagrams,
+            "message_lifetime": self.message_lifetime_ns is not None,
+            "max_retransmissions": self.max_retransmissions is not None,
+            "unordered": self.unordered,
+        }
+        return next((key for key, is_set in set_by.items() if is_set), None)
 
     @property
     def resolved_reconnect(self) -> Reconnect:

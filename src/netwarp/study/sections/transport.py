@@ -23,6 +23,9 @@ TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recover
 Preset = Literal["tcp-2008"]
 Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
 Streams = Annotated[int, Field(ge=1, lt=2**16, strict=True), Kind("a whole number from 1 to 65535")]
+Retransmissions = Annotated[
+    int, Field(ge=0, le=1000, strict=True), Kind("a whole number from 0 to 1000")
+]
 # 88: the kernel's smallest (TCP_MIN_MSS in include/net/tcp.h).
 Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number from 88 to 65495")]
 
@@ -91,7 +94,17 @@ class TransportOptions(Section):
     """SCTP: largest message the sender hands over at once; at least 9B, at most the buffer.
     Default: 16KiB."""
     unordered: bool | None = None
-    """SCTP: deliver messages as they come (RFC 9260, section 6.6). Default: false."""
+    """SCTP: deliver messages as they come (RFC 9260, section 6.6). Those of a `flow` are the
+    program's own; other content is cut into messages that say where they belong. Default: false."""
+    message_lifetime_ns: DurationNs | None = Field(default=None, alias="message_lifetime")
+    """SCTP: how long after it was handed over a message of a `flow` may still be sent; then it is
+    given up (RFC 3758). A multiple of 10ms, the kernel's tick. Default: as long as it takes."""
+    max_retransmissions: Retransmissions | None = None
+    """SCTP: how often a message of a `flow` is sent again before it is given up (RFC 7496, section
+    4.1). Default: as often as it takes."""
+    datagrams: bool | None = None
+    """QUIC: each message of a `flow` is a datagram (RFC 9221), which nothing repeats; congestion
+    control and pacing hold for it as for streams. Default: false, one stream."""
     rto_initial_ns: DurationNs | None = Field(default=None, alias="rto_initial")
     """SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s."""
     rto_min_ns: DurationNs | None = Field(default=None, alias="rto_min")

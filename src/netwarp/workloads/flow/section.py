@@ -16,9 +16,10 @@ from netwarp.workloads.arrivals import ArrivalsSection
 
 class FlowSection(ArrivalsSection):
     """Messages of one size, each sent when it is due, whether the ones before have arrived or not:
-    a call, a game, telemetry, or a link kept busy. Over `udp` a message is a datagram; other
-    transports carry them one after another on one stream, where one that is lost holds up those
-    behind it.
+    a call, a game, telemetry, or a link kept busy. Over `udp` a message is a datagram, as over
+    `quic` with `transport.datagrams`; over `sctp` with `unordered`, `message_lifetime` or
+    `max_retransmissions` it is a message of its own. Else they go one after another on one stream,
+    where one that is lost holds up those behind it.
     """
 
     takes_losses: ClassVar[bool] = True
@@ -41,6 +42,11 @@ class FlowSection(ArrivalsSection):
     def content_direction(self) -> Direction:
         """Which way the messages go."""
         return self.direction
+
+    @property
+    def lone_message_bytes(self) -> int:
+        """Size of a message."""
+        return self.payload_bytes
 
     @property
     def resolved_interval_ns(self) -> int:

@@ -1,0 +1,150 @@
+//! A flow whose messages are QUIC datagrams (RFC 9221): each by itself, and none repeated.
+//!
+//! What has to arrive goes over a stream beside them: the client's request, that no more messages will come, and what the
+//! receiver confirms. The server learns of that stream when something has come on it, so it does not wait for it before it
+//! takes datagrams.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::receive::Receiver;
+use super::stream::Stream;
+use crate::clock::Moment;
+use crate::content::Reader;
+use crate::deadline::Deadline;
+use crate::flow::{MessageSink, Pacer};
+use crate::record::Side;
+use crate::sink::SharedSink;
+use crate::transport::error::{Context as _, Result, bail};
+use crate::transport::{self, Pending, Sent, Stream as _, received_now};
+
+/// ASCII's EOT: all messages have been sent.
+const END: u8 = 0x04;
+
+/// Datagrams, and the stream beside them.
+pub(super) struct DatagramFlow {
+    connection: quinn::Connection,
+    beside: Beside,
+}
+
+impl DatagramFlow {
+    /// That of a connection; the client opens the stream.
+    ///
+    /// # Arguments
+    /// * `window_bytes` - the stream's, of which its receiver takes note.
+    pub(super) fn new(connection: quinn::Connection, side: Side, window_bytes: u64) -> Self {
+        Self { connection: connection.clone(), beside: Beside { connection, side, window_bytes, stream: None } }
+    }
+
+    /// Gives the sink a datagram's message.
+    fn take(sink: &mut MessageSink, datagram: &[u8]) -> Result<()> {
+        sink.arrived(received_now(datagram)?);
+        Ok(())
+    }
+
+    /// Takes what is still on its way, until so long after the last that came. The end may have come earlier than datagrams
+    /// before it, which wait for the congestion window: it fits into a packet where they do not.
+    async fn receive_last(&self, sink: &mut MessageSink, drain: Duration) -> Result<()> {
+        let (deadline, drain_ns) = (Deadline::new()?, u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX));
+        while !sink.is_complete() {
+            let until_ns = Moment::now().since(0).saturating_add(drain_ns);
+            tokio::select! {
+                biased;
+                datagram = self.connection.read_datagram() => Self::take(sink, &datagram.context("receiving datagrams")?)?,
+                waited = deadline.wait_until(Some(until_ns)) => return Ok(waited?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stream beside the datagrams, made when it is first used.
+struct Beside {
+    connection: quinn::Connection,
+    side: Side,
+    window_bytes: u64,
+    stream: Option<Stream>,
+}
+
+impl Beside {
+    async fn stream(&mut self) -> Result<&mut Stream> {
+        if self.stream.is_none() {
+            let (send, receive) = match self.side {
+                Side::Client => self.connection.open_bi().await,
+                Side::Server => self.connection.accept_bi().await,
+            }
+            .context("opening the stream beside a flow's datagrams")?;
+            self.stream = Some(Stream { send, receive: Receiver::new(receive, self.window_bytes), index: 0 });
+        }
+        Ok(self.stream.as_mut().expect("it was made"))
+    }
+
+    async fn end(&mut self) -> Result<()> {
+        let mut message = [0];
+        self.stream().await?.receive(&mut message).await?;
+        if message == [END] { Ok(()) } else { bail!("the flow's sender sent {message:?} in place of its end") }
+    }
+}
+
+impl transport::Stream for DatagramFlow {
+    fn index(&self) -> u32 {
+        0
+    }
+
+    fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.beside.stream().await?.send(message).await })
+    }
+
+    fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
+        Box::pin(async { self.beside.stream().await?.receive(buffer).await })
+    }
+
+    fn send_content(&mut self, _: Reader) -> Pending<'_, Sent> {
+        Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
+    }
+
+    fn receive_content(&mut self, _: SharedSink) -> Pending<'_, ()> {
+        Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
+    }
+
+    /// Waits while the send buffer has no room, as a stream would: congestion control holds for datagrams too.
+    fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
+        Box::pin(async {
+            let deadline = Deadline::new()?;
+            while let Some(due_ns) = pacer.next_due_ns() {
+                if due_ns > Moment::now().since(0) {
+                    deadline.wait_until(Some(due_ns)).await?;
+                }
+                if let Some(message) = pacer.due_message(Moment::now().since(0)) {
+                    let datagram = Bytes::copy_from_slice(message);
+                    self.connection.send_datagram_wait(datagram).await.context("sending a datagram over quic")?;
+                }
+            }
+            self.send(&[END]).await?;
+            Ok(pacer)
+        })
+    }
+
+    fn receive_messages(&mut self, mut sink: MessageSink, drain: Duration) -> Pending<'_, MessageSink> {
+        Box::pin(async move {
+            let connection = self.connection.clone();
+            {
+                let mut end = std::pin::pin!(self.beside.end());
+                loop {
+                    tokio::select! {
+                        biased;
+                        datagram = connection.read_datagram() => Self::take(&mut sink, &datagram.context("receiving datagrams")?)?,
+                        ended = &mut end => break ended?,
+                    }
+                }
+            }
+            self.receive_last(&mut sink, drain).await?;
+            Ok(sink)
+        })
+    }
+
+    fn finish(&mut self) -> Pending<'_, bool> {
+        Box::pin(async { self.beside.stream().await?.finish().await })
+    }
+}
