@@ -188,7 +188,7 @@ class _Executed:
         limit = staging.limit
 
         def is_in_time() -> bool:
-            return limit is None or time.monotonic() < limit.until_s
+            return limit is None or not is_over(limit)
 
         done = list(plan)
         for before, size in pairwise(staging.sizes(self.study.replicates)):
@@ -197,7 +197,7 @@ class _Executed:
             if not wanted:
                 return True
             if limit is not None and not is_in_time():
-                self.observer.limited(limit.length_s)
+                self.observer.limited(limit.length_s, is_share=limit.is_share)
                 return False
             more = [
                 run
@@ -216,7 +216,7 @@ class _Executed:
             if left and limit is not None:
                 self._write_plan(done)
                 self.observer.added(-len(left))
-                self.observer.limited(limit.length_s)
+                self.observer.limited(limit.length_s, is_share=limit.is_share)
                 return False
         return True
 
@@ -332,6 +332,18 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
 def time_limit(length_s: float) -> TimeLimit:
     """Give a time limit that begins now."""
     return TimeLimit(length_s, time.monotonic() + length_s)
+
+
+def share(limit: TimeLimit, part: float) -> TimeLimit:
+    """Give a part (0 to 1) of what is left of a time limit, from now on."""
+    now_s = time.monotonic()
+    left_s = max(0.0, limit.until_s - now_s)
+    return TimeLimit(limit.length_s, now_s + part * left_s, is_share=True)
+
+
+def is_over(limit: TimeLimit) -> bool:
+    """Whether a time limit is reached."""
+    return time.monotonic() >= limit.until_s
 
 
 def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:

@@ -50,7 +50,8 @@ class Told(Unobserved):
     def added(self, runs: int) -> None:
         self.runs += runs
 
-    def limited(self, length_s: float) -> None:
+    def limited(self, length_s: float, *, is_share: bool) -> None:
+        assert not is_share
         self.limits_s.append(length_s)
 
 

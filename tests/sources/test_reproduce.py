@@ -13,8 +13,9 @@ import support
 from netwarp.claims import ClaimVerdict
 from netwarp.cli.printing import print_scorecard
 from netwarp.errors import BackendError, InputError, StudyError
+from netwarp.estimate.staging import TimeLimit
 from netwarp.evaluation import RunData, load
-from netwarp.pipeline import write_outputs
+from netwarp.pipeline import time_limit, write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare
@@ -69,7 +70,8 @@ def write_source(place: Path) -> Path:
 def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
     """Do the test source again; results are those of the shared example."""
 
-    def run_study(study: Study, directory: Path) -> RunData:
+    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+        assert limit is None
         if directory.name == refuse:
             raise BackendError("no <namespaces> here")
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -134,6 +136,36 @@ def test_a_time_limit_that_was_reached_is_said_everywhere(tmp_path: Path) -> Non
     assert "10 min 00 s was reached" in " ".join(printed(done).split())
     assert "10 min 00 s was reached" in render([done], tmp_path)
     assert [study["time_limit"] is None for study in done.to_json()["studies"]] == [True, False]
+
+
+def test_studies_share_the_time_in_which_replicates_are_added(tmp_path: Path) -> None:
+    """A share is as large as a study's cost; what is left goes to those that were cut short."""
+    prepared = prepare(load_source(write_source(tmp_path)), out=tmp_path / "out")
+    shares: list[tuple[str, TimeLimit]] = []
+
+    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+        assert limit is not None
+        shares.append((directory.name, limit))
+        if not directory.exists():
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            support.write_run_directory(directory)
+        data = load(directory, study=study)
+        is_cut_short = directory.name == "one" and len(shares) == 1
+        data.provenance["time_limit_s"] = limit.length_s if is_cut_short else None
+        write_outputs(data)
+        return data
+
+    whole = time_limit(3600)
+    done = reproduce_document(prepared, run_study, whole)
+    assert [name for name, _ in shares] == ["one", "two", "one"]
+    ends_s = [whole.until_s - limit.until_s for _, limit in shares]
+    assert ends_s == [pytest.approx(1800, abs=60), pytest.approx(0), pytest.approx(0)]
+    assert {(limit.length_s, limit.is_share) for _, limit in shares} == {(3600, True)}
+    assert done.limit_text is None
+
+    shares.clear()
+    reproduce_document(prepared, run_study, time_limit(0))
+    assert [name for name, _ in shares] == ["one", "two"]
 
 
 def printed(done: Reproduction) -> str:

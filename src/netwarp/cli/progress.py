@@ -120,10 +120,11 @@ class ProgressBar:
         if self._progress is not None:
             self._progress.update(self._task, total=self._total)
 
-    def limited(self, length_s: float) -> None:
-        """The time limit is reached."""
+    def limited(self, length_s: float, *, is_share: bool) -> None:
+        """The time limit, or a study's share of it, is reached."""
+        what = "this study's share of the time limit" if is_share else "the time limit"
         self._console.print(
-            f"the time limit of {span_text(length_s)} is reached: no more replicates are added",
+            f"{what} of {span_text(length_s)} is reached: no more replicates are added",
             highlight=False,
         )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.cli.progress import ProgressBar
-    from netwarp.estimate.staging import Staging
+    from netwarp.estimate.staging import Staging, TimeLimit
     from netwarp.evaluation import RunData
     from netwarp.sources.preparation import Prepared
     from netwarp.study import Study
@@ -157,14 +157,12 @@ def reproduce(
     with open_executor(on_whose_cpus, jobs) as side_by_side:
         for each in prepared:
             limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME)
-            staging = None if quick else Staging(limit=limit)
 
-            def run_into(
-                study: Study, directory: Path, staging: Staging | None = staging
-            ) -> RunData:
+            def run_into(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
                 if ns3_missing is not None and needs_ns3(study):
                     raise ns3_missing
                 opened = backend_for(study, backend)
+                staging = None if quick else Staging(limit=limit)
                 # Runs that would disturb each other go one at a time, on this machine.
                 on = side_by_side if opened.parallel else LOCAL
                 finished = run(
@@ -174,7 +172,7 @@ def reproduce(
                 finished.report()
                 return finished.data
 
-            done.append(reproduce_document(each, run_into))
+            done.append(reproduce_document(each, run_into, limit))
             if not as_json:
                 print_scorecard(done[-1], Console())
                 scorecard = done[-1].directory / SCORECARD_HTML

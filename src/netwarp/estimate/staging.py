@@ -30,6 +30,8 @@ class TimeLimit:
     """As it was asked for."""
     until_s: float
     """When it is reached, by the monotonic clock."""
+    is_share: bool = False
+    """Whether `until_s` ends one study's share of a limit that several studies have together."""
 
 
 @dataclass(frozen=True)

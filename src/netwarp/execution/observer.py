@@ -18,8 +18,10 @@ class Observer(Protocol):
     def added(self, runs: int) -> None:
         """So many more runs were planned, to decide what was open."""
 
-    def limited(self, length_s: float) -> None:
-        """A time limit of so many seconds is reached: no more runs are added."""
+    def limited(self, length_s: float, *, is_share: bool) -> None:
+        """A time limit of so many seconds, or a study's share of it, is reached: no more runs are
+        added.
+        """
 
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
@@ -43,7 +45,7 @@ class Unobserved:
     def added(self, runs: int) -> None:
         """Do nothing."""
 
-    def limited(self, length_s: float) -> None:
+    def limited(self, length_s: float, *, is_share: bool) -> None:
         """Do nothing."""
 
     def started(self, run: PlannedRun) -> None:

@@ -78,6 +78,11 @@ def prepare(source: Source, *, out: Path | None = None, quick: bool = False) -> 
     )
 
 
+def first_cost_cpu_s(study: Study) -> float:
+    """Say about how much CPU time a study takes with the replicates every cell has at first."""
+    return REPORT_CPU_S + expected_cpu_s(planned.job for planned in plan_study(study))
+
+
 @dataclass(frozen=True)
 class Expected:
     """What sources are expected to take, before any of it is run."""

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from netwarp.errors import BackendError
+from netwarp.estimate.staging import TimeLimit
 from netwarp.evaluation import RunData
-from netwarp.pipeline import DEFAULT_PARENT
+from netwarp.pipeline import DEFAULT_PARENT, is_over, share
 from netwarp.report import write_figures
 from netwarp.run_directory import write_json, write_text
 from netwarp.sources.page import render
-from netwarp.sources.preparation import Prepared
+from netwarp.sources.preparation import Prepared, PreparedStudy, first_cost_cpu_s
 from netwarp.sources.reproduction import ControlOutcome, Executed, Reproduction, StudyOutcome
 from netwarp.study import Study
 
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
 
-RunStudy = Callable[[Study, Path], RunData]
-"""Runs a study into a directory, and writes its report."""
+RunStudy = Callable[[Study, Path, TimeLimit | None], RunData]
+"""Runs a study into a directory, adds replicates within a time limit, and writes its report."""
 
 
-def reproduce_document(prepared: Prepared, run_study: RunStudy) -> Reproduction:
+def reproduce_document(
+    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None = None
+) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.
 
     A study that this machine cannot run is kept as refused: the others go on.
@@ -31,26 +34,56 @@ def reproduce_document(prepared: Prepared, run_study: RunStudy) -> Reproduction:
     Args:
         prepared: which source.
         run_study: runs a study into a directory.
+        limit: the time in which all studies together may add replicates. Each gets a share as large
+            as its cost; what some leave over is for those that their shares cut short.
 
     Raises:
         RunDirectoryError: a directory holds something else, or the disk gives out.
         Interrupted: on Ctrl-C; what had finished is kept.
     """
-    outcomes = []
-    for each in prepared.studies:
-        executed = _execute(each.study, each.place, run_study)
-        if executed.finished is not None:
-            write_figures(executed.finished)
-        controls = tuple(
-            ControlOutcome(control, _execute(changed, each.control_place(control), run_study))
-            for control, changed in each.controls
-        )
-        outcomes.append(StudyOutcome(executed, each.name, controls))
-    done = Reproduction(prepared.source, prepared.directory, prepared.quick, tuple(outcomes))
+    everything = [one for each in prepared.studies for one in each.executions()]
+    executed = _execute_all(everything, run_study, limit)
+    if limit is not None and not is_over(limit):
+        cut_short = [one for one in everything if executed[one[1]].limit_text is not None]
+        executed |= _execute_all(cut_short, run_study, limit)
+    outcomes = tuple(_outcome(each, executed) for each in prepared.studies)
+    done = Reproduction(prepared.source, prepared.directory, prepared.quick, outcomes)
     done.directory.mkdir(parents=True, exist_ok=True)
     write_json(done.directory / SCORECARD_JSON, done.to_json())
     write_text(done.directory / SCORECARD_HTML, render([done], done.directory))
     return done
+
+
+def _execute_all(
+    executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
+) -> dict[Path, Executed]:
+    """Execute studies one after the other, each within its share of the time that is left."""
+    costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
+    done = {}
+    for position, (study, place) in enumerate(executions):
+        part = None
+        if limit is not None:
+            part = share(limit, costs[position] / sum(costs[position:]))
+        done[place] = _execute(study, place, run_study, part)
+    return done
+
+
+def _execute(study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | None) -> Executed:
+    try:
+        return Executed(study, place, run_study(study, place, limit), None)
+    except BackendError as error:
+        return Executed(study, place, None, str(error))
+
+
+def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
+    study = executed[prepared.place]
+    if study.finished is not None:
+        write_figures(study.finished)
+    controls = tuple(
+        ControlOutcome(control, executed[prepared.control_place(control)])
+        for control, _ in prepared.controls
+    )
+    return StudyOutcome(study, prepared.name, controls)
 
 
 def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:
@@ -79,10 +112,3 @@ def to_json(done: Sequence[Reproduction]) -> dict[str, Any]:
         "sources": [each.to_json() for each in done],
         "claims": [row.to_json() for each in done for row in each.rows],
     }
-
-
-def _execute(study: Study, place: Path, run_study: RunStudy) -> Executed:
-    try:
-        return Executed(study, place, run_study(study, place), None)
-    except BackendError as error:
-        return Executed(study, place, None, str(error))
