@@ -78,7 +78,7 @@ class RunData:
     def disturbed_text(self) -> str | None:
         """Say how many runs a change of the path disturbed; None where none, or nobody looked."""
         runs = [run for run in self.results.runs if run.outcome == "ok"]
-        disturbed = [run.run for run in runs if run.metrics.get("disturbed_ratio")]
+        disturbed = [run.run for run in runs if run.is_disturbed]
         if not disturbed:
             return None
         return (

@@ -26,8 +26,10 @@ from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.opening import LOCAL, open_executor
+from netwarp.output.agreement import Agreement, agreement
+from netwarp.plan.without_path import without_path
 from netwarp.run_directory import RunDirectory
-from netwarp.study import Study, load_study
+from netwarp.study import Study, load_study, study_from_mapping
 from netwarp.study.compare import study_from_compare
 from netwarp.transports import ON_ONE_PATH
 from netwarp.verification import DEFAULT_RUNS, Verification, verify
@@ -145,6 +147,27 @@ class Run:
             self.data, backend, runs=runs, executor=LocalExecutor(jobs), observer=observer
         )
 
+    def verify_against(
+        self,
+        other: Run,
+        *,
+        filters: Sequence[str] = (),
+        metric: str | None = None,
+        relevant: float | None = None,
+    ) -> Agreement:
+        """Hold this study, of virtual time, against the same one in real time, cell by cell.
+
+        Args:
+            other: in real time, as :func:`run_in_real_time` makes it.
+            filters: ``FACTOR=LEVEL`` each: only these cells.
+            metric: what is compared; None for the main one.
+            relevant: the smallest relevant difference, as a share; None for the study's.
+
+        Raises:
+            InputError: they are not of the two times, or of two studies.
+        """
+        return agreement(self.data, other.data, filters=filters, metric=metric, relevant=relevant)
+
     @property
     def report_file(self) -> Path:
         """Path of the report, once it is written."""
@@ -205,6 +228,47 @@ def run(
                 observer=observer,
             )
         )
+
+
+def run_in_real_time(
+    virtual: Run,
+    backend: str | Backend,
+    *,
+    out: str | PathLike[str] | None = None,
+    replicates: int | None = None,
+    filters: Sequence[str] = (),
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+) -> Run:
+    """Run the study of a directory of virtual time in real time: to hold the two side by side.
+
+    Between two hosts the study goes without what it sets of the path, which is the hosts'.
+
+    Args:
+        virtual: the run of virtual time.
+        backend: ``native``, ``remote:HOST:PORT``, or one that is open.
+        out: the run directory; None for one beside that of `virtual`. What it has is kept.
+        replicates: instead of the study's.
+        filters: ``FACTOR=LEVEL`` each: only these cells.
+        command_line: what the report gives as the command that made it.
+        observer: told of every run.
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+    """
+    place = backend_for(virtual.study, backend)
+    raw = dict(virtual.study.raw)
+    if replicates is not None:
+        raw["replicates"] = replicates
+    study = study_from_mapping(raw, file=f"the study of {virtual.directory}")
+    if not place.sets_path:
+        study, filters = without_path(study, filters), ()
+    beside = virtual.directory.with_name(virtual.directory.name + place.suffix)
+    return run(
+        study, place, out=out or beside, filters=filters, command_line=command_line,
+        observer=observer,
+    )  # fmt: skip
 
 
 def compare(

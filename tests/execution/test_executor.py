@@ -35,6 +35,7 @@ class FakeBackend:
     clock: Clock = "virtual"
     parallel = True
     interleaved = False
+    sets_path = True
     suffix = ""
     cpu_is_free = False
 

@@ -23,6 +23,8 @@ class Backend(Protocol):
     interleaved: bool
     """Whether time itself disturbs: runs then go in an order drawn at random, what is compared side
     by side."""
+    sets_path: bool
+    """Whether it builds the path that a study asks for; else there is one, and it is measured."""
     suffix: str
     """The end of a default run directory's name, so that results of two backends do not mix."""
     cpu_is_free: bool

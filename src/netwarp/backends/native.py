@@ -105,6 +105,7 @@ class NativeBackend:
     clock: Clock = "real"
     parallel = False
     interleaved = False
+    sets_path = True
     suffix = "-native"
     cpu_is_free = False
 

@@ -22,6 +22,7 @@ class ReplayBackend:
     needs: tuple[Need, ...] = ()
     parallel = True
     interleaved = False
+    sets_path = True
     suffix = ""
     cpu_is_free = False  # what was recorded says what there is to be said
 

@@ -121,6 +121,7 @@ class VirtualBackend:
     clock: Clock = "virtual"
     parallel = True
     interleaved = False
+    sets_path = True
     suffix = ""
     cpu_is_free = True
 

@@ -190,13 +190,22 @@ def staging(precision: str | None, decide: bool, max_time: str | None) -> Stagin
         return Staging(limit=limit) if decide else None
     if decide:
         raise InputError("--precision and --decide: replicates are added for one of them; drop one")
-    try:
-        share = parse_ratio(precision)
-    except UnitError as error:
-        raise InputError(f"--precision {precision}: {error}") from None
-    if share <= 0:
+    wanted = share(precision, "--precision")
+    if wanted <= 0:
         raise InputError(f"--precision {precision}: no number of replicates reaches it; give 5%")
-    return Staging(share, limit)
+    return Staging(wanted, limit)
+
+
+def share(text: str, option: str) -> float:
+    """Read an option that is a share, such as 5%.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return parse_ratio(text)
+    except UnitError as error:
+        raise InputError(f"{option} {text}: {error}") from None
 
 
 def time_limit(max_time: str | None) -> TimeLimit | None:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from netwarp.evaluation import RunData
+    from netwarp.output.agreement import Agreement
     from netwarp.output.diff import Difference
     from netwarp.sources.reproduction import Reproduction
 
@@ -30,6 +31,19 @@ def print_difference(found: Difference, console: Console) -> None:
 
     for line in difference_lines(found):
         console.print(line, soft_wrap=True)
+
+
+def print_agreement(found: Agreement, console: Console) -> None:
+    """Print virtual time held against real time."""
+    from rich.text import Text
+
+    from netwarp.output.agreement_lines import agreement_blocks
+
+    for block in agreement_blocks(found):
+        if isinstance(block, Text):
+            console.print(block, soft_wrap=True)
+        else:
+            _print_trimmed(block, console, console.width)
 
 
 def print_scorecard(done: Reproduction, console: Console) -> None:

@@ -152,7 +152,7 @@ def reproduce(
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
     ns3_missing = _why_ns3_is_missing(prepared)
-    observer = _observer()
+    observer = progress_bar()
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
         for each in prepared:
@@ -167,7 +167,7 @@ def reproduce(
                 on = side_by_side if opened.parallel else LOCAL
                 finished = run(
                     study, opened, out=directory, executor=on, staging=staging,
-                    command_line=_command_line(), observer=observer,
+                    command_line=command_line(), observer=observer,
                 )  # fmt: skip
                 finished.report()
                 return finished.data
@@ -205,7 +205,7 @@ def run_and_print(
 
     finished = run(
         study, backend, out=out, jobs=jobs, executor=executor or LOCAL, filters=filters,
-        staging=staging, command_line=_command_line(), observer=_observer(),
+        staging=staging, command_line=command_line(), observer=progress_bar(),
     )  # fmt: skip
     tell(finished, as_json)
 
@@ -229,7 +229,7 @@ def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
     return None
 
 
-def _observer() -> ProgressBar:
+def progress_bar() -> ProgressBar:
     """Make the progress bar, which knows what an interruption leaves."""
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console
@@ -239,5 +239,6 @@ def _observer() -> ProgressBar:
     return bar
 
 
-def _command_line() -> list[str]:
+def command_line() -> list[str]:
+    """Give the command as the report has it."""
     return ["netwarp", *sys.argv[1:]]

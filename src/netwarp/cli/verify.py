@@ -1,48 +1,148 @@
-"""The command that carries out a sample of a run directory again."""
+"""The command that carries runs out again: in virtual time, or in real time to hold against it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from netwarp.cli import options
+from netwarp.cli.interruption import interruption
+from netwarp.errors import InputError
+
+if TYPE_CHECKING:
+    from netwarp.library import Run
+    from netwarp.verification import Verification
+
+REAL_TIME = ("native", "remote")
 
 
 def verify(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     runs: Annotated[
-        int,
-        typer.Option(min=1, help="How many, spread evenly over all that succeeded.", metavar="N"),
-    ] = 8,
+        Optional[int],  # noqa: UP045 - typer reads the annotation at run time
+        typer.Option(
+            min=1,
+            help="How many, spread evenly over all that succeeded. Default: 8.",
+            metavar="N",
+        ),
+    ] = None,
     jobs: options.Jobs = None,
+    against: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Hold it, cell by cell, against the same study in real time: on this host's own"
+            " kernel (native), between two hosts (remote, with --server), or in a directory made"
+            " earlier.",
+            metavar="native|remote|DIR",
+        ),
+    ] = None,
+    server: options.Server = None,
+    out: options.Out = None,
+    replicates: options.Replicates = None,
+    filter_: options.Filter = None,
+    relevant: options.Relevant = None,
     as_json: options.Json = False,
 ) -> None:
     """Carry out a sample of a directory's runs again, and compare the records byte for byte.
 
-    Each run is identical, or its first difference is shown and the exit status is 1.
+    Each run is identical, or its first difference is shown and the exit status is 1. With --against
+    the study of DIR, in virtual time, is held against the same one in real time: where the cells
+    agree, where not, and why. The exit status is 1 where a cell differs or could not be compared.
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    from netwarp.cli.interruption import interruption
-    from netwarp.cli.progress import ProgressBar
-    from netwarp.cli.terminal import console, print_json
     from netwarp.library import open_run
 
-    interruption.kept_text = lambda: f"{directory} is as it was"
-    found = open_run(directory).verify(runs, jobs=jobs, observer=ProgressBar(console()))
+    if against is not None:
+        if runs is not None or jobs is not None:
+            raise InputError("--runs and --jobs: with --against all cells are run, one at a time")
+        share = None if relevant is None else options.share(relevant, "--relevant")
+        kept = open_run(directory)
+        other = _in_real_time(kept, against, server, out, replicates, filter_ or [])
+        _hold(kept, other, filter_ or [], share, as_json=as_json)
+        return
+    given = {
+        "--server": server, "--out": out, "--replicates": replicates, "--filter": filter_,
+        "--relevant": relevant,
+    }  # fmt: skip
+    unused = [name for name, value in given.items() if value]
+    if unused:
+        raise InputError(f"{unused[0]}: it says something of --against only; drop it, or add that")
+    _again(open_run(directory), runs, jobs, as_json=as_json)
+
+
+def _in_real_time(
+    kept: Run,
+    against: str,
+    server: str | None,
+    out: Path | None,
+    replicates: int | None,
+    filters: list[str],
+) -> Run:
+    """Run the study in real time, or open a directory in which it was."""
+    from netwarp.cli.running import command_line, progress_bar
+    from netwarp.library import open_run, run_in_real_time
+
+    if against not in REAL_TIME:
+        given = {"--server": server, "--out": out, "--replicates": replicates}
+        unused = [name for name, value in given.items() if value]
+        if unused:
+            raise InputError(f"{unused[0]}: nothing is run with --against {against}; drop it")
+        return open_run(Path(against))
+    place = options.backend_at(against, server) or against
+    done = run_in_real_time(
+        kept, place, out=out, replicates=replicates, filters=filters,
+        command_line=command_line(), observer=progress_bar(),
+    )  # fmt: skip
+    done.report()
+    return done
+
+
+def _hold(
+    kept: Run, other: Run, filters: list[str], relevant: float | None, *, as_json: bool
+) -> None:
+    """Print what agrees and what does not."""
+    from rich.console import Console
+
+    from netwarp.cli.printing import print_agreement
+    from netwarp.cli.terminal import print_json
+    from netwarp.output.agreement import Answer
+
+    found = kept.verify_against(other, filters=filters, relevant=relevant)
     if as_json:
         print_json(found.to_json())
     else:
-        out = Console()
-        for part, (then, now) in found.other_programs.items():
-            out.print(Text(f"{part}: {then} measured, {now} is here", style="yellow"))
-        for run in found.runs:
-            style = "green" if run.is_identical else "red"
-            out.print(Text.assemble(f"{run.run}  ", (str(run), style)), soft_wrap=True)
-        same = sum(run.is_identical for run in found.runs)
-        out.print(f"{same} of {len(found.runs)} runs identical, of {found.of} that are kept")
+        print_agreement(found, Console())
+    if not found.cells or found.count(Answer.DIFFERS) or found.count(Answer.NOT_COMPARED):
+        raise typer.Exit(1)
+
+
+def _again(kept: Run, runs: int | None, jobs: int | None, *, as_json: bool) -> None:
+    """Carry out a sample again, and print what is identical."""
+    from netwarp.cli.progress import ProgressBar
+    from netwarp.cli.terminal import console, print_json
+    from netwarp.verification import DEFAULT_RUNS
+
+    interruption.kept_text = lambda: f"{kept.directory} is as it was"
+    found = kept.verify(runs or DEFAULT_RUNS, jobs=jobs, observer=ProgressBar(console()))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print_again(found)
     if not found.is_identical:
         raise typer.Exit(1)
+
+
+def _print_again(found: Verification) -> None:
+    """Print each run of a sample, and how many are identical."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = Console()
+    for part, (then, now) in found.other_programs.items():
+        out.print(Text(f"{part}: {then} measured, {now} is here", style="yellow"))
+    for run in found.runs:
+        style = "green" if run.is_identical else "red"
+        out.print(Text.assemble(f"{run.run}  ", (str(run), style)), soft_wrap=True)
+    same = sum(run.is_identical for run in found.runs)
+    out.print(f"{same} of {len(found.runs)} runs identical, of {found.of} that are kept")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from netwarp.errors import InputError
 from netwarp.figures.chart import Chart, finished
 from netwarp.figures.charts import OVER_FACTOR, scatter
+from netwarp.figures.drift import MEASURED, drift_chart
 from netwarp.figures.layout import Layout, layout
 from netwarp.figures.over_time.figure import timeline_figure
 from netwarp.figures.rows import ratio_rows
@@ -41,7 +42,7 @@ def draw_all(
     """Draw a study's figures; without any, those that `default_figures` derives.
 
     A figure of a metric that no run has is left out: the report says that nothing succeeded. So is
-    a timeline of runs that are not kept.
+    a timeline of runs that are not kept. Between two hosts the drift of their path comes last.
     """
     charts: list[Chart] = []
     for figure in wanted_figures(figures, results):
@@ -51,6 +52,9 @@ def draw_all(
             charts += [chart] if chart else []
         elif figure.y in results.metrics:
             charts.append(draw(figure, results, name, theme))
+    if kept and MEASURED in results.metrics:
+        drift = drift_chart(results, kept, main_metric(results), theme)
+        charts += [drift] if drift else []
     return charts
 
 

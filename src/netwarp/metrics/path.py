@@ -12,9 +12,10 @@ from netwarp.units import NS_PER_S
 
 if TYPE_CHECKING:
     from netwarp.measure.run_records import RunRecords
-    from netwarp.wire import Direction
+    from netwarp.wire import Direction, Side
 
 _DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
+_SIDES: tuple[Side, Side] = ("client", "server")
 _WORDS = {"down": ("the server", "server to client"), "up": ("the client", "client to server")}
 
 
@@ -54,6 +55,17 @@ def _median_rtt_s(run: RunRecords) -> float | None:
     medians = [each.median_rtt_ns for each in run.path_measurements]
     known = [each for each in medians if each is not None]
     return sum(known) / len(known) / NS_PER_S if known else None
+
+
+def _high_rtt_s(run: RunRecords) -> float | None:
+    found = [each.p90_rtt_ns for each in run.path_measurements]
+    known = [each for each in found if each is not None]
+    return sum(known) / len(known) / NS_PER_S if known else None
+
+
+def _busy(run: RunRecords, side: Side) -> float | None:
+    found = [getattr(each, f"{side}_busy") for each in run.path_measurements]
+    return max((each for each in found if each is not None), default=None)
 
 
 def _probed_loss(run: RunRecords, direction: Direction) -> float | None:
@@ -162,8 +174,22 @@ PATH_METRICS = (
         "Median round-trip time of a path between two hosts, the mean of those before and after"
         " the run.", "path_measurement", _median_rtt_s, SHORTER,
     ),
+    Metric(
+        "path_rtt_s_p90", "s", "neither", "RTT of the path, 90 %",
+        "The round-trip time that nine of ten probes of a path between two hosts did not exceed,"
+        " the mean of before and after the run.", "path_measurement", _high_rtt_s, SHORTER,
+    ),
     *_probed("down"),
     *_probed("up"),
+    *(
+        Metric(
+            f"{side}_busy_ratio", "ratio", "neither", f"CPUs in use at the {side}",
+            f"Share of the CPU time of the {side}'s host that anybody used while the path was"
+            " measured and the run went on, the larger of the two.", "path_measurement",
+            partial(_busy, side=side),
+        )
+        for side in _SIDES
+    ),
     Metric(
         "clock_uncertainty_s", "s", "lower", "Uncertainty of the server's clock",
         "How far times that the server noted can be off, either way.", "path_measurement",

@@ -92,9 +92,7 @@ def difference(before: RunData, after: RunData, metric: str | None = None) -> Di
     """
     chosen = metric or main_metric(after.results)
     for data in (before, after):
-        if chosen not in data.results.metrics:
-            known = ", ".join(sorted(data.results.metrics))
-            raise InputError(f"{data.directory} has no metric {chosen}: it has {known or 'none'}")
+        require_metric(data, chosen)
     earlier = {_key(cell): cell for cell in before.results.cells}
     later = {_key(cell): cell for cell in after.results.cells}
     shared = [(earlier[key], cell) for key, cell in later.items() if key in earlier]
@@ -110,6 +108,17 @@ def difference(before: RunData, after: RunData, metric: str | None = None) -> Di
         tuple(cell.factors for key, cell in later.items() if key not in earlier),
         _changed_conditions(before, after),
     )
+
+
+def require_metric(data: RunData, metric: str) -> None:
+    """See that a run directory has a metric.
+
+    Raises:
+        InputError: it has none of that name; the message lists those that it has.
+    """
+    if metric not in data.results.metrics:
+        known = ", ".join(sorted(data.results.metrics))
+        raise InputError(f"{data.directory} has no metric {metric}: it has {known or 'none'}")
 
 
 def _key(cell: CellResult) -> frozenset[tuple[str, str]]:

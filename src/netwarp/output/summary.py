@@ -53,14 +53,15 @@ def _cell(cell: CellResult, metrics: tuple[str, ...]) -> dict[str, Any]:
         "runs": len(cell.runs),
         "failed": len(cell.failed),
         "estimates": {
-            metric: _estimate(found)
+            metric: estimate_json(found)
             for metric in metrics
             if (found := cell.estimate(metric)) is not None
         },
     }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """Write an estimate as ``--json`` prints it, in base units."""
     return {
         "mean": estimate.mean,
         "ci95": list(estimate.ci95) if estimate.ci95 else None,

@@ -78,18 +78,25 @@ def blocks(
         if len(shown) <= 1 or _longest_verdict(compared) <= room:
             break
         shown.popitem()
-    laid_out: list[Table | Text] = [_grid(heads, widths, [], show_header=True)]
+    laid_out: list[Table | Text] = [grid(heads, widths, [], show_header=True)]
     for group, contenders in zip(compared.groups, lines, strict=True):
         if group.condition:
             laid_out.append(Text(sentence_case(condition_text(group.condition)), style="bold"))
-        laid_out += [_grid(heads, widths, contenders, show_header=False), Text("")]
+        laid_out += [grid(heads, widths, contenders, show_header=False), Text("")]
     return laid_out
 
 
-def _grid(
+def grid(
     heads: Sequence[Text], widths: Sequence[int], lines: Sequence[list[Text]], *, show_header: bool
 ) -> Table:
-    """Make a table of fixed columns; the last takes what is left."""
+    """Make a table of fixed columns; the last takes what is left.
+
+    Args:
+        heads: of all columns.
+        widths: of all columns but the last.
+        lines: a cell for each column.
+        show_header: whether the heads are shown.
+    """
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, show_header=show_header, padding=(0, GAP - 1, 0, 0)
     )
@@ -177,6 +184,8 @@ def _line(
     verdict = _verdict(contender, compared)
     if cell.failed:
         verdict.append(f" · {len(cell.failed)} of {len(cell.runs)} failed", style="red")
+    if cell.disturbed:
+        verdict.append(f" · {len(cell.disturbed)} of {len(cell.runs)} disturbed", style="yellow")
     return [*texts, verdict]
 
 

@@ -128,7 +128,7 @@ def _loss_check(
 ) -> tuple[str, Mark]:
     if isinstance(loss, GemodelLoss) or (isinstance(loss, RandomLoss) and loss.correlation):
         return ("losses are correlated: no simple interval", "none")
-    ratio = loss.ratio if isinstance(loss, RandomLoss) else 0.0
+    ratio = loss.mean_ratio
     low, high = binomial_interval(lost, packets, confidence)
     if low <= ratio <= high:
         return ("as configured", "good")
@@ -200,7 +200,5 @@ def _configured_loss_text(job: Job | None, direction: Direction) -> str:
 
 def _loss_text(loss: Loss) -> str:
     if isinstance(loss, GemodelLoss):
-        bad = loss.p / (loss.p + loss.r) if loss.p + loss.r else 0.0
-        mean = bad * loss.loss_bad + (1 - bad) * loss.loss_good
-        return f"{percent(mean)} on average, in bursts (Gilbert–Elliott)"
-    return percent(loss.ratio) if isinstance(loss, RandomLoss) else "0 %"
+        return f"{percent(loss.mean_ratio)} on average, in bursts (Gilbert–Elliott)"
+    return percent(loss.mean_ratio)

@@ -55,6 +55,9 @@ class NumberRow:
     ratio: str
     """The ratio, by which verdicts are sorted."""
     failed: str
+    """How many of its runs failed, in words; nothing where none did."""
+    disturbed: str
+    """How many a change of the path disturbed, in words; nothing where none was."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,7 @@ def _row(
 ) -> NumberRow:
     cell, comparison = contender.cell, contender.comparison
     failed = f"{len(cell.failed)} of {len(cell.runs)} runs failed" if cell.failed else ""
+    disturbed = len(cell.disturbed)
     return NumberRow(
         levels=[
             NumberCell(level_text(factor, label), "", str(order.index(label)))
@@ -159,6 +163,7 @@ def _row(
         note=trust.comparison_note(comparison) if comparison else "",
         ratio=repr(comparison.effect) if comparison and comparison.effect is not None else "",
         failed=failed,
+        disturbed=f"{disturbed} of {len(cell.runs)} runs disturbed" if disturbed else "",
     )
 
 

@@ -34,6 +34,11 @@ class RunResult:
     reason: str | None
     metrics: Mapping[str, float | None]
 
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether the path between two hosts was another one after the run than before it."""
+        return bool(self.value("disturbed_ratio"))
+
     def value(self, metric: str) -> float | None:
         """Value of a metric; None when the run failed or has no such metric."""
         return self.metrics.get(metric) if self.outcome == "ok" else None
@@ -51,6 +56,11 @@ class CellResult:
     def failed(self) -> tuple[RunResult, ...]:
         """The runs that failed."""
         return tuple(run for run in self.runs if run.outcome == "failed")
+
+    @property
+    def disturbed(self) -> tuple[RunResult, ...]:
+        """The runs during which the path between two hosts changed."""
+        return tuple(run for run in self.runs if run.is_disturbed)
 
     def values(self, metric: str) -> list[float]:
         """Values of a metric in the runs that have one, by replicate."""

@@ -121,6 +121,11 @@ class NoLoss(Wire):
     kind: Literal["none"]
     """Always `none`."""
 
+    @property
+    def mean_ratio(self) -> float:
+        """Share of packets lost, in the long run."""
+        return 0.0
+
 
 class RandomLoss(Wire):
     """Each packet is lost on its own, with this probability."""
@@ -131,6 +136,11 @@ class RandomLoss(Wire):
     """Probability, 0 to 1."""
     correlation: Ratio
     """Correlation of successive draws, 0 to 1."""
+
+    @property
+    def mean_ratio(self) -> float:
+        """Share of packets lost, in the long run."""
+        return self.ratio
 
 
 class GemodelLoss(Wire):
@@ -150,6 +160,12 @@ class GemodelLoss(Wire):
     loss_good: Ratio
     """Loss probability in the good state (1 - k)."""
 
+    @property
+    def mean_ratio(self) -> float:
+        """Share of packets lost, in the long run."""
+        bad = self.p / (self.p + self.r) if self.p + self.r else 0.0
+        return bad * self.loss_bad + (1 - bad) * self.loss_good
+
 
 Loss = Annotated[
     NoLoss | RandomLoss | GemodelLoss,
@@ -165,5 +181,11 @@ class Reorder(Wire):
     """Share of packets sent on at once; 0 is none."""
     correlation: Ratio
     """Correlation of successive draws, 0 to 1."""
+
+    @property
+    def mean_ratio(self) -> float:
+        """Share of packets lost, in the long run."""
+        return self.ratio
+
     gap: U32
     """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""

@@ -32,6 +32,7 @@ class Ns3Backend:
     clock: Clock = "virtual"
     parallel = True
     interleaved = False
+    sets_path = True
     suffix = "-ns3"
     cpu_is_free = True
     needs: tuple[Need, ...] = (
@@ -206,6 +207,7 @@ class WithNs3:
         self.suffix = kernel.suffix
         self.parallel = kernel.parallel
         self.interleaved = kernel.interleaved
+        self.sets_path = kernel.sets_path
         self.cpu_is_free = kernel.cpu_is_free
         self.needs = (*kernel.needs, *ns3.needs)
 

@@ -24,6 +24,7 @@ from netwarp.backends.remote.identity import Identity, open_identity
 from netwarp.backends.remote.lacks import Host, lack
 from netwarp.backends.remote.measurement import path_measurement, with_measurements
 from netwarp.backends.remote.messages import Run, Running
+from netwarp.backends.remote.offloads import offloads
 from netwarp.backends.remote.probe import Measured, measure
 from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes
 from netwarp.backends.watch import Bounds
@@ -51,6 +52,7 @@ class RemoteBackend:
     clock: Clock = "real"
     parallel = False
     interleaved = True
+    sets_path = False
     suffix = "-remote"
     cpu_is_free = False
 
@@ -113,8 +115,9 @@ class RemoteBackend:
             self._connected.channel.connection.shutdown(socket.SHUT_RDWR)
 
     def provenance(self) -> dict[str, Any]:
-        """Both hosts' kernels and endpoints."""
+        """Both hosts' kernels, endpoints and offloads."""
         welcome = self.connected.welcome
+        local = self.connected.channel.connection.getsockname()[0]
         return {
             "kernel": {
                 "version": f"{platform.release()} (client), {welcome.kernel.removeprefix('Linux ')}"
@@ -122,6 +125,7 @@ class RemoteBackend:
                 "source": "the hosts' own",
             },
             "endpoint": endpoint_version(self.endpoint),
+            "offloads": {"client": list(offloads(local)), "server": welcome.offloads},
             "server": {
                 "address": shown_address(self.server),
                 "netwarp": welcome.netwarp,

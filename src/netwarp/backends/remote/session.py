@@ -33,6 +33,7 @@ from netwarp.backends.remote.messages import (
     Stop,
     Welcome,
 )
+from netwarp.backends.remote.offloads import offloads
 from netwarp.backends.remote.probe import Responder
 from netwarp.backends.remote.role import RoleError, ServerRole
 from netwarp.errors import RecordError
@@ -63,8 +64,8 @@ class ServerFacts:
     cores: int
     data_port: int
 
-    def welcome(self) -> Welcome:
-        """Say it."""
+    def welcome(self, local: str) -> Welcome:
+        """Say it to a client that has connected to this address of the server."""
         return Welcome(
             version=PROTOCOL_VERSION,
             netwarp=self.netwarp,
@@ -78,6 +79,7 @@ class ServerFacts:
             congestion=list(self.capabilities.congestion),
             socket_buffer_bytes=self.capabilities.socket_buffer_bytes,
             tcp_buffer_bytes=self.tcp_buffer_bytes,
+            offloads=list(offloads(local)),
         )
 
 
@@ -114,7 +116,7 @@ class Session:
         if reason is not None:
             self.channel.send(Refused(reason=reason))
             return
-        self.channel.send(self.facts.welcome())
+        self.channel.send(self.facts.welcome(self.local))
         while True:
             match self.channel.receive_any(IDLE_TIMEOUT_S):
                 case OpenProbe(token=token):

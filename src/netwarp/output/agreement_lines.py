@@ -1,0 +1,188 @@
+"""Prints an agreement of virtual and real time: the path, the cells, and why some differ."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from netwarp.output.agreement import Answer
+from netwarp.output.table import grid
+from netwarp.wording import (
+    cell_text,
+    mean_text,
+    number,
+    percent,
+    quantity,
+    sentence_case,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from netwarp.estimate.stats import Estimate
+    from netwarp.output.agreement import Agreement, HeldCell
+    from netwarp.output.disagreement import PathAsked
+
+STYLES = {
+    Answer.AGREES: "green",
+    Answer.DIFFERS: "yellow",
+    Answer.UNDECIDED: "dim",
+    Answer.NOT_COMPARED: "red",
+}
+MANY = {Answer.AGREES: "agree", Answer.DIFFERS: "differ"}
+"""How several cells are said to be."""
+NOTHING = "–"
+
+
+def agreement_blocks(found: Agreement) -> list[Table | Text]:
+    """Lay out the path in both times, the cells with their verdicts, and reasons."""
+    return [
+        *_path_blocks(found),
+        _cells_table(found),
+        Text(_counts(found)),
+        *(Text(line, style="dim") for line in _notes(found)),
+        *_reason_lines(found.cells),
+        *_measured_path_lines(found),
+        *_lines_of_one_alone(found),
+    ]
+
+
+def _path_blocks(found: Agreement) -> Iterator[Table | Text]:
+    if found.asked is None:
+        return
+    rows = [
+        (name, asked, shown)
+        for name, asked, shown in _path_rows(found, found.asked)
+        if shown is not None
+    ]
+    if rows:
+        lines = [[Text(name), Text(asked), Text(shown)] for name, asked, shown in rows]
+        heads = [Text("path"), Text("virtual time"), Text("measured: median, least and most")]
+        yield _table(heads, lines)
+        yield Text("")
+
+
+def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, str | None]]:
+    """Give each property of the path: its name, in virtual time, measured in real time."""
+    yield "RTT", _shown("path_min_rtt_s", asked.rtt_s), _spread(found, "path_min_rtt_s")
+    for direction, rate_bit_s in asked.rates:
+        metric = f"probed_rate_{direction}_bit_s"
+        rate = "unlimited" if rate_bit_s is None else _shown(metric, rate_bit_s)
+        yield f"rate {direction}", rate, _spread(found, metric, "at least ")
+    for direction, loss in asked.losses:
+        yield f"loss {direction}", percent(loss), _spread(found, f"probed_loss_{direction}")
+
+
+def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
+    """Write what was measured over all runs; None where nothing was."""
+    values = _measured(found, metric)
+    if not values:
+        return None
+    shown = quantity(metric, values[-1])
+    middle, least, most = (
+        number(each * shown.scale) for each in (median(values), values[0], values[-1])
+    )
+    return f"{before}{middle} [{least} – {most}] {shown.unit}"
+
+
+def _measured(found: Agreement, metric: str) -> list[float]:
+    """Give the values of all runs in real time, the smallest first."""
+    return sorted(value for cell in found.real.results.cells for value in cell.values(metric))
+
+
+def _cells_table(found: Agreement) -> Table:
+    means = [e.mean for cell in found.cells for e in (cell.virtual, cell.real) if e is not None]
+    shown = quantity(found.metric, max(means, default=1.0))
+
+    def value(estimate: Estimate | None) -> Text:
+        return Text(NOTHING if estimate is None else mean_text(estimate, shown))
+
+    lines = [
+        [
+            Text(sentence_case(cell_text(cell.factors, ", "))),
+            value(cell.virtual),
+            value(cell.real),
+            Text(str(cell.answer), style=STYLES[cell.answer]),
+            Text(verdict_text(cell.comparison, found.metric)),
+        ]
+        for cell in found.cells
+    ]
+    title = f"{shown.title.lower()}{f' ({shown.unit})' if shown.unit else ''}"
+    heads = [Text(title), Text("virtual time"), Text("real time"), Text(""), Text("in real time")]
+    return _table(heads, lines)
+
+
+def _table(heads: Sequence[Text], lines: Sequence[list[Text]]) -> Table:
+    widths = [
+        max(heads[i].cell_len, *(line[i].cell_len for line in lines), 1)
+        for i in range(len(heads) - 1)
+    ]
+    return grid(heads, widths, lines, show_header=True)
+
+
+def _counts(found: Agreement) -> str:
+    counts = {answer: found.count(answer) for answer in Answer}
+    said = [
+        f"{count} {answer if count == 1 else MANY.get(answer, answer)}"
+        for answer, count in counts.items()
+        if count
+    ]
+    return f"{len(found.cells)} cells: {', '.join(said) or 'none in both'}"
+
+
+def _notes(found: Agreement) -> Iterator[str]:
+    relevant = percent(found.relevant, 2)
+    tested = [cell.comparison for cell in found.cells]
+    how = "paired t-tests" if all(each.paired for each in tested) else "Welch's t-test"
+    yield (
+        f"± and brackets are 95 % confidence intervals; less than {relevant} is no difference;"
+        f" verdicts by {how}, Holm-adjusted."
+    )
+    if found.count(Answer.UNDECIDED):
+        yield "undecided: the interval allows for both; more replicates narrow it."
+    for data in (found.virtual, found.real):
+        failed = data.results.failed
+        if failed:
+            yield (
+                f"{len(failed)} runs failed in {data.directory}, such as {failed[0].run}"
+                f" ({failed[0].reason})"
+            )
+
+
+def _reason_lines(cells: Sequence[HeldCell]) -> Iterator[Text]:
+    for cell in cells:
+        if cell.reasons:
+            yield Text(f"{sentence_case(cell_text(cell.factors, ', '))} differs; it may be")
+            for reason in cell.reasons:
+                yield Text.assemble("  ", (reason.cause, "bold"), f": {reason.text}")
+
+
+def _measured_path_lines(found: Agreement) -> Iterator[Text]:
+    """Give the options that make the virtual path like the measured one, where it is another."""
+    causes = {reason.cause for cell in found.cells for reason in cell.reasons}
+    if found.asked is None or "path" not in causes:
+        return
+    options = []
+    if rtts_s := _measured(found, "path_min_rtt_s"):
+        options.append(f"--set path.rtt={median(rtts_s) * 1e3:.4g}ms")
+    for direction, _ in found.asked.rates:
+        if rates_bit_s := _measured(found, f"probed_rate_{direction}_bit_s"):
+            options.append(f"--set path.rate_{direction}={median(rates_bit_s) / 1e6:.4g}mbit")
+    yield Text(f"the path as it was measured, for virtual time: {' '.join(options)}")
+
+
+def _lines_of_one_alone(found: Agreement) -> Iterator[Text]:
+    for time, cells in (("virtual", found.only_virtual), ("real", found.only_real)):
+        if cells:
+            names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
+            more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
+            yield Text(f"only in {time} time: {names}{more}")
+
+
+def _shown(metric: str, value: float) -> str:
+    shown = quantity(metric, value)
+    return f"{number(value * shown.scale)} {shown.unit}"
