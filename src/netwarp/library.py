@@ -26,7 +26,6 @@ from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.opening import LOCAL, open_executor
-from netwarp.output.agreement import Agreement, agreement
 from netwarp.plan.without_path import without_path
 from netwarp.run_directory import RunDirectory
 from netwarp.study import Study, load_study, study_from_mapping
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from netwarp.claims import ClaimResult
     from netwarp.estimate.staging import Staging
     from netwarp.execution import Executor, Observer
+    from netwarp.output.agreement import Agreement
     from netwarp.results import CellResult, RunResult
     from netwarp.results.comparisons import Comparisons
 
@@ -166,6 +166,8 @@ class Run:
         Raises:
             InputError: they are not of the two times, or of two studies.
         """
+        from netwarp.output.agreement import agreement
+
         return agreement(self.data, other.data, filters=filters, metric=metric, relevant=relevant)
 
     @property

@@ -25,9 +25,11 @@ TITLE = "The path, the runs and the hosts by the time of day"
 ASIDE = 90
 """Room for the axis at the left of a panel and the legend, in pixels."""
 PANEL_HEIGHT = 110
+OF_EACH_PANEL = ("color", "shape", "strokeDash")
+"""Scales that panels do not share."""
 TIME: Spec = {
     "field": "unix_ms", "type": "temporal", "title": "time of day (UTC)",
-    "scale": {"type": "utc"}, "axis": {"format": "%H:%M:%S"},
+    "scale": {"type": "utc"}, "axis": {"format": "%H:%M:%S", "tickCount": 8},
 }  # fmt: skip
 
 AT: Spec = {
@@ -64,19 +66,20 @@ def drift_chart(results: Results, kept: Kept, metric: str, theme: Theme = SCREEN
     if not measured:
         return None
     disturbed = sum(run.run.is_disturbed for run in runs)
-    subtitle = (
+    subtitle = [
         "Round-trip time of the probes around each run: the median, and from the smallest to what"
-        " nine of ten did not exceed. A red ring is around runs whose path had changed after them:"
-        f" {disturbed or 'none'} of {len(runs)}."
-    )
+        " nine of ten did not exceed.",
+        f"A red ring is around runs whose path had changed after them: {disturbed or 'none'} of"
+        f" {len(runs)}.",
+    ]
     panels = [_path_panel(measured), _runs_panel(results, runs, metric), _load_panel(measured)]
     width = theme.width - ASIDE - round(8 * theme.font_size)
     height = round(PANEL_HEIGHT * theme.font_size / 12)
     chart: Spec = {
         "vconcat": [panel | {"width": width, "height": height} for panel in panels],
-        "resolve": {"scale": {"x": "shared", "color": "independent", "shape": "independent"}},
+        "resolve": {"scale": {"x": "shared"} | dict.fromkeys(OF_EACH_PANEL, "independent")},
     }
-    alt = f"{TITLE}. {subtitle} {_range_text(measured)}"
+    alt = f"{TITLE}. {' '.join(subtitle)} {_range_text(measured)}"
     return Chart(NAME, TITLE, alt, finished(chart, TITLE, subtitle, alt, theme))
 
 
