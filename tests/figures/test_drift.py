@@ -13,7 +13,7 @@ import support
 from netwarp.figures.drift import drift_chart
 from netwarp.figures.figures import draw_all
 from netwarp.results import Results
-from netwarp.wire import Job, PathMeasurement, Record, read_records
+from netwarp.wire import PathMeasurement, Record, read_records
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records-remote.jsonl"
 (BEFORE, _) = (each for each in read_records(GOLDEN) if isinstance(each, PathMeasurement))
@@ -27,8 +27,8 @@ class Kept:
     def __init__(self, names: list[str]) -> None:
         self.places = {name: place for place, name in enumerate(names)}
 
-    def job(self, run: str) -> Job | None:
-        del run
+    def job(self, run: str) -> None:
+        """Nothing that the chart needs."""
 
     def records(self, run: str) -> list[Record]:
         place = self.places[run]
