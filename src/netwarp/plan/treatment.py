@@ -172,6 +172,7 @@ _BY_DESIGN: Mapping[str, str] = {
     "headers": "the protocol's own; QUIC's own header and TLS records come on top",
     "encryption": "the protocol's own",
     "connections": "chunks go over streams where the transport has them",
+    "paths": "a transport that uses one path has the first",
 }
 
 

@@ -18,7 +18,7 @@ from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.diagnose import key_value_error, with_value
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import TransportOptions, merge_transport
-from netwarp.transports import TRANSPORTS
+from netwarp.transports import TRANSPORTS, with_two_paths_in_words
 from netwarp.wire import Job, TransportKind
 from netwarp.workloads import WORKLOADS, WorkloadSection, section_model
 
@@ -75,6 +75,7 @@ def build_design(raw: Mapping[str, Any]) -> Design:
     cells = tuple(_Builder(raw, factors).cells())
     _refuse_unused_options(raw, cells)
     _refuse_unused_keys(raw, cells)
+    _refuse_an_unused_path(cells)
     return Design(factors, cells)
 
 
@@ -277,3 +278,19 @@ def _refuse_unused_keys(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
         told = error.within("workload")
         key = factor_key(f"{told.key}") if told.key in factors else told.key
         raise KeyValueError(key, told.value, told.reason, told.remedy) from None
+
+
+def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:
+    """See that something uses a second path: a client that moves, or one of the transports."""
+    specs = [cell.spec for cell in cells if cell.spec.path.second is not None]
+    if not specs or any(len(spec.paths) > 1 or spec.path.may_hand_over for spec in specs):
+        return
+    transport = specs[0].transport
+    could = transport.traits.second_path == "multihomed"
+    name = f"{transport.kind} that is not multihomed" if could else transport.kind
+    raise KeyValueError(
+        "path.second",
+        None,
+        f"{name} uses one path only",
+        f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]",
+    )

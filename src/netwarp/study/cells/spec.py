@@ -15,7 +15,7 @@ from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import Lateness
-from netwarp.transports import QUIC_DATAGRAM_HEADERS_BYTES, with_two_paths_in_words
+from netwarp.transports import QUIC_DATAGRAM_HEADERS_BYTES
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
 from netwarp.workloads import WorkloadSection
@@ -66,9 +66,14 @@ class CellSpec:
 
     @cached_property
     def paths(self) -> tuple[SinglePath, ...]:
-        """The paths, the first one first; a client that never moves has no other access point."""
-        stays = self.path.may_hand_over and not self.has_handovers
-        return self.path.all_paths[:1] if stays else self.path.all_paths
+        """The paths, the first one first. The second is not there where nothing could use it: for a
+        client that never moves, and for a transport that uses one path beside others that use two.
+        """
+        if self.path.may_hand_over:
+            uses_second = self.has_handovers
+        else:
+            uses_second = self.transport.uses_two_paths
+        return self.path.all_paths if uses_second else self.path.all_paths[:1]
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
@@ -85,7 +90,7 @@ class CellSpec:
         end_ns = self.limits.virtual_s * NS_PER_S
         before = [event for event in events if event.at_ns <= end_ns]
         moves = any(isinstance(event.change, wire.Attach | wire.Detach) for event in before)
-        if self.path.may_hand_over and not moves:
+        if not moves and (self.path.may_hand_over or not self.transport.uses_two_paths):
             before = [event for event in before if event.path == 0]
         return tuple(before)
 
@@ -139,7 +144,7 @@ class CellSpec:
             _refuse_misfit(self.transport, path.mtu_bytes, key)
 
     def _refuse_paths_of_another_transport(self) -> None:
-        transport, second = self.transport, self.path.second
+        transport = self.transport
         if self.path.may_hand_over:
             if transport.multihomed:
                 raise KeyValueError(
@@ -149,20 +154,11 @@ class CellSpec:
                     'drop it, and choose reconnect = "migrate" to keep its associations',
                 )
             return
-        if transport.uses_two_paths and second is None:
+        if transport.uses_two_paths and self.path.second is None:
             needed = transport.traits.second_path == "needed"
             key = "transport.kind" if needed else "transport.multihomed"
             raise KeyValueError(
                 key, None, "there is one path", 'add [path.second], such as rtt = "30ms"'
-            )
-        if second is not None and not transport.uses_two_paths:
-            could = transport.traits.second_path == "multihomed"
-            name = f"{transport.kind} that is not multihomed" if could else transport.kind
-            raise KeyValueError(
-                "path.second",
-                None,
-                f"{name} uses one path only",
-                f"drop it, choose {with_two_paths_in_words()}, or give [path.handovers]",
             )
 
     def _refuse_workloads_of_another_transport(self) -> None:

@@ -36,9 +36,9 @@ class PathSection(SinglePath):
 
     second: SinglePath | None = None
     """A second path with a router of its own, as `[path.second]`: the same keys; what it does not
-    give is as in `[path]`. `mptcp` and multihomed `sctp` use it beside the first; with handovers it
-    is the access point that clients of any transport move to. Factors name it too, such as
-    `"path.second.rtt"`."""
+    give is as in `[path]`. `mptcp` and multihomed `sctp` use it beside the first; transports that
+    are compared with them have the first alone. With handovers it is the access point that clients
+    of any transport move to. Factors name it too, such as `"path.second.rtt"`."""
     timeline: tuple[TimelineEntry, ...] = ()
     """What happens to the paths while a run goes on, as `[[path.timeline]]`."""
     handovers: HandoversSection | None = None
