@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from guest.lab import Measured, run_study
+from guest.tshark import fields
 from netwarp.backends.needs import missing_programs
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
@@ -19,7 +21,9 @@ HANDSHAKES = {"1.1": 2, "2": 2, "3": 1}
 WIRE = {"1.1": "h1", "2": "h2", "3": "h3"}
 
 
-def load(place: Path, client: str, server: str, http: str, **workload: str) -> Measured:
+def load(
+    place: Path, client: str, server: str, http: str, *, capture: bool = False, **workload: str
+) -> Measured:
     """Load a page once; skips where a program is not installed."""
     wanted = [PROGRAMS[name] for name in (client, server) if name in PROGRAMS]  # type: ignore[index]
     missing = missing_programs(wanted)
@@ -32,7 +36,7 @@ def load(place: Path, client: str, server: str, http: str, **workload: str) -> M
         "path": {"rtt": "100ms", "rate": "20mbit"},
         "workload": {"kind": "page", "client": client, "server": server, **page},
         "factors": {"workload.http": [http]},
-    }
+    } | ({"capture": "pcap"} if capture else {})
     (run,) = run_study(plan_study(study_from_mapping(tables)), place)
     return run
 
@@ -127,3 +131,10 @@ def test_a_browser_s_first_visit_begins_over_http2(tmp_path: Path) -> None:
     )
     assert came[0].http == "h2"
     assert len(came) == 8
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="no tshark")
+def test_a_browser_s_load_is_captured_with_its_secrets(tmp_path: Path) -> None:
+    run = load(tmp_path, "chromium", "caddy", "2", capture=True)
+    assert run.status.outcome == "ok", run.status.reason
+    assert fields(run.path, "frame.number", only="http2.headers.path")

@@ -14,11 +14,11 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 /// The variable that names the file, for programs that log their secrets.
 pub(crate) const VARIABLE: &str = "SSLKEYLOGFILE";
 
-/// The descriptor by which roles inherit the file.
-pub(crate) const ROLE_FD: RawFd = 4;
+/// The descriptor by which roles and their programs inherit the file: one that none of them has a use for, as a browser has for 4.
+pub(crate) const ROLE_FD: RawFd = 9;
 
 /// The variable as roles have it. It names [`ROLE_FD`].
-pub(crate) const ROLE_ENVIRONMENT: &CStr = c"SSLKEYLOGFILE=/proc/self/fd/4";
+pub(crate) const ROLE_ENVIRONMENT: &CStr = c"SSLKEYLOGFILE=/proc/self/fd/9";
 
 /// A file of secrets that lies in memory: writing to it makes nobody wait, so that no record changes.
 #[derive(Debug)]
