@@ -14,7 +14,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 /// The variable that names the file, for programs that log their secrets.
 pub(crate) const VARIABLE: &str = "SSLKEYLOGFILE";
 
-/// The descriptor by which roles and their programs inherit the file: one that none of them has a use for, as a browser has for 4.
+/// The descriptor by which roles and their programs inherit the file: one that none of them has a use for, as a browser
+/// has for 4.
 pub(crate) const ROLE_FD: RawFd = 9;
 
 /// The variable as roles have it. It names [`ROLE_FD`].
