@@ -10,6 +10,7 @@ from netwarp.claims import evaluate_claims
 from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
 from netwarp.execution.outcome import read_outcome
+from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.results import from_plan
 from netwarp.results.comparisons import compare_contenders
 from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from netwarp.claims import ClaimResult
     from netwarp.execution.outcome import Outcome
-    from netwarp.results import Results
+    from netwarp.results import Results, RunResult
     from netwarp.results.comparisons import Comparisons
     from netwarp.run_directory import Clock
     from netwarp.study import Study
@@ -85,6 +86,33 @@ class RunData:
             f"The path changed during {len(disturbed)} of {len(runs)} runs, such as {disturbed[0]}:"
             " path_measurement in their records has what it did before and after."
         )
+
+    @property
+    def clock_text(self) -> str | None:
+        """Say how well times between two hosts' clocks are known; None where no run has any."""
+        runs = [run for run in self.results.runs if run.outcome == "ok"]
+        spanning = [run for run in runs if self._spans_clocks(run)]
+        if not spanning:
+            return None
+        worst_s = max(run.metrics["clock_uncertainty_s"] or 0.0 for run in spanning)
+        said = f"One-way delays and uploads are known to ±{worst_s * 1e3:.3g} ms, as the clocks are"
+        left_out = sum(run.metrics.get("message_delay_mean_s") is None for run in spanning)
+        if self._has_flow and left_out:
+            return (
+                f"{said}: in {left_out} of {len(spanning)} runs that is more than"
+                f" {MOST_UNCERTAIN:.0%} of the mean delay, which is left out."
+            )
+        return f"{said}."
+
+    @property
+    def _has_flow(self) -> bool:
+        return "message_throughput_bit_s" in self.results.metrics
+
+    def _spans_clocks(self, run: RunResult) -> bool:
+        if run.metrics.get("clock_uncertainty_s") is None:
+            return False
+        job = None if self._has_flow else self.job(run.run)
+        return self._has_flow or (job is not None and job.direction == "up")
 
     @cached_property
     def study(self) -> Study:

@@ -10,7 +10,7 @@ import pytest
 from netwarp import wire
 from netwarp.metrics import failure_from_records, metrics_from_records
 from netwarp.wire.flow import FlowUnit
-from support import job_of
+from support import GOLDEN, job_of
 
 FLOW = {"kind": "flow", "direction": "up", "payload": "100B", "interval": "1ms", "count": 10}
 JOB = job_of({"kind": "udp", "model": "ns3", "label": "udp"}, workload=FLOW)
@@ -107,3 +107,26 @@ def test_records_that_cannot_be_fail_the_run(records: list[wire.Record], reason:
 def test_a_flow_has_no_goodput_and_no_completion_time() -> None:
     found = measured(run(stats("packet"), stats("message")))
     assert not {"goodput_bit_s", "completion_time_s"} & set(found)
+
+
+def between_clocks(uncertainty_ns: int | None) -> wire.PathMeasurement:
+    (before, _) = (
+        each
+        for each in wire.read_records(GOLDEN / "records-remote.jsonl")
+        if isinstance(each, wire.PathMeasurement)
+    )
+    return before.model_copy(update={"clock_uncertainty_ns": uncertainty_ns})
+
+
+@pytest.mark.parametrize(("uncertainty_ns", "is_given"), [(None, True), (500_000, True),
+                                                          (700_000, False)])  # fmt: skip
+def test_delays_between_two_clocks_are_given_where_these_are_known_to_a_tenth(
+    uncertainty_ns: int | None, is_given: bool
+) -> None:
+    """The mean is 6 ms, the 99th percentile 8 ms: ±0.7 ms is good enough for the latter alone."""
+    *records, end = run(stats("message"))
+    found = metrics_from_records(JOB, [*records, between_clocks(uncertainty_ns), end])
+    assert ("message_delay_mean_s" in found) == is_given
+    assert "message_delay_s_p99" in found
+    assert found["message_jitter_mean_s"] == pytest.approx(9e-3 / 4)
+    assert found["message_throughput_bit_s"] > 0

@@ -31,8 +31,7 @@ def test_what_asks_for_nothing_special_is_taken() -> None:
         ("command-file", "runs none by another host's word"),
         ("page-programs", "runs none by another host's word"),
         ("page-nginx", "runs none by another host's word"),
-        ("flow-constant", "nobody's here"),
-        ("flow-ns3", "nobody's here"),
+        ("flow-ns3", "a simulator's"),
         ("rr", "no workload of kind 'rr'"),
         ("bulk-quic-stack", "runs none by another host's word"),
         ("stream-handovers", "not netwarp's to change"),
@@ -100,3 +99,28 @@ def test_content_is_counted_at_its_largest() -> None:
     assert isinstance(stream, wire.Stream)
     most_bytes = workload_of(session).most_content_bytes(session)
     assert most_bytes >= max(each.segment_bytes for each in stream.qualities)
+
+
+def flow(**changed: object) -> Job:
+    sound = golden("flow-poisson")
+    assert isinstance(sound.workload, wire.Flow)
+    workload = sound.workload.model_copy(update=changed)
+    return sound.model_copy(update={"workload": workload, "capture": False})
+
+
+def test_a_flow_is_taken_but_for_a_table_that_nobody_would_fetch() -> None:
+    assert refusal(flow(packet_table=False), Limits()) is None
+    assert refusal(flow(packet_table=True, direction="down"), Limits()) is None
+    reason = refusal(flow(packet_table=True, direction="up"), Limits())
+    assert reason is not None
+    assert "packet_table" in reason
+
+
+def test_a_flow_is_as_large_as_its_arrivals_allow() -> None:
+    poisson = flow(
+        messages=None, duration_ns=10**12, message_bytes=1000,
+        arrivals=wire.PoissonArrivals(kind="poisson", interval_ns=10**6),
+    )  # fmt: skip
+    assert 2_000_000_000 < workload_of(poisson).most_content_bytes(poisson) < 2_100_000_000
+    counted = flow(messages=7, duration_ns=None, message_bytes=1000)
+    assert workload_of(counted).most_content_bytes(counted) == 7_000

@@ -12,10 +12,10 @@ pub(crate) use self::sink::{MessageSink, Received};
 pub(crate) use self::tally::Tally;
 pub(crate) use self::watcher::Watcher;
 
-/// What a message begins with: its number, when it was due and when it was sent, in nanoseconds of `CLOCK_MONOTONIC`.
+/// What a message begins with: its number, when it was due and when it was sent.
 pub(crate) const HEADER_BYTES: usize = 24;
 
-/// The beginning of a message.
+/// The beginning of a message. Its times are nanoseconds since the run's epoch, which both ends know by their own clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     /// 0 for the first.

@@ -14,6 +14,8 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The messages of a flow, and what has become of them at their sender.
 pub(crate) struct Pacer {
+    /// What messages call zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    epoch_ns: u64,
     schedule: Peekable<Schedule>,
     /// When the flow began, if it has: when it was first asked for a message.
     start_ns: Option<u64>,
@@ -26,8 +28,9 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// Those of a flow that starts when the first message is asked for.
-    pub(crate) fn of(flow: &Flow) -> Self {
+    pub(crate) fn of(flow: &Flow, epoch_ns: u64) -> Self {
         Self {
+            epoch_ns,
             schedule: Schedule::of(flow).peekable(),
             start_ns: None,
             message: vec![0; flow.message_bytes.into()],
@@ -53,7 +56,8 @@ impl Pacer {
     pub(crate) fn due_message(&mut self, now_ns: u64) -> Option<&[u8]> {
         let due_ns = self.next_due_ns().filter(|due_ns| *due_ns <= now_ns)?;
         self.schedule.next();
-        let header = Header { number: self.messages, due_ns, sent_ns: now_ns };
+        let [due, sent] = [due_ns, now_ns].map(|at_ns| at_ns.wrapping_sub(self.epoch_ns));
+        let header = Header { number: self.messages, due_ns: due, sent_ns: sent };
         self.message[..HEADER_BYTES].copy_from_slice(&header.encode());
         if self.messages == 0 {
             self.first_ns = now_ns;
@@ -75,13 +79,13 @@ impl Pacer {
     }
 
     /// What was sent.
-    pub(crate) fn record(&self, side: Side, epoch_ns: u64) -> FlowSentRecord {
+    pub(crate) fn record(&self, side: Side) -> FlowSentRecord {
         FlowSentRecord {
             side,
             messages: self.messages,
             bytes: self.messages * self.message.len() as u64,
-            first_ns: self.first_ns.saturating_sub(epoch_ns),
-            last_ns: self.last_ns.saturating_sub(epoch_ns),
+            first_ns: self.first_ns.saturating_sub(self.epoch_ns),
+            last_ns: self.last_ns.saturating_sub(self.epoch_ns),
             late_ns_max: Some(self.late_ns_max),
         }
     }
@@ -119,7 +123,7 @@ mod tests {
             duration_ns: None,
             packet_table: false,
         };
-        Pacer { start_ns: Some(10_000), ..Pacer::of(&flow) }
+        Pacer { start_ns: Some(10_000), ..Pacer::of(&flow, 9_000) }
     }
 
     #[test]
@@ -129,7 +133,7 @@ mod tests {
         assert!(pacer.due_message(9_999).is_none());
         let first = pacer.due_message(10_007).unwrap();
         assert_eq!(first.len(), 30);
-        assert_eq!(Header::decode(first), Some(Header { number: 0, due_ns: 10_000, sent_ns: 10_007 }));
+        assert_eq!(Header::decode(first), Some(Header { number: 0, due_ns: 1_000, sent_ns: 1_007 }));
         assert_eq!(pacer.next_due_ns(), Some(11_000));
     }
 
@@ -145,13 +149,13 @@ mod tests {
         assert!(batch.is_empty());
         pacer.due_messages(20_000, 1000, &mut batch);
         assert_eq!((batch.len(), pacer.next_due_ns()), (60, None));
-        let sent = pacer.record(Side::Client, 10_000);
+        let sent = pacer.record(Side::Client);
         let expected = FlowSentRecord {
             side: Side::Client,
             messages: 5,
             bytes: 150,
-            first_ns: 2_500,
-            last_ns: 10_000,
+            first_ns: 3_500,
+            last_ns: 11_000,
             late_ns_max: Some(7_000),
         };
         assert_eq!(sent, expected);

@@ -39,6 +39,7 @@ impl MessageSink {
     /// One that waits for all messages of a flow.
     ///
     /// # Arguments
+    /// * `epoch_ns` - what messages call zero, by this end's clock.
     /// * `packet_header_bytes` - what lies around a message where each is a packet of its own.
     pub(crate) fn of(flow: &Flow, epoch_ns: u64, packet_header_bytes: Option<u64>) -> Self {
         let (expected, last_due_ns) = Schedule::of(flow).extent();
@@ -75,6 +76,7 @@ impl MessageSink {
         if number >= self.expected || bytes != u64::from(self.flow.message_bytes) {
             return;
         }
+        let [due_ns, sent_ns] = [due_ns, sent_ns].map(|after_ns| after_ns.wrapping_add(self.epoch_ns));
         self.first_at_ns.get_or_insert(at_ns);
         self.messages.arrived(number, due_ns, at_ns, bytes);
         if let Some((header_bytes, packets)) = &mut self.packets {

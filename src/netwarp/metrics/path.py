@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from netwarp.measure.disturbance import disturbance
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import total
+from netwarp.measure.two_clocks import clock_uncertainty_ns
 from netwarp.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ def _probed_rate_bit_s(run: RunRecords, direction: Direction) -> float | None:
 
 
 def _clock_uncertainty_s(run: RunRecords) -> float | None:
-    found = [each.clock_uncertainty_ns for each in run.path_measurements]
-    return max((each / NS_PER_S for each in found if each is not None), default=None)
+    uncertainty_ns = clock_uncertainty_ns(run.path_measurements)
+    return None if uncertainty_ns is None else uncertainty_ns / NS_PER_S
 
 
 def _disturbed(run: RunRecords) -> float | None:

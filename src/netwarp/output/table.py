@@ -48,7 +48,7 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text]:
         return [Text("no run has finished yet")]
     laid_out = blocks(results, compared, clock, width)
     laid_out += [Text(note, style="dim") for note in notes(results, compared, clock)]
-    for warning in (data.limit_text, data.disturbed_text):
+    for warning in (data.limit_text, data.disturbed_text, data.clock_text):
         if warning is not None:
             laid_out.append(Text(warning, style="yellow"))
     return laid_out

@@ -17,6 +17,8 @@ from netwarp.workloads.base import FileReader, WorkloadSection
 
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6
+DRAWN_MESSAGES = 100
+"""Allowed for beyond twice as many as are expected, where arrivals are drawn."""
 MOST_TRACE_BYTES = 32 << 20
 MessageCount = Annotated[
     int, Field(ge=1, le=MOST_MESSAGES, strict=True), Kind("a whole number from 1 to 10000000")
@@ -207,3 +209,15 @@ class ArrivalsSection(WorkloadSection):
             return
         if not times_ns or any(before > after for before, after in pairwise(times_ns)):
             raise KeyValueError("times", None, "empty, or not in order", 'such as ["0s", "20ms"]')
+
+
+def most_messages(asked: wire.Flow) -> int:
+    """Say how many messages are due at most; of drawn arrivals, all but surely."""
+    arrivals = asked.arrivals
+    bounds = [] if asked.messages is None else [asked.messages]
+    if isinstance(arrivals, wire.TraceArrivals):
+        bounds.append(len(arrivals.at_ns))
+    elif asked.duration_ns is not None:
+        expected = asked.duration_ns // arrivals.interval_ns + 1
+        bounds.append(2 * expected + DRAWN_MESSAGES)
+    return min(bounds, default=MOST_MESSAGES)

@@ -3,6 +3,9 @@
 //! A client that sends begins at once. One that receives asks first, with one byte. Where anything may be lost, nobody confirms
 //! anything: the receiver waits for as long as the path may take ([`drain`]), and so does a client that has sent. Else the
 //! receiver confirms with one byte that it has what will come, as of a [`super::bulk`].
+//!
+//! Where strangers could reach the server, a client asks in any case, and what it asks with begins with the run's token. One that
+//! sends waits for the server to agree, so that no message comes before the server knows whose it is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +18,18 @@ use crate::deadline::Deadline;
 use crate::flow::{MessageSink, Pacer, Schedule};
 use crate::job::{Change, Direction, Flow, Impairments, Job};
 use crate::record::{Record, Side};
-use crate::transport::error::{Context as _, Result};
+use crate::request_prefix::RequestPrefix;
+use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer, Pending, Stream};
 
-/// ASCII's ENQ: asks for the flow.
+/// ASCII's ENQ: asks for the flow, or to send it.
 const REQUEST: u8 = 0x05;
 
-/// ASCII's ACK: all has arrived.
+/// ASCII's ACK: all has arrived, or the flow may be sent.
 const CONFIRMATION: u8 = 0x06;
+
+/// How often a server agrees where each answer may be lost.
+const AGREEMENTS: usize = 3;
 
 /// Beyond what the path is known to take.
 const DRAIN_MARGIN: Duration = Duration::from_secs(1);
@@ -67,9 +74,15 @@ impl OverConnections for Flow {
             let mut connection = dialer.dial(run.server, false).await?;
             let mut stream = connection.open_stream().await?;
             let mut records = match self.direction {
-                Direction::Up => send(self, run, Side::Client, &mut *stream).await?,
+                Direction::Up => {
+                    if run.token.is_some() {
+                        stream.request(&request(run.token)).await.context("asking to send the flow")?;
+                        stream.receive(&mut [0]).await.context("waiting for the server to agree")?;
+                    }
+                    send(self, run, Side::Client, &mut *stream).await?
+                }
                 Direction::Down => {
-                    stream.request(&[REQUEST]).await.context("asking for the flow")?;
+                    stream.request(&request(run.token)).await.context("asking for the flow")?;
                     receive(self, run, &mut *stream).await?
                 }
             };
@@ -93,9 +106,15 @@ impl OverConnections for Flow {
         Box::pin(async move {
             let mut stream = connection.accept_stream().await?.context("the client closed without opening a stream")?;
             let mut records = match self.direction {
-                Direction::Up => receive(self, run, &mut *stream).await?,
+                Direction::Up => {
+                    if run.token.is_some() {
+                        accept_request(run.token, &mut *stream).await?;
+                        agree(&mut *stream).await?;
+                    }
+                    receive(self, run, &mut *stream).await?
+                }
                 Direction::Down => {
-                    stream.receive(&mut [0]).await.context("receiving the request")?;
+                    accept_request(run.token, &mut *stream).await?;
                     send(self, run, Side::Server, &mut *stream).await?
                 }
             };
@@ -114,12 +133,38 @@ impl OverConnections for Flow {
     }
 }
 
+/// What asks for a flow: the run's token, if it has one, and a byte.
+fn request(token: Option<RequestPrefix>) -> Vec<u8> {
+    token.map_or_else(Vec::new, |token| token.0.to_vec()).into_iter().chain([REQUEST]).collect()
+}
+
+/// Receives what asks for the flow.
+///
+/// # Errors
+/// It is a stranger's.
+async fn accept_request(token: Option<RequestPrefix>, stream: &mut dyn Stream) -> Result<()> {
+    let mut asked = request(token);
+    stream.receive(&mut asked).await.context("receiving the request")?;
+    let (prefix, _) = asked.split_at(asked.len() - 1);
+    ensure!(token.is_none_or(|token| token.is(prefix)), "who asks for the flow is a stranger");
+    Ok(())
+}
+
+/// Lets the client send.
+async fn agree(stream: &mut dyn Stream) -> Result<()> {
+    let times = if stream.packet_header_bytes().is_some() { AGREEMENTS } else { 1 };
+    for _ in 0..times {
+        stream.send(&[CONFIRMATION]).await.context("agreeing to the flow")?;
+    }
+    Ok(())
+}
+
 async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Result<Vec<Record>> {
-    let pacer = stream.send_messages(Pacer::of(flow)).await.context("sending the flow")?;
+    let pacer = stream.send_messages(Pacer::of(flow, run.epoch_ns)).await.context("sending the flow")?;
     if stream.packet_header_bytes().is_none() {
         stream.receive(&mut [0]).await.context("waiting for the receiver's confirmation")?;
     }
-    Ok(vec![Record::FlowSent(pacer.record(side, run.epoch_ns))])
+    Ok(vec![Record::FlowSent(pacer.record(side))])
 }
 
 async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {

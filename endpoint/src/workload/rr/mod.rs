@@ -64,7 +64,7 @@ impl OverConnections for Rr {
             let mut connection = dialer.dial(run.server, false).await?;
             let (pacer, responses) = ask(self, run, connection.duplex(Side::Client).await?).await?;
             let about = connection_record(run, Side::Client, &*connection, false)?.map(Record::Connection);
-            let sent = Record::FlowSent(pacer.record(Side::Client, run.epoch_ns));
+            let sent = Record::FlowSent(pacer.record(Side::Client));
             connection.close().await?;
             Ok(about.into_iter().chain([sent, responses.into_responses()]).collect())
         })
@@ -102,7 +102,8 @@ fn loses_messages(run: &Run) -> bool {
 /// The client's part. Gives what was sent, and what came back.
 async fn ask(rr: &Rr, run: &Run, stream: Box<dyn Duplex>) -> Result<(Pacer, MessageSink)> {
     let requests = rr.requests();
-    let (mut pacer, mut responses) = (Pacer::of(&requests), MessageSink::of(&rr.responses(), run.epoch_ns, None));
+    let (mut pacer, mut responses) =
+        (Pacer::of(&requests, run.epoch_ns), MessageSink::of(&rr.responses(), run.epoch_ns, None));
     let (mut reader, mut writer) = tokio::io::split(stream);
     let (_, last_due_ns) = Schedule::of(&requests).extent();
     let waits_ns = u64::try_from(2 * drain(&run.job).as_nanos()).unwrap_or(u64::MAX);
@@ -173,7 +174,7 @@ mod tests {
     fn each_request_is_answered_with_its_own_number() {
         let rr = rr(20);
         let (client, server) = tokio::io::duplex(64);
-        let (mut pacer, mut responses) = (Pacer::of(&rr.requests()), MessageSink::of(&rr.responses(), 0, None));
+        let (mut pacer, mut responses) = (Pacer::of(&rr.requests(), 0), MessageSink::of(&rr.responses(), 0, None));
         in_a_runtime(async {
             let (mut reader, mut writer) = tokio::io::split(client);
             let asking = async {
@@ -190,7 +191,7 @@ mod tests {
     fn what_waits_for_a_late_response_counts_from_when_it_was_due() {
         let rr = rr(40);
         let (client, mut server) = tokio::io::duplex(1 << 16);
-        let (mut pacer, mut responses) = (Pacer::of(&rr.requests()), MessageSink::of(&rr.responses(), 0, None));
+        let (mut pacer, mut responses) = (Pacer::of(&rr.requests(), 0), MessageSink::of(&rr.responses(), 0, None));
         in_a_runtime(async {
             let (mut reader, mut writer) = tokio::io::split(client);
             let late = Deadline::new().unwrap();

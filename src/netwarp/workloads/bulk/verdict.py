@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netwarp.measure.select import of_kind, receiver
+from netwarp.measure.select import of_kind, receiver, start_ns
+from netwarp.measure.two_clocks import upload_refusal
 from netwarp.wire import Bulk, Job, Record, Transfer
 
 
@@ -24,6 +25,9 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
             return f"the {side} recorded {moved_bytes} of {wanted_bytes} bytes"
     if bulk.verify and not _same_hashes(job, moved):
         return "what was received is not what was sent (SHA-256)"
+    if job.direction == "up":
+        end_ns = max(each.last_byte_ns for each in moved if each.side == "server")
+        return upload_refusal(end_ns - start_ns(records), records)
     return None
 
 

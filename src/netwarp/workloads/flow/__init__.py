@@ -8,6 +8,7 @@ from typing import Any
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
 from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
+from netwarp.workloads.arrivals import most_messages
 from netwarp.workloads.base import Workload
 from netwarp.workloads.flow import simulated
 from netwarp.workloads.flow.metrics import FLOW_METRICS
@@ -26,13 +27,17 @@ class FlowWorkload(Workload[wire.Flow]):
         flow = self.of(job)
         return None if flow.messages is None else flow.messages * flow.message_bytes
 
-    def server_refusal(self, job: Job) -> str:
-        """Say that nobody follows its packets between two hosts."""
-        del job
-        return (
-            "a flow's packets are followed by the router between the hosts, which is nobody's here:"
-            " use the virtual or the native backend"
-        )
+    def server_refusal(self, job: Job) -> str | None:
+        """Refuse a table of packets, which would be written where nobody fetches it."""
+        flow = self.of(job)
+        if flow.packet_table and flow.direction == "up":
+            return "its table of packets would be written at the server: leave out packet_table"
+        return None
+
+    def most_content_bytes(self, job: Job) -> int:
+        """Say how many bytes the messages have at most; of drawn arrivals, all but surely."""
+        flow = self.of(job)
+        return flow.message_bytes * most_messages(flow)
 
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client dialled; of a simulator, which does not tell, when it first sent."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.two_clocks import is_known
 from netwarp.units import NS_PER_S
 from netwarp.wire import FlowSent, FlowStats
 
@@ -25,6 +26,14 @@ def _stats(run: RunRecords, unit: FlowUnit) -> FlowStats | None:
 def _of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
     stats = _stats(run, unit)
     return None if stats is None or stats.received == 0 else quantity(stats)
+
+
+def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
+    """Give a delay; between two hosts None where their clocks are too far from known for it."""
+    delay_s = _of(run, unit, quantity)
+    if delay_s is None or not is_known(delay_s * NS_PER_S, run.records):
+        return None
+    return delay_s
 
 
 def throughput_bit_s(stats: FlowStats) -> float | None:
@@ -95,6 +104,9 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
     def of(quantity: Quantity) -> Callable[[RunRecords], float | None]:
         return partial(_of, unit=unit, quantity=quantity)
 
+    def delay_of(quantity: Quantity) -> Callable[[RunRecords], float | None]:
+        return partial(_delay_of, unit=unit, quantity=quantity)
+
     is_packet = unit == "packet"
     delay = "one-way delay" if is_packet else "message delay"
     about = f"of {what} in the flow's direction, {since}"
@@ -102,7 +114,7 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         Metric(
             f"{prefix}delay_s_{name}", "s", "lower", f"{delay.capitalize()}, {percent} %",
             f"The {delay} that {percent} % {about} do not exceed.", "flow_stats",
-            of(partial(_delay_quantile_s, permille)), SHORTER,
+            delay_of(partial(_delay_quantile_s, permille)), SHORTER,
         )
         for name, percent, permille in
         (("p50", "50", 500), ("p95", "95", 950), ("p99", "99", 990), ("p999", "99.9", 999))
@@ -111,7 +123,7 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         Metric(
             f"{prefix}delay_mean_s", "s", "lower", f"Mean {delay}",
             f"Mean {delay} {about}: FlowMonitor's delaySum / rxPackets.", "flow_stats",
-            of(mean_delay_s), SHORTER, head=delay, in_report=True,
+            delay_of(mean_delay_s), SHORTER, head=delay, in_report=True,
         ),
         Metric(
             f"{prefix}jitter_mean_s", "s", "lower", f"Mean jitter of {what}",
@@ -128,8 +140,8 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         *quantiles,
         Metric(
             f"{prefix}delay_s_max", "s", "lower", f"Longest {delay}",
-            f"The longest {delay} {about}.", "flow_stats", of(partial(_delay_quantile_s, 1000)),
-            SHORTER,
+            f"The longest {delay} {about}.", "flow_stats",
+            delay_of(partial(_delay_quantile_s, 1000)), SHORTER,
         ),
         Metric(
             f"lost_{what}", "packets" if is_packet else "count", "lower", f"Lost {what}",
@@ -171,7 +183,8 @@ FLOW_METRICS = (
     Metric(
         "message_throughput_bit_s", "bit/s", "higher", "Throughput of messages",
         "Bits of the messages received over the time from the first to the last.", "flow_stats",
-        partial(_of, unit="message", quantity=throughput_bit_s),
+        partial(_of, unit="message", quantity=throughput_bit_s), head="throughput",
+        beside=("message_delay_mean_s", "message_jitter_mean_s", "message_loss_ratio"),
     ),
     *_metrics_of("message", "message_", "messages", "from when each was due"),
     Metric(

@@ -1,0 +1,48 @@
+"""Times that begin at one host and end at another: known as well as their clocks' offset is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netwarp.measure.select import of_kind
+from netwarp.wire import PathMeasurement
+
+if TYPE_CHECKING:
+    from netwarp.wire import Record
+
+MOST_UNCERTAIN = 0.1
+"""A time is not given whose uncertainty, either way, is more than this share of it."""
+
+
+def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
+    """Say how far the server's times can be off, either way; None where there is one clock."""
+    bounds = [each.clock_uncertainty_ns for each in of_kind(records, PathMeasurement)]
+    known = [each for each in bounds if each is not None]
+    return max(known) if known else None
+
+
+def is_known(span_ns: float, records: Sequence[Record]) -> bool:
+    """Whether a time from one host's clock to the other's is known well enough to be given."""
+    uncertainty_ns = clock_uncertainty_ns(records)
+    return uncertainty_ns is None or uncertainty_ns <= MOST_UNCERTAIN * span_ns
+
+
+def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
+    """Say why the time of an upload cannot be given, which ends by the server's clock.
+
+    Args:
+        span_ns: from the client's start to the server's last byte.
+        records: of the run.
+
+    Returns:
+        None where it can, as in all runs with one clock.
+    """
+    if is_known(span_ns, records):
+        return None
+    uncertainty_ns = clock_uncertainty_ns(records) or 0
+    return (
+        f"the upload ended {span_ns / 1e6:.2f} ms after its start by the server's clock, which is"
+        f" known to ±{uncertainty_ns / 1e6:.2f} ms, and more than {MOST_UNCERTAIN:.0%} is too"
+        " uncertain: send more, or the other way"
+    )
