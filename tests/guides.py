@@ -12,6 +12,7 @@ DOCS = REPOSITORY / "docs"
 # Those that are generated, or about netwarp's inside, give nothing to type.
 GUIDES = [REPOSITORY / "README.md", *sorted(DOCS.glob("*.md"))]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`(netwarp [a-z0-9]+ [^`]*)`")
 _SAVED = re.compile(r"Save this as `([^`]+)`:\s*\Z")
 
 
@@ -29,7 +30,7 @@ class Block:
     def typed(self) -> list[list[str]]:
         """What stands after prompts, as arguments."""
         lines = self.text.splitlines()
-        return [shlex.split(line[2:]) for line in lines if line.startswith("$ ")]
+        return [shlex.split(line[2:], comments=True) for line in lines if line.startswith("$ ")]
 
 
 def blocks(guide: Path) -> list[Block]:
@@ -43,8 +44,9 @@ def blocks(guide: Path) -> list[Block]:
 
 
 def commands(guide: Path) -> list[list[str]]:
-    """Find every command line of netwarp in a document's blocks, typed by a test or not."""
-    found = []
+    """Find every command line of netwarp in a document, typed by a test or not."""
+    prose = _FENCE.sub("", guide.read_text(encoding="utf-8"))
+    found = [shlex.split(line.replace("\\|", "|")) for line in _INLINE.findall(prose)]
     for block in blocks(guide):
         if block.language in ("", "sh", "console"):
             lines = (line.removeprefix("$ ") for line in block.text.splitlines())

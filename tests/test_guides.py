@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from guides import DOCS, GUIDES, REPOSITORY, blocks, commands
+from netwarp import library
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.cli import machine
 from netwarp.cli.commands import COMMANDS, load_command
 from netwarp.plan import plan_study
 from netwarp.sources import find_sources
 from netwarp.sources.shipped import shipped_studies
-from netwarp.study import study_from_mapping
+from netwarp.study import Study, study_from_mapping
 
 BY_NAME = {guide.name: guide for guide in GUIDES}
 
@@ -51,6 +54,36 @@ def test_every_study_can_be_planned(
         if block.language == "toml" and block.text.startswith(("#", "title")):
             study = study_from_mapping(tomllib.loads(block.text), folder=tmp_path)
             assert plan_study(study)
+
+
+class _Planned(Exception):  # noqa: N818 - no error
+    """What was asked for is about to run."""
+
+
+RUNS_SOMETHING = {"run", "compare", "exec", "reproduce"}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_a_document_has_one_run_can_be_planned(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(study: Study, *_: object, **__: object) -> None:
+        assert plan_study(study)
+        raise _Planned
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(library, "run", plan)
+    monkeypatch.setattr(library, "backend_for", lambda *_: VirtualBackend)
+    monkeypatch.setattr(machine, "install_ns3", lambda: None)
+    for block in blocks(BY_NAME[name]):
+        if block.language == "toml" and block.text.startswith(("#", "title")):
+            (tmp_path / (block.file or "study.toml")).write_text(block.text)
+        elif block.file is not None:
+            (tmp_path / block.file).write_text(block.text)
+    for _, command, *arguments in commands(BY_NAME[name]):
+        if command in RUNS_SOMETHING:
+            with pytest.raises(_Planned):
+                load_command(command).main(arguments, standalone_mode=False)
 
 
 @pytest.mark.parametrize("name", BY_NAME)

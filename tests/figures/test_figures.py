@@ -62,6 +62,17 @@ def test_each_kind_is_drawn(kind: str) -> None:
     altair.Chart.from_dict(chart.spec)  # raises where it is no Vega-Lite
 
 
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "scatter"])
+def test_every_run_is_a_dot(kind: str) -> None:
+    results = support.results()
+    x = "first_byte_s" if kind == "scatter" else "path.loss"
+    chart = draw(figure(kind, x=x), results, "one")
+    runs = [row["run"] for row in chart.spec["data"]["values"] if row.get("run")]
+    assert sorted(runs) == sorted(run.run for run in results.runs if run.outcome == "ok")
+    marks = [part["mark"] for part in everything(chart.spec) if isinstance(part.get("mark"), dict)]
+    assert any(mark["type"] in ("circle", "point") for mark in marks)
+
+
 def test_a_figure_is_written_in_the_format_of_its_files_ending(tmp_path: Path) -> None:
     chart = draw(figure("line"), support.results(), "one")
     begins = {".svg": b"<svg", ".png": PNG_SIGNATURE, ".pdf": b"%PDF", ".json": b"{"}

@@ -11,7 +11,7 @@ import pytest
 
 from guides import DOCS, blocks
 
-TYPED = ("tutorial", "recipes")
+TYPED = ("tutorial", "recipes", "results", "pages", "role-protocol")
 
 
 @pytest.mark.parametrize("name", TYPED)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,82 @@ def test_a_page_comes_whole_over_what_was_asked_for(
         opened = [each for each in run.records if isinstance(each, Connection)]
         assert len(opened) == (6 if http == "1.1" else 1)
         assert all(each.sha256 is not None for each in came)
+
+
+Impostor = Callable[[str], None]
+"""Puts a script, given as text, in Caddy's place."""
+
+ANOTHER_CERTIFICATE = """#!/bin/sh
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=netwarp.test \\
+    -addext subjectAltName=DNS:netwarp.test -addext basicConstraints=critical,CA:FALSE \\
+    -keyout /tmp/key.pem -out /tmp/certificate.pem
+exec caddy "$@"
+"""
+"""A Caddy for whose name somebody else made a certificate."""
+
+HANGS_UP = """#!/usr/bin/env python3
+import socket
+server = socket.create_server(("", 4433))
+while True:
+    connection, _ = server.accept()
+    connection.recv(65536)
+    connection.close()
+"""
+"""A server that ends every connection as soon as it is asked for anything."""
+
+
+@pytest.fixture
+def impostor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Impostor]:
+    # Guests have the host's files, but for those in /tmp.
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        script = Path(folder) / "caddy"
+
+        def write(text: str) -> None:
+            script.write_text(text)
+            script.chmod(0o755)
+            Path(folder).chmod(0o755)
+            program = replace(PROGRAMS["caddy"], names=(str(script),))
+            monkeypatch.setitem(PROGRAMS, "caddy", program)
+
+        yield write
+
+
+@pytest.mark.parametrize(
+    ("client", "http", "reason"),
+    [
+        ("netwarp", "1.1", "invalid peer certificate: UnknownIssuer"),
+        ("netwarp", "2", "invalid peer certificate: UnknownIssuer"),
+        ("netwarp", "3", "invalid peer certificate: UnknownIssuer"),
+        ("chromium", "1.1", "could not load /: net::ERR_CERT_AUTHORITY_INVALID"),
+        ("chromium", "2", "could not load /: net::ERR_CERT_AUTHORITY_INVALID"),
+        ("chromium", "3", "it does not trust the server's certificate"),
+    ],
+)
+def test_a_certificate_of_somebody_else_is_a_failed_run(
+    tmp_path: Path, impostor: Impostor, client: str, http: str, reason: str
+) -> None:
+    if shutil.which("openssl") is None or shutil.which("caddy") is None:
+        pytest.skip("openssl or caddy is not installed")
+    impostor(ANOTHER_CERTIFICATE)
+    run = load(tmp_path, client, "caddy", http)
+    assert run.status.outcome == "failed"
+    assert reason in str(run.status.reason)
+
+
+@pytest.mark.parametrize(
+    ("client", "reason"),
+    [
+        ("netwarp", "TLS handshake: unexpected end of file"),
+        ("chromium", "could not load /: net::ERR_CONNECTION_CLOSED"),
+    ],
+)
+def test_a_server_that_hangs_up_is_a_failed_run(
+    tmp_path: Path, impostor: Impostor, client: str, reason: str
+) -> None:
+    impostor(HANGS_UP)
+    run = load(tmp_path, client, "caddy", "2")
+    assert run.status.outcome == "failed"
+    assert reason in str(run.status.reason)
 
 
 def test_a_client_of_ours_repeats_itself_against_nginx(tmp_path: Path) -> None:

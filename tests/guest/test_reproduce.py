@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from netwarp import pipeline
+from netwarp.backends import needs
+from netwarp.backends.virtual import VirtualBackend
+from netwarp.claims import ClaimVerdict
+from netwarp.evaluation import RunData
+from netwarp.sources import find_sources, load_source
+from netwarp.sources.preparation import prepare
+from netwarp.sources.reproduce import reproduce_document
+from netwarp.study import Study
 
 INDEX = """# A test of the command, not of a publication.
 title = "Two round trips are more than one"
@@ -89,3 +102,27 @@ def test_a_source_is_done_again_with_figures_and_a_scorecard(tmp_path: Path) -> 
     assert all((tmp_path / figure).read_text().startswith("<svg") for figure in study["figures"])
     assert (out / "connect" / "report.html").is_file()
     assert "one round trip more" in (out / "scorecard.html").read_text()
+
+
+def test_without_a_browser_its_conclusions_are_not_testable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "web"
+    folder.mkdir()
+    shipped = find_sources()["nam-2021"] / "fig-5-browser.toml"
+    shutil.copy(shipped, folder)
+    (folder / "source.toml").write_text(INDEX.replace('"connect"', '"fig-5-browser"'))
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(needs, "GUEST_PATH", str(tmp_path / "bin"))
+
+    def run_study(study: Study, directory: Path) -> RunData:
+        return pipeline.run(study, VirtualBackend(), out=directory)
+
+    done = reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
+    assert len(done.rows) == 3
+    assert {row.result.verdict for row in done.rows} == {ClaimVerdict.NOT_TESTABLE}
+    assert "chromium is not installed: `apt-get install chromium`" in done.rows[0].result.found
+    assert "caddy is not installed: `apt-get install caddy`" in done.rows[0].result.found
+    assert not done.succeeded
+    page = (tmp_path / "out" / "scorecard.html").read_text()
+    assert "chromium is not installed" in page

@@ -197,6 +197,13 @@ def test_a_figure_has_the_command_that_makes_it_alone(tmp_path: Path) -> None:
     assert 'download="test-2000-one.csv" href="data:text/csv;base64,' in page
 
 
+def test_a_study_has_its_time(tmp_path: Path) -> None:
+    done = outcome(tmp_path)
+    runs = len(done.studies[0].executed.finished.results.runs)  # type: ignore[union-attr]
+    page = render([done], tmp_path)
+    assert page.count(f"<li>{runs} runs: virtual time ") == 2
+
+
 def test_several_sources_are_one_page(tmp_path: Path) -> None:
     done = outcome(tmp_path)
     page = write_all([done, done], tmp_path)

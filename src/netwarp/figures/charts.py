@@ -122,8 +122,9 @@ def ratio(plan: Layout) -> Spec:
 
 
 def bar(plan: Layout) -> Spec:
-    """Draw means as bars from zero, with 95 % intervals as whiskers."""
-    rows = mean_rows(plan)
+    """Draw means as bars from zero, with 95 % intervals as whiskers, and every run as a dot."""
+    rows, samples = mean_rows(plan), sample_rows(plan)
+    samples = samples if len(samples) <= MOST_SAMPLES else []
     place = {"x": name_axis(plan)} | offset(plan)
     y = field("mean", title=plan.shown.axis_title, axis={"format": ".6~g", "tickCount": 6})
     tips = [
@@ -139,7 +140,16 @@ def bar(plan: Layout) -> Spec:
         "mark": {"type": "rule", "color": GREY, "strokeWidth": 0.7 * plan.theme.line_width},
         "encoding": place | {"y": y | {"field": "low"}, "y2": {"field": "high"}},
     }
-    return panels(plan, [bars, whiskers], rows)
+    layers = [only(bars, "mean"), only(whiskers, "low")]
+    if samples:
+        dots = {
+            "mark": {"type": "circle", "size": 0.22 * plan.theme.point_size, "opacity": 0.5},
+            "encoding": place | {
+                "y": y | {"field": "value"}, "color": {"value": GREY}, "tooltip": _run_tips(plan)
+            },
+        }  # fmt: skip
+        layers.append(only(dots, "value"))
+    return panels(plan, layers, [*rows, *samples])
 
 
 def box(plan: Layout) -> Spec:

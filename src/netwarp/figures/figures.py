@@ -159,7 +159,7 @@ def _title(figure: Figure, results: Results) -> str:
 
 _SHOWN = {
     "line": "Means with 95 % confidence intervals, dots are runs",
-    "bar": "Means with 95 % confidence intervals",
+    "bar": "Means with 95 % confidence intervals, dots are runs",
     "heatmap": "Means",
     "box": "Median, quartiles, whiskers to 1.5 IQR, and every run",
     "cdf": "Empirical distribution",

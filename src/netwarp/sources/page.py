@@ -20,6 +20,7 @@ from netwarp.sources.scorecard import (
     score_text,
 )
 from netwarp.units import span_text
+from netwarp.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,7 @@ def _facts(done: Sequence[Reproduction]) -> list[tuple[str, str]]:
     virtual_s, wall_s = sum(each.virtual_s for each in done), sum(each.wall_s for each in done)
     facts = [
         ("conclusions", f"{conclusions} of authors, {hypotheses} of our own"),
-        ("runs", f"{sum(map(_runs, done)):,}".replace(",", " ")),
+        ("runs", count(sum(map(_runs, done)))),
         ("failed", str(sum(map(_failed, done)))),
         ("virtual time", span_text(virtual_s)),
         ("wall time of the runs", span_text(wall_s)),
@@ -118,12 +119,25 @@ def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, 
         "refused": outcome.refused,
         "figures": _figures(data) if data else [],
         "command": _study_command(done, file),
+        "times": _times(outcome),
         "csv_link": csv_link(_cells_csv(data)) if data else None,
         "report": os.path.relpath(RunDirectory(directory).report_file, place),
         "records_sha256": data.records_sha256 if data else None,
         "file": f"{name}.toml",
         "text": file.read_text(encoding="utf-8"),
     }
+
+
+def _times(outcome: StudyOutcome) -> str:
+    """Say what a study took, its controls included."""
+    executed = outcome.all_executed
+    runs = sum(len(each.finished.results.runs) for each in executed if each.finished)
+    virtual_s, wall_s = (sum(e.clock_s(c) for e in executed) for c in ("virtual_s", "wall_s"))
+    with_controls = ", controls included" if outcome.controls else ""
+    return (
+        f"{count(runs)} runs{with_controls}: virtual time {span_text(virtual_s)},"
+        f" wall time {span_text(wall_s)}"
+    )
 
 
 def _figures(data: RunData) -> list[dict[str, Any]]:

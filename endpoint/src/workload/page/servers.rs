@@ -19,6 +19,13 @@ const CONFIGURATION: &str = "/tmp/server.conf";
 const CERTIFICATE: &str = "/tmp/certificate.pem";
 const KEY: &str = "/tmp/key.pem";
 
+/// After so long without a request Caddy closes a connection: what it does unless it is told otherwise. Where packets are lost,
+/// the last answer may be on its way for many seconds after Caddy has written it, and closing would reset the connection.
+const IDLE_TIMEOUT: &str = "5m";
+/// As above where the page is visited again, on connections of its own: less than is between visits
+/// ([`super::chromium`]).
+const IDLE_TIMEOUT_BETWEEN_VISITS: &str = "30s";
+
 /// A program by the first of its names that the machine has.
 ///
 /// # Errors
@@ -103,7 +110,7 @@ fn caddy(page: &Page) -> Value {
             "http": { "servers": { "page": {
                 "listen": [format!(":{PORT}")],
                 "protocols": protocols,
-                "idle_timeout": "10s",
+                "idle_timeout": if page.visits > 1 { IDLE_TIMEOUT_BETWEEN_VISITS } else { IDLE_TIMEOUT },
                 "automatic_https": { "disable": true },
                 "routes": [{ "handle": handlers }],
                 "tls_connection_policies": [{}],
@@ -158,6 +165,15 @@ mod tests {
         assert_eq!(protocols(Http::H1), json!(["h1"]));
         assert_eq!(protocols(Http::H2), json!(["h1", "h2"]));
         assert_eq!(protocols(Http::H3), json!(["h1", "h2", "h3"]));
+    }
+
+    #[test]
+    fn connections_are_closed_early_between_visits_alone() {
+        let idle_timeout = |visits| {
+            let page = Page { visits, ..page() };
+            caddy(&page)["apps"]["http"]["servers"]["page"]["idle_timeout"].clone()
+        };
+        assert_eq!((idle_timeout(1), idle_timeout(2)), (json!("5m"), json!("30s")));
     }
 
     #[test]

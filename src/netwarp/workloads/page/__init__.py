@@ -25,8 +25,8 @@ from netwarp.workloads.page.waterfall import waterfall
 
 MOST_SERVED_RESOURCES = 2000
 """How many a server serves to another host."""
-BROWSER_START_CPU_S = 5.0
-VISIT_CPU_S = 5.0
+BROWSER_START_CPU_S = 2.0
+VISIT_CPU_S = 2.5
 """CPU time of Chromium in a guest: until it can be told to load a page, and for a load; where many
 packets are lost, it is twice as much."""
 BROWSER_MEMORY_BYTES = 3 << 30

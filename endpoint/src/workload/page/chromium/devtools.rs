@@ -58,13 +58,20 @@ impl DevTools {
         Ok((devtools, (above_others(&their_orders)?, above_others(&their_answers)?)))
     }
 
-    /// Opens an empty page, to which all orders go from now on.
+    /// Attaches to the page that the browser has opened at its start, to which all orders go from now on.
     ///
     /// # Errors
     /// A browser that refuses.
     pub(super) async fn attach(&mut self) -> Result<()> {
-        let made = self.order("Target.createTarget", json!({ "url": "about:blank" })).await?;
-        let target = json!({ "targetId": made["targetId"], "flatten": true });
+        self.order("Target.setDiscoverTargets", json!({ "discover": true })).await?;
+        let page = loop {
+            let Event { method, mut parameters } = self.event().await?;
+            if method == "Target.targetCreated" && parameters["targetInfo"]["type"] == "page" {
+                break parameters["targetInfo"]["targetId"].take();
+            }
+        };
+        self.order("Target.setDiscoverTargets", json!({ "discover": false })).await?;
+        let target = json!({ "targetId": page, "flatten": true });
         let attached = self.order("Target.attachToTarget", target).await?;
         self.session = Some(attached["sessionId"].as_str().context("the browser gave no session")?.to_owned());
         Ok(())
@@ -169,6 +176,27 @@ mod tests {
             assert_eq!(&order[..length], b"{\"id\":1,\"method\":\"Page.enable\",\"params\":{}}\0");
             let event = devtools.event().await.unwrap();
             assert_eq!((event.method.as_str(), &event.parameters["a"]), ("Page.x", &json!(1)));
+        });
+    }
+
+    #[test]
+    fn the_page_is_the_one_that_the_browser_has_opened() {
+        with_browser(async |mut devtools, mut orders, mut answers| {
+            answers
+                .write_all(
+                    b"{\"method\":\"Target.targetCreated\",\"params\":{\"targetInfo\":{\"type\":\"tab\",\"targetId\":\"T\"}}}\0\
+                      {\"id\":1,\"result\":{}}\0\
+                      {\"method\":\"Target.targetCreated\",\"params\":{\"targetInfo\":{\"type\":\"page\",\"targetId\":\"P\"}}}\0\
+                      {\"id\":2,\"result\":{}}\0{\"id\":3,\"result\":{\"sessionId\":\"S\"}}\0{\"id\":4,\"result\":{}}\0",
+                )
+                .unwrap();
+            devtools.attach().await.unwrap();
+            devtools.order("Page.enable", json!({})).await.unwrap();
+            let mut told = vec![0; 1000];
+            let length = orders.read(&mut told).unwrap();
+            let told = String::from_utf8_lossy(&told[..length]);
+            assert!(told.contains("\"targetId\":\"P\""), "{told}");
+            assert!(told.ends_with("\"method\":\"Page.enable\",\"params\":{},\"sessionId\":\"S\"}\0"), "{told}");
         });
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use serde_json::Value;
 
 use super::devtools::Event;
@@ -11,6 +11,9 @@ use crate::record::ResourceRecord;
 
 /// What browsers ask for without being told by a page.
 const UNASKED: &str = "/favicon.ico";
+
+/// What Chromium says of every QUIC connection that did not come about, or ended.
+const FAILED_OVER_QUIC: &str = "net::ERR_QUIC_PROTOCOL_ERROR";
 
 /// A load under way.
 pub(super) struct Load<'a> {
@@ -221,11 +224,7 @@ impl<'a> Load<'a> {
     fn failed(&mut self, told: &Value) -> Result<()> {
         match self.under_way.remove(id(told)).and_then(|request| request.resource) {
             None => Ok(()),
-            Some(resource) => bail!(
-                "the browser could not load {}: {}",
-                self.page.resources[resource].path,
-                told["errorText"].as_str().unwrap_or("it does not say why")
-            ),
+            Some(resource) => Err(not_loaded(&self.page.resources[resource].path, told["errorText"].as_str())),
         }
     }
 
@@ -238,6 +237,17 @@ impl<'a> Load<'a> {
         let at_ns = (seconds * 1e6).round() as u64 * 1000;
         at_ns.checked_sub(self.epoch_ns).context("the browser's clock is before the run's")
     }
+}
+
+/// The failure of a resource that a browser could not load, with the reason that it gives.
+pub(super) fn not_loaded(path: &str, reason: Option<&str>) -> Error {
+    let reason = reason.unwrap_or("it does not say why");
+    let says_no_more = if reason == FAILED_OVER_QUIC {
+        ": of a connection over QUIC it tells no more, be it that it does not trust the server's certificate"
+    } else {
+        ""
+    };
+    anyhow!("the browser could not load {path}: {reason}{says_no_more}")
 }
 
 fn id(told: &Value) -> &str {
@@ -333,6 +343,9 @@ mod tests {
         let failed =
             [told("h3", 200)[0].clone(), ("loadingFailed", json!({ "requestId": "a", "errorText": "net::ERR" }))];
         assert_eq!(refusal(failed.to_vec()), "the browser could not load /: net::ERR");
+        assert!(
+            not_loaded("/", Some(FAILED_OVER_QUIC)).to_string().ends_with("does not trust the server's certificate")
+        );
     }
 
     #[test]
