@@ -60,6 +60,18 @@ def test_a_page_is_whole_at_any_width(
         assert page.evaluate(too_wide) == 0
 
 
+def test_series_of_any_factor_are_drawn_without_a_complaint(visit: Visit, tmp_path: Path) -> None:
+    directory = support.write_run_directory(tmp_path / "out")
+    figures: list[dict[str, str]] = [
+        {"kind": kind, "y": "completion_time_s", "series": "path.rtt"}
+        | ({} if kind == "cdf" else {"x": "path.loss"})
+        for kind in ("line", "bar", "box", "cdf")
+    ]
+    (directory / "study.json").write_text(json.dumps(support.STUDY | {"figure": figures}))
+    page = visit(write_report(load(directory)))
+    assert page.locator("#figures figure svg").count() == 4
+
+
 def test_the_grid_of_verdicts_stacks_on_a_phone(visit: Visit, report: Path) -> None:
     page = visit(report, width=400)
     places = [cell.bounding_box() for cell in page.query_selector_all(".grid td.mark")]

@@ -76,7 +76,7 @@ def line(plan: Layout) -> Spec:
     ]
     layers = [_spread(plan, y, legend=legend)]
     if samples:
-        layers.append(_dots(plan, y | {"field": "value"}))
+        layers.append(_dots(plan, y | {"field": "value"}, legend=legend))
     layers += _line_and_points(plan, y, tips, legend=legend)
     labels: list[Row] = []
     if not legend or plan.series not in (None, "transport"):
@@ -303,11 +303,11 @@ def _spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
     return only({"mark": mark, "encoding": ends | colour(plan, legend=legend)}, "low")
 
 
-def _dots(plan: Layout, y: Spec) -> Spec:
+def _dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
     """Draw every run as a faint dot at its cell."""
     mark = {"type": "circle", "size": 0.22 * plan.theme.point_size, "opacity": 0.35}
     encoding = {"x": level_axis(plan), "y": y, "tooltip": _run_tips(plan)}
-    return only({"mark": mark, "encoding": encoding | colour(plan, legend=False)}, "value")
+    return only({"mark": mark, "encoding": encoding | colour(plan, legend=legend)}, "value")
 
 
 def _fields(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: Spec) -> Spec:
