@@ -15,6 +15,7 @@ from netwarp import pipeline
 from netwarp.backends import needs
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.claims import ClaimVerdict
+from netwarp.estimate.staging import TimeLimit
 from netwarp.evaluation import RunData
 from netwarp.sources import find_sources, load_source
 from netwarp.sources.preparation import prepare
@@ -115,7 +116,7 @@ def test_without_a_browser_its_conclusions_are_not_testable(
     (tmp_path / "bin").mkdir()
     monkeypatch.setattr(needs, "GUEST_PATH", str(tmp_path / "bin"))
 
-    def run_study(study: Study, directory: Path) -> RunData:
+    def run_study(study: Study, directory: Path, _: TimeLimit | None) -> RunData:
         return pipeline.run(study, VirtualBackend(), out=directory)
 
     done = reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
