@@ -179,3 +179,55 @@ def test_the_sources_of_a_stack_in_go_pass_their_own_tests(name: str) -> None:
         ["go", "test", "./..."], cwd=SOURCES / name, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+INTEROP = {"interop": str(Path(__file__).parent / "guest" / "interop" / "right.sh")}
+
+
+def test_a_program_by_the_interop_runners_contract_is_told_nothing_of_the_transport() -> None:
+    study = study_of(dict(INTEROP))
+    _, planned = plan_study(study)
+    stack = planned.job.transport.stack
+    assert stack is not None
+    assert (stack.name, stack.contract, stack.program) == (
+        "right.sh",
+        "interop",
+        INTEROP["interop"],
+    )
+    again = study_from_mapping(study.raw)
+    assert [cell.template for cell in again.cells] == [cell.template for cell in study.cells]
+    own = [row for row in equal_treatment(study) if row["transport"] == "other"]
+    told = {row["setting"]: row["value"] for row in own}
+    assert told["congestion control"] == told["buffers"] == "its own"
+    assert all(row["reason"] for row in own if row["value"] == "its own")
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ({"workload": {"kind": "page", "page": "web-80", "http": "3"}}, "right.sh carries bulk"),
+        ({"workload": {"chunks": 3}}, "right.sh carries a content in one piece"),
+        ({"workload": {"direction": "up"}}, "right.sh is a server of files"),
+        ({"workload": {"transfers": 2}}, "right.sh makes the connections"),
+        ({"transport": {"congestion": "cubic"}}, "contract does not tell right.sh any"),
+        ({"transport": {"buffer": "1MiB"}}, "contract does not tell right.sh any"),
+        ({"transport": {"initial_window": 10}}, "contract does not tell right.sh any"),
+    ],
+)
+def test_what_the_contract_has_no_words_for_is_refused(tables: dict[str, Any], words: str) -> None:
+    with pytest.raises(StudyError, match=words):
+        study_of(dict(INTEROP), **tables)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"interop": "./none-such"}, "is not a program"),
+        ({"interop": "/bin/sh", "name": "Not A Name"}, "is no name of a stack"),
+        ({"interop": "/bin/sh", "colour": "red"}, "with a name and a version"),
+        ({"interop": "none-such"}, "no stack none-such is built here"),
+    ],
+)
+def test_what_is_no_endpoint_is_refused(named: dict[str, str], words: str) -> None:
+    with pytest.raises(StudyError, match=words):
+        study_of(named)

@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::job::{FORMAT, Impairments, Job, Model, Resume};
+use crate::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
 use crate::problems::Problems;
 use crate::workload;
 
@@ -118,6 +118,11 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
 
 fn check_transport(job: &Job, problems: &mut Problems) {
     let transport = &job.transport;
+    let contract = transport.stack.as_ref().map(|stack| stack.contract);
+    let is_kept = contract != Some(Contract::Interop) || matches!(job.workload, Workload::Bulk(_));
+    problems.require(is_kept, "transport.stack.contract", || {
+        "is interop, by which programs move a file, and nothing else".to_owned()
+    });
     problems.require(transport.model == Model::Kernel, "transport.model", || {
         "is a simulator's, and this endpoint carries out the kernel's transports".to_owned()
     });

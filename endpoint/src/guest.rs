@@ -50,13 +50,13 @@ fn prepare(job: &Job) -> Result<()> {
     raise_limits(job)?;
     reveal_content(job)?;
     let workload = workload::of(&job.workload);
-    let Some(sandbox) = workload.sandbox() else { return Ok(()) };
+    let Some(sandbox) = workload.sandbox(job) else { return Ok(()) };
     build_root(&sandbox)?;
-    workload.fill_sandbox()
+    workload.fill_sandbox(job)
 }
 
 fn finish(job: &Job) -> Result<()> {
-    match workload::of(&job.workload).sandbox() {
+    match workload::of(&job.workload).sandbox(job) {
         Some(sandbox) if sandbox.keep => written::keep(&Path::new(RUN_DIRECTORY).join(written::KEPT)),
         _ => Ok(()),
     }

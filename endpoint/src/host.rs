@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use crate::capture::KeyLog;
 use crate::control::{Message, Order};
-use crate::job::Job;
+use crate::job::{Contract, Job};
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
@@ -124,7 +124,8 @@ impl Host for Namespaces {
     }
 
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
-        let program = job.transport.stack.as_ref().map(|stack| stack.program.as_str());
+        let role = job.transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
+        let program = role.map(|stack| stack.program.as_str());
         let namespace = match side {
             Side::Client => Namespace::Client,
             Side::Server => Namespace::Server,

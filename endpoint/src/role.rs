@@ -47,7 +47,7 @@ pub(crate) struct Begin {
 pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
-        if let End::Program(program) = workload::of(&loaded.workload).end(Side::Server) {
+        if let End::Program(program) = workload::of(&loaded.workload).end(&loaded, Side::Server) {
             return program.serve(orchestrator, run_of(&loaded, job)?).await;
         }
         serve(orchestrator, loaded, directory_of(job)?, place).await
@@ -58,7 +58,7 @@ pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
 pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
-        if let End::Program(program) = workload::of(&loaded.workload).end(Side::Client) {
+        if let End::Program(program) = workload::of(&loaded.workload).end(&loaded, Side::Client) {
             return program.drive(orchestrator, run_of(&loaded, job)?).await;
         }
         drive(orchestrator, loaded, directory_of(job)?, server).await
@@ -67,7 +67,7 @@ pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
 
 /// The job's workload, if it is one that this program does itself over connections at this end.
 fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
-    match workload::of(&job.workload).end(side) {
+    match workload::of(&job.workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
         End::Program(_) => {
             bail!("the {}'s work is done by a program with sockets of its own", role_process::name(side))
@@ -76,7 +76,7 @@ fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
 }
 
 fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
-    Ok(RunPlace { name: &job.run, directory: directory_of(file)? })
+    Ok(RunPlace { job, directory: directory_of(file)? })
 }
 
 fn directory_of(job_file: &Path) -> Result<&Path> {
@@ -156,7 +156,7 @@ async fn serve_one(
 
 /// Whether the client is a program of the machine. It opens connections that it may not use, and says itself how it went.
 fn foreign_client(job: &Job) -> bool {
-    matches!(workload::of(&job.workload).end(Side::Client), End::Program(_))
+    matches!(workload::of(&job.workload).end(job, Side::Client), End::Program(_))
 }
 
 async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, server: SocketAddr) -> Result<()> {

@@ -1,13 +1,15 @@
 """Other people's implementations of a transport: what each can do, and where it is found.
 
 A stack is a directory with a manifest and a program that speaks the role protocol
-(`docs/role-protocol.md`). A study names it; from then on what the manifest says is in the study's
-tables, so that the same tables make the same study where the directory is gone.
+(`docs/role-protocol.md`), or a program alone that the QUIC interop runner could test. A study names
+it; from then on what is known of it is in the study's tables, so that the same tables make the same
+study where the directory is gone.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +34,9 @@ ROLE_PROTOCOL = 1
 """Version of what a role and its orchestrator say to each other."""
 MANIFEST = "stack.toml"
 MOST_MANIFEST_BYTES = 1 << 16
-EMPTY_IN_GUESTS = Path("/tmp")  # noqa: S108 - where nothing of the machine is seen
+EMPTY_IN_GUESTS = (Path("/tmp"), Path("/run"))  # noqa: S108 - where nothing of the machine is seen
+ITS_OWN = "its own"
+"""Value of what a program is not told."""
 PATH_VARIABLE = "NETWARP_STACKS"
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -67,6 +71,9 @@ class Manifest(Section):
     """Its first flight in packets, where that is fixed."""
     paced: bool = False
     """Whether it paces with every congestion control."""
+    interop: bool = False
+    """Whether its program, started without arguments, also does what the QUIC interop runner asks
+    of endpoints."""
     treatment: dict[str, str] = Field(default={})
     """Why it differs in a setting of the equal-treatment table."""
 
@@ -74,14 +81,26 @@ class Manifest(Section):
 class Stack(Manifest):
     """A stack that is there: its manifest, with the program where it is."""
 
+    contract: wire.Contract = "roles"
+    """What its program is told, and how."""
+
+    @property
+    def decides_alone(self) -> bool:
+        """Whether its program is told nothing of the transport's options."""
+        return self.contract == "interop"
+
     def in_job(self) -> wire.Stack:
         """Give what a job says of it."""
-        return wire.Stack(name=self.name, version=self.version, program=self.program)
+        return wire.Stack(
+            name=self.name, version=self.version, program=self.program, contract=self.contract
+        )
 
     def traits(self, usual: TransportTraits) -> TransportTraits:
         """Say what the transport can do in this implementation of it."""
         fixed = f"{self.name}'s initial window is fixed" if self.initial_window else None
         lacks = Missing(f"{self.name} does not resume connections so")
+        if self.decides_alone:
+            fixed = f"the interop runner's contract does not tell {self.name} any"
         return replace(
             usual,
             stack=f"{usual.name} ({self.name} {self.version})",
@@ -134,10 +153,7 @@ def stack_in(directory: Path) -> Stack:
     missing = missing_program(manifest.name, str(program))
     if missing is not None:
         raise InputError(missing)
-    if program.is_relative_to(EMPTY_IN_GUESTS):
-        raise InputError(
-            f"{program} is below {EMPTY_IN_GUESTS}, which guests find empty: put it elsewhere"
-        )
+    _refuse_unseen(program)
     return Stack(**manifest.model_dump() | {"program": str(program)})
 
 
@@ -187,6 +203,66 @@ def built_stacks(environ: Mapping[str, str] = os.environ) -> Path:
 
 def _manifests(place: Path) -> Iterator[Path]:
     yield from place.glob(f"*/{MANIFEST}")
+
+
+def interop_stack(
+    named: str,
+    folder: Path,
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Stack:
+    """Give what is known of a program that does what the QUIC interop runner asks of endpoints.
+
+    Args:
+        named: the program's path, or the name of a stack whose program does that as well.
+        folder: where relative paths start.
+        name: what to call it. Default: as the program's file is called.
+        version: the implementation's own.
+        environ: says where stacks are.
+
+    Raises:
+        InputError: there is no such program, it is where no guest sees it, or the name is none.
+    """
+    if os.sep not in named:
+        known = find_stack(named, environ)
+        if not known.interop:
+            raise InputError(
+                f"the stack {named} speaks the role protocol alone; a program of this name in the"
+                f" study's folder is ./{named}"
+            )
+        program, usual_version, usual_name = Path(known.program), known.version, f"{named}-interop"
+    else:
+        program = (folder / Path(named).expanduser()).resolve()
+        if not os.access(program, os.X_OK) or not program.is_file():
+            raise InputError(f"{program} is not a program: name an executable file")
+        _refuse_unseen(program)
+        usual_version = "unknown"
+        usual_name = re.sub(r"[^a-z0-9_.-]", "-", program.name.lower()).lstrip("_.-")
+    try:
+        return Stack(
+            name=name or usual_name,
+            version=version or usual_version,
+            role_protocol=ROLE_PROTOCOL,
+            kind="quic",
+            program=str(program),
+            congestion=(ITS_OWN,),
+            workloads=("bulk",),
+            contract="interop",
+        )
+    except ValidationError:
+        raise InputError(
+            f"{name} is no name of a stack: write small letters, digits and _.-"
+        ) from None
+
+
+def _refuse_unseen(program: Path) -> None:
+    for emptied in EMPTY_IN_GUESTS:
+        if program.is_relative_to(emptied):
+            raise InputError(
+                f"{program} is below {emptied}, which guests find empty: put it elsewhere"
+            )
 
 
 def stack_table(name: str) -> dict[str, Any]:

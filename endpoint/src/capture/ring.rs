@@ -115,6 +115,10 @@ impl Ring {
             libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, socket.as_raw_fd(), 0)
         };
         ensure!(memory != libc::MAP_FAILED, "map the ring of packets: {}", std::io::Error::last_os_error());
+        // Programs that are started while packets come are forked without it: User-Mode Linux cannot copy such pages.
+        // SAFETY: the mapping is this one, and of this length.
+        let kept = unsafe { libc::madvise(memory, length, libc::MADV_DONTFORK) };
+        check(kept, "keep the ring of packets from other processes (madvise MADV_DONTFORK)")?;
         let memory = NonNull::new(memory).context("the ring of packets is mapped at zero")?;
         let ring = Self { socket, memory, blocks, is_whole: selection.is_none() };
         ring.listen(ALL_DEVICES)?;

@@ -61,7 +61,7 @@ pub enum TransportKind {
     Mptcp,
 }
 
-/// Somebody else's implementation: a program that takes the roles' place (`docs/role-protocol.md`).
+/// Somebody else's implementation: a program that takes the roles' place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
@@ -71,6 +71,19 @@ pub struct Stack {
     pub version: String,
     /// Absolute path of the program.
     pub program: String,
+    /// What the program is told, and how.
+    pub contract: Contract,
+}
+
+/// What is said to a stack's program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Contract {
+    /// The role protocol (`docs/role-protocol.md`).
+    Roles,
+    /// What the QUIC interop runner says to the endpoints that it tests, in their environment: of the transport's
+    /// options, nothing.
+    Interop,
 }
 
 /// Whose transport and path it is: real ones, or models of the simulator ns-3.

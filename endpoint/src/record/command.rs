@@ -28,3 +28,22 @@ pub struct ProgramRecord {
     /// The first MiB of what it printed; bytes that are no UTF-8 are replaced.
     pub stdout: String,
 }
+
+/// The file that a client's program has left, in a run by the interop runner's contract. What it does on the way is its
+/// own to know, so times are of its process and of its host's packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DownloadRecord {
+    /// The client's process was started.
+    pub started_ns: u64,
+    /// It ended.
+    pub ended_ns: u64,
+    /// The client's first packet left its host.
+    pub first_packet_ns: u64,
+    /// The last packet of the server's that reached the client's host before the process ended.
+    pub last_packet_ns: u64,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Its hex SHA-256.
+    pub sha256: String,
+}

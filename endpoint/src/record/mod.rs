@@ -44,6 +44,9 @@ pub enum Record {
     Goodput(GoodputRecord),
     /// One program, written when it has ended.
     Program(ProgramRecord),
+    /// The file that a client's program has left, in a run by the interop runner's contract. What it does on the way is
+    /// its own to know, so times are of its process and of its host's packets.
+    Download(DownloadRecord),
     /// What the sender of a flow handed to its transport.
     #[serde(rename = "flow_sent")]
     FlowSent(FlowSentRecord),

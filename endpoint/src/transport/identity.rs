@@ -52,7 +52,7 @@ impl Identity {
     /// # Errors
     /// No random numbers to be had.
     pub(crate) fn generate(job: &Job) -> Result<Self> {
-        if workload::of(&job.workload).sandbox().is_some() {
+        if workload::of(&job.workload).sandbox(job).is_some() {
             return Self::generate_for_programs();
         }
         Self::with(&PKCS_ED25519)
@@ -81,11 +81,7 @@ impl Identity {
 
     /// Certificate and private key as programs read them (RFC 7468).
     pub(crate) fn to_pem(&self) -> [String; 2] {
-        [("CERTIFICATE", self.certificate()), ("PRIVATE KEY", self.key.secret_der())].map(|(label, der)| {
-            let text = BASE64_STANDARD.encode(der);
-            let lines: Vec<_> = text.as_bytes().chunks(PEM_LINE).map(String::from_utf8_lossy).collect();
-            format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
-        })
+        [pem("CERTIFICATE", self.certificate()), pem("PRIVATE KEY", self.key.secret_der())]
     }
 
     /// A server's configuration: TLS 1.3, and a ticket for each connection if later ones are to resume.
@@ -113,6 +109,13 @@ impl Identity {
         }
         Ok(config)
     }
+}
+
+/// DER as text (RFC 7468).
+pub(crate) fn pem(label: &str, der: &[u8]) -> String {
+    let text = BASE64_STANDARD.encode(der);
+    let lines: Vec<_> = text.as_bytes().chunks(PEM_LINE).map(String::from_utf8_lossy).collect();
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
 /// The fingerprint of the key in a certificate, as Chromium is told which one to trust: SHA-256 of its

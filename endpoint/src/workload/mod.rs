@@ -1,7 +1,7 @@
 //! What travels. Each workload is written once for each side, against [`crate::transport`]'s interface.
 
 mod attempts;
-mod bulk;
+pub(crate) mod bulk;
 pub(crate) mod command;
 mod flow;
 mod page;
@@ -128,10 +128,10 @@ pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> +
 /// What the endpoint asks of a workload. Each is a module, and has a line in [`of`].
 pub(crate) trait Workload: Send + Sync {
     /// Who does the work at one end.
-    fn end(&self, side: Side) -> End<'_>;
+    fn end(&self, job: &Job, side: Side) -> End<'_>;
 
     /// What programs of the machine find, where it runs any.
-    fn sandbox(&self) -> Option<Sandbox<'_>> {
+    fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         None
     }
 
@@ -139,7 +139,7 @@ pub(crate) trait Workload: Send + Sync {
     ///
     /// # Errors
     /// It cannot be written.
-    fn fill_sandbox(&self) -> anyhow::Result<()> {
+    fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {
         Ok(())
     }
 

@@ -20,8 +20,8 @@ class Arrival(Protocol):
     """Something whole that the receiver got."""
 
     @property
-    def first_byte_ns(self) -> int:
-        """When the first of it was at hand."""
+    def first_byte_ns(self) -> int | None:
+        """When the first of it was at hand; None where nobody can say."""
 
     @property
     def bytes(self) -> int:
@@ -104,7 +104,8 @@ class RunRecords:
     @cached_property
     def first_byte_ns(self) -> int:
         """When the receiver had the first content byte."""
-        return min(each.first_byte_ns for each in self.reader.arrivals(self.job, self.measured))
+        arrivals = self.reader.arrivals(self.job, self.measured)
+        return min(each.first_byte_ns for each in arrivals if each.first_byte_ns is not None)
 
     @cached_property
     def sender_stats(self) -> list[Stats]:

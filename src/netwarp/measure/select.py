@@ -36,6 +36,12 @@ def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
     return [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
 
 
+def leaves_file(job: Job) -> bool:
+    """Say whether programs move the content, so that there is a file in the end and no transfer."""
+    stack = job.transport.stack
+    return stack is not None and stack.contract == "interop"
+
+
 def receiver(job: Job) -> Side:
     """Tell which side the content goes to."""
     return "client" if job.direction == "down" else "server"

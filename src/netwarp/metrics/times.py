@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
 from netwarp.units import NS_PER_S
+from netwarp.wire import Download
 
 if TYPE_CHECKING:
     from netwarp.measure.run_records import RunRecords
@@ -23,7 +24,8 @@ def _first_byte_s(run: RunRecords) -> float:
 
 def _completion_time_s(run: RunRecords) -> float | None:
     start_ns, end_ns = run.span_ns
-    return (end_ns - start_ns) / NS_PER_S if run.received else None
+    has_end = bool(run.received) or bool(run.of_kind(Download))
+    return (end_ns - start_ns) / NS_PER_S if has_end else None
 
 
 def _goodput_bit_s(run: RunRecords) -> float | None:
@@ -56,16 +58,18 @@ TIME_METRICS = (
     ),
     Metric(
         "completion_time_s", "s", "lower", "Completion time",
-        f"{_START} the receiver has the last one, reconnections included; a stream and a page have"
-        " none.",
-        "connection, transfer", _completion_time_s, FASTER, head="completion",
+        f"{_START} the receiver has the last one, reconnections included; of programs by the"
+        " interop runner's contract, from the start of the client's to its end; a stream and a page"
+        " have none.",
+        "connection, transfer, download", _completion_time_s, FASTER, head="completion",
         beside=("goodput_bit_s", "retransmitted_packets", "connect_time_s"),
     ),
     Metric(
         "goodput_bit_s", "bit/s", "higher", "Goodput",
         "Content bits over the completion time; of a stream, whole segments over the session; of a"
         " page, over the page load time.",
-        "connection, transfer, segment, resource", _goodput_bit_s, head="goodput", in_report=True,
+        "connection, transfer, segment, resource, download", _goodput_bit_s, head="goodput",
+        in_report=True,
     ),
     Metric(
         "transfer_goodput_bit_s", "bit/s", "higher", "Goodput after connecting",

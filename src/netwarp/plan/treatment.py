@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypedDict
 
+from netwarp.stacks import ITS_OWN
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell
 from netwarp.transports import TransportTraits
@@ -43,7 +44,7 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
     rows: list[TreatmentRow] = []
     for setting, value_of in (_SETTINGS | _WHERE_THEY_DIFFER).items():
         values = {
-            label: _distinct(value_of(cell) for cell in of_one)
+            label: _distinct(_value(setting, value_of, cell) for cell in of_one)
             for label, of_one in by_transport.items()
         }
         of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
@@ -54,13 +55,20 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
         for label, value in values.items():
             deviates = value not in (usual, NOT_ITS_OWN)
             traits = by_transport[label][0].spec.transport.traits
-            reason = _reason(setting, traits) if deviates else None
+            reason = _reason(setting, value, traits) if deviates else None
             rows.append(
                 TreatmentRow(
                     setting=setting, transport=label, value=value, deviates=deviates, reason=reason
                 )
             )
     return rows
+
+
+def _value(setting: str, value_of: Callable[[Cell], str], cell: Cell) -> str:
+    stack = cell.spec.transport.stack
+    if setting in _TOLD and stack is not None and stack.decides_alone:
+        return ITS_OWN
+    return value_of(cell)
 
 
 def _label(cell: Cell) -> str:
@@ -167,6 +175,9 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
 }
 """Listed only in studies that treat transports differently in them."""
 
+_TOLD = frozenset({"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay"})
+"""What transports are told of, but for programs that decide alone."""
+
 _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",
     "headers": "the protocol's own; QUIC's own header and TLS records come on top",
@@ -176,6 +187,8 @@ _BY_DESIGN: Mapping[str, str] = {
 }
 
 
-def _reason(setting: str, traits: TransportTraits) -> str:
+def _reason(setting: str, value: str, traits: TransportTraits) -> str:
+    if value == ITS_OWN:
+        return "the interop runner's contract tells a program nothing of it"
     inherent = traits.inherent.get(setting) or _BY_DESIGN.get(setting)
     return inherent or "the study says so"

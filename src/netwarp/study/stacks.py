@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from netwarp.errors import InputError
 from netwarp.fields import KeyValueError
-from netwarp.stacks import stack_table
+from netwarp.stacks import interop_stack, stack_table
 from netwarp.transports import TRANSPORTS
 
+INTEROP_KEYS = frozenset({"interop", "name", "version"})
 
-def with_stacks(tables: dict[str, Any]) -> dict[str, Any]:
+
+def with_stacks(tables: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Look up the stacks that a study names, in ``[transport]`` and in levels of the factor.
 
     Args:
         tables: the study's, changed in place where one is named.
+        folder: where relative paths of programs start; None for the working directory.
 
     Raises:
         KeyValueError: a stack that is not built here.
     """
     for key, options in _options(tables):
-        name = options.get("stack")
-        if isinstance(name, str):
-            try:
-                options["stack"] = stack_table(name)
-            except InputError as error:
-                raise KeyValueError(f"{key}.stack", name, str(error)) from None
+        named = options.get("stack")
+        try:
+            if isinstance(named, str):
+                options["stack"] = stack_table(named)
+            elif isinstance(named, dict) and "interop" in named:
+                # The table of a study that was read once has no more `interop` than a manifest's.
+                options["stack"] = _interop_table(named, folder or Path())
+        except InputError as error:
+            raise KeyValueError(f"{key}.stack", None, str(error)) from None
     return tables
+
+
+def _interop_table(named: dict[str, Any], folder: Path) -> dict[str, Any]:
+    if not isinstance(named["interop"], str):
+        return named
+    unknown = set(named) - INTEROP_KEYS
+    if unknown or not all(isinstance(value, str) for value in named.values()):
+        raise InputError(
+            'write { interop = "PROGRAM" }, with a name and a version (texts) if there are any'
+        )
+    return interop_stack(named.pop("interop"), folder, **named).model_dump(mode="json")
 
 
 def _options(tables: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -154,7 +154,7 @@ def study_from_mapping(
     refusals = Refusals(file, lines or {}, display)
     with refusals.told():
         refuse_unbounded(raw)
-        tables = with_stacks(with_traces(_normalised(raw, folder), folder))
+        tables = with_stacks(with_traces(_normalised(raw, folder), folder), folder)
         try:
             header = StudyFile.model_validate(tables)
         except ValidationError as error:

@@ -12,6 +12,7 @@ from netwarp.wire.base import (
 )
 from netwarp.wire.command import (
     Command,
+    Download,
     Extraction,
     JsonValue,
     Line,
@@ -115,6 +116,7 @@ from netwarp.wire.transfers import (
     Transfer,
 )
 from netwarp.wire.transport import (
+    Contract,
     Model,
     QuicOptions,
     Reconnect,
@@ -155,6 +157,7 @@ __all__ = [
     "ConnectionSamples",
     "ConstantArrivals",
     "Content",
+    "Contract",
     "Delay",
     "DelayRule",
     "Detach",
@@ -164,6 +167,7 @@ __all__ = [
     "DisciplineInForce",
     "DisciplineKind",
     "Distribution",
+    "Download",
     "End",
     "Event",
     "Extraction",

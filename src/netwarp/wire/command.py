@@ -150,4 +150,30 @@ class Program(Wire):
     """The first MiB of what it printed; bytes that are no UTF-8 are replaced."""
 
 
+class Download(Wire):
+    """The file that a client's program has left, in a run by the interop runner's contract. What it
+    does on the way is its own to know, so times are of its process and of its host's packets.
+    """
+
+    record: Literal["download"]
+    """Always `download`."""
+    started_ns: U64
+    """The client's process was started."""
+    ended_ns: U64
+    """It ended."""
+    first_packet_ns: U64
+    """The client's first packet left its host."""
+    last_packet_ns: U64
+    """The last packet of the server's that reached the client's host before the process ended."""
+    bytes: U64
+    """Size of the file."""
+    sha256: str
+    """Its hex SHA-256."""
+
+    @property
+    def first_byte_ns(self) -> None:
+        """When its first byte came is the program's to know."""
+        return None
+
+
 Command.model_rebuild()

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
-from netwarp.wire.command import Program
+from netwarp.wire.command import Download, Program
 from netwarp.wire.delivered import Calibration, DisciplineInForce, PathMeasurement, Probe
 from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.page import PageLoad, Resource
@@ -102,6 +102,7 @@ Record = Annotated[
     | Handover
     | Goodput
     | Program
+    | Download
     | FlowSent
     | FlowStats
     | Resource

@@ -116,10 +116,21 @@ class Transport(Wire):
     """For `quic`."""
 
 
+Contract = Annotated[
+    Literal["roles", "interop"],
+    Meaning(
+        "What is said to a stack's program.",
+        {
+            "roles": "The role protocol (`docs/role-protocol.md`).",
+            "interop": "What the QUIC interop runner says to the endpoints that it tests, in their "
+            "environment: of the transport's options, nothing.",
+        },
+    ),
+]
+
+
 class Stack(Wire):
-    """Somebody else's implementation: a program that takes the roles' place
-    (`docs/role-protocol.md`).
-    """
+    """Somebody else's implementation: a program that takes the roles' place."""
 
     name: str
     """Such as `quic-go`."""
@@ -127,6 +138,8 @@ class Stack(Wire):
     """The implementation's own."""
     program: str
     """Absolute path of the program."""
+    contract: Contract
+    """What the program is told, and how."""
 
 
 class TcpOptions(Wire):

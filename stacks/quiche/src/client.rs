@@ -99,7 +99,10 @@ fn carry(
 }
 
 /// The address from which the server is reached: packets say where they came from, and quiche compares.
-fn local_address(server: SocketAddr) -> Result<Ipv4Addr> {
+///
+/// # Errors
+/// A server that is not reached by IPv4.
+pub(crate) fn local_address(server: SocketAddr) -> Result<Ipv4Addr> {
     let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).context("open a socket")?;
     probe
         .connect(server)

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use netwarp_role::{
     Bulk, Chunk, ConnectionRecord, Job, Orchestrator, Resume, Settings, Side, Stats, now_ns,
 };
 
+use crate::outbox::Outbox;
 use crate::socket::Socket;
 
 /// Of the connection IDs that this role gives to its peers.
@@ -31,9 +32,7 @@ pub(crate) struct Connection {
     ended: BTreeSet<u64>,
     /// Streams that this end has ended.
     closed: BTreeSet<u64>,
-    /// The next packet, which pacing keeps until its time.
-    held: Option<(usize, quiche::SendInfo)>,
-    packet: Vec<u8>,
+    outbox: Outbox,
     block: Vec<u8>,
 }
 
@@ -56,15 +55,14 @@ impl Connection {
             chunks: BTreeMap::new(),
             ended: BTreeSet::new(),
             closed: BTreeSet::new(),
-            held: None,
-            packet: vec![0; 65_535],
+            outbox: Outbox::new(),
             block: vec![0; BLOCK_BYTES],
         })
     }
 
-    /// Whether packets with this connection ID are the connection's.
-    pub(crate) fn has_id(&self, id: &quiche::ConnectionId<'_>) -> bool {
-        self.quic.source_ids().any(|own| own == id)
+    /// The connection as quiche has it.
+    pub(crate) fn quic(&self) -> &quiche::Connection {
+        &self.quic
     }
 
     /// Begins a chunk on a stream.
@@ -205,31 +203,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends packets until there is none, or until the next one's time has not come.
     fn send(&mut self, socket: &Socket) -> Result<()> {
-        let now = Instant::now();
-        loop {
-            if self.held.is_none() {
-                self.held = match self.quic.send(&mut self.packet) {
-                    Ok(made) => Some(made),
-                    Err(quiche::Error::Done) => return Ok(()),
-                    Err(error) => return Err(error).context("make a packet"),
-                };
-            }
-            let Some((length, about)) = self.held.take_if(|(_, about)| about.at <= now) else {
-                return Ok(());
-            };
-            socket.send(&self.packet[..length], about.to)?;
-        }
+        self.outbox.send(&mut self.quic, socket)
     }
 
     /// How long nothing is to be done unless a packet comes.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
-        let held = self
-            .held
-            .as_ref()
-            .map(|(_, about)| about.at.saturating_duration_since(Instant::now()));
-        [held, self.quic.timeout()].into_iter().flatten().min()
+        self.outbox.idle_for(&self.quic)
     }
 
     /// Lets quiche see whether one of its timers is due.
@@ -301,6 +281,42 @@ impl Connection {
             (true, false) => Resume::OneRtt,
             (false, _) => Resume::Nothing,
         }
+    }
+}
+
+/// Which connection of a server's a packet is of.
+pub(crate) enum Destination {
+    /// The one with this index.
+    Known(usize),
+    /// One that it begins.
+    New,
+    /// One that is over.
+    Over,
+}
+
+/// Finds the connection that a packet is of.
+pub(crate) fn destination<'a>(
+    header: &quiche::Header<'_>,
+    connections: impl Iterator<Item = &'a quiche::Connection>,
+) -> Destination {
+    let mut newest = None;
+    for (index, connection) in connections.enumerate() {
+        if connection.source_ids().any(|own| *own == header.dcid) {
+            return Destination::Known(index);
+        }
+        newest = Some((index, connection));
+    }
+    match newest {
+        // The client's own first choice, until it knows ours: its connection is the newest.
+        Some((index, newest))
+            if header.ty != quiche::Type::Short
+                && !newest.is_established()
+                && !newest.is_in_early_data() =>
+        {
+            Destination::Known(index)
+        }
+        _ if header.ty == quiche::Type::Initial => Destination::New,
+        _ => Destination::Over,
     }
 }
 

@@ -1,10 +1,14 @@
-//! quiche as server or client of netwarp's runs (`docs/role-protocol.md`).
+//! quiche as server or client of netwarp's runs: by the role protocol (`docs/role-protocol.md`), or, without arguments, by the
+//! contract of the QUIC interop runner.
 
 mod client;
 mod connection;
+mod interop;
+mod outbox;
 mod server;
 mod socket;
 
+use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -23,6 +27,9 @@ const PROTOCOL: &[u8] = b"netwarp";
 const IDLE_BEYOND_MS: u64 = 10_000;
 
 fn main() -> ExitCode {
+    if env::args_os().len() == 1 && env::var_os("ROLE").is_some() {
+        return interop::run();
+    }
     let started = without_cpu_randomness()
         .and_then(|()| grow_heap_by_large_steps())
         .and_then(|()| Ok((Arguments::read()?, Orchestrator::open()?)));

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use netwarp_role::{Identity, Job, Orchestrator, Order, Side};
 
 use crate::config;
-use crate::connection::{Connection, ID_BYTES, fresh_id};
+use crate::connection::{Connection, Destination, ID_BYTES, destination, fresh_id};
 use crate::socket::Socket;
 
 /// Where quiche reads the server's certificate and its key from.
@@ -43,18 +43,10 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
         while let Some((packet, from)) = socket.receive()? {
             let header =
                 quiche::Header::from_slice(packet, ID_BYTES).context("read a packet's header")?;
-            let found = connections
-                .iter_mut()
-                .position(|connection| connection.has_id(&header.dcid));
-            let index = match found {
-                Some(index) => index,
-                // The client's own first choice, until it knows ours: its connection is the newest.
-                None if header.ty != quiche::Type::Short
-                    && connections.last().is_some_and(|last| !last.is_ready()) =>
-                {
-                    connections.len() - 1
-                }
-                None if header.ty == quiche::Type::Initial => {
+            let quic = connections.iter().map(Connection::quic);
+            let index = match destination(&header, quic) {
+                Destination::Known(index) => index,
+                Destination::New => {
                     let quic = quiche::accept(&fresh_id()?, None, local, from, &mut config);
                     connections.push(Connection::new(
                         Side::Server,
@@ -64,8 +56,7 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
                     )?);
                     connections.len() - 1
                 }
-                // Of a connection that is over.
-                None => continue,
+                Destination::Over => continue,
             };
             connections[index].receive(packet, from, local)?;
         }

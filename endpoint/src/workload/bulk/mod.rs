@@ -16,6 +16,7 @@
 //! content that goes up begins again.
 
 mod client;
+pub(crate) mod interop;
 mod layout;
 mod request;
 mod server;
@@ -30,11 +31,13 @@ use tokio::task::JoinSet;
 use self::layout::Layout;
 use self::request::ChunkRequest;
 use self::verify::Expected;
-use super::{Driving, End, Handovers, OverConnections, Run, Workload};
+use self::interop::Interop;
+use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
 use crate::job::{self, Content, Job};
 use crate::record::{Record, Side, TransferRecord};
+use crate::role::Orchestrator;
 use crate::sink::{Received, SharedSink};
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer, Pending, Sent, Stream};
@@ -62,16 +65,37 @@ impl OverConnections for job::Bulk {
     }
 }
 
+impl ByProgram for job::Bulk {
+    fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(async move { Interop::required(run.job, self)?.serve(orchestrator, run).await })
+    }
+
+    fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a> {
+        Box::pin(async move { Interop::required(run.job, self)?.drive(orchestrator, run).await })
+    }
+}
+
 impl Workload for job::Bulk {
-    fn end(&self, _side: Side) -> End<'_> {
-        End::Connections(self)
+    fn end(&self, job: &Job, _side: Side) -> End<'_> {
+        if interop::is_asked(job) { End::Program(self) } else { End::Connections(self) }
+    }
+
+    fn sandbox<'a>(&'a self, job: &'a Job) -> Option<Sandbox<'a>> {
+        Interop::of(job, self).map(|interop| interop.sandbox())
+    }
+
+    fn fill_sandbox(&self, job: &Job) -> anyhow::Result<()> {
+        Interop::of(job, self).map_or(Ok(()), |interop| interop.fill_sandbox())
     }
 
     fn is_delivery(&self, record: &Record) -> bool {
-        matches!(record, Record::Transfer(_))
+        matches!(record, Record::Transfer(_) | Record::Download(_))
     }
 
     fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>> {
+        if interop::is_asked(job) {
+            return interop::difference(&self.content, deliveries);
+        }
         Ok(verify::difference(deliveries, &Expected::of(self, job)?))
     }
 

@@ -9,12 +9,13 @@ use anyhow::{Context as _, Error, Result, anyhow};
 
 use crate::capture::key_log;
 use crate::clock::Moment;
-use crate::job::Command;
+use crate::job::{Command, Job};
 use crate::programs::process::{Program, Start, how_it_ended};
 use crate::programs::reaper::Reaper;
 use crate::programs::root::HOME;
-use crate::record::{ProgramRecord, Record, Side};
+use crate::record::{ProgramRecord, Side};
 use crate::role_process::name;
+use crate::workload::bulk::interop;
 
 /// Where programs are looked for.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -26,8 +27,8 @@ const ENVIRONMENT: [(&str, &str); 6] =
 /// The run that programs are of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunPlace<'a> {
-    /// Such as `c003-r01`.
-    pub name: &'a str,
+    /// What is to be done in it.
+    pub job: &'a Job,
     /// Where all that is kept of it lies.
     pub directory: &'a Path,
 }
@@ -35,13 +36,15 @@ pub(crate) struct RunPlace<'a> {
 impl RunPlace<'_> {
     /// A text with the run's name where it asks for it.
     fn named_in(self, text: &str) -> String {
-        text.replace("{run}", self.name)
+        text.replace("{run}", &self.job.run)
     }
 }
 
 /// A program on its host.
 pub(crate) struct Host {
     side: Side,
+    /// What exit statuses mean in the contract that the program keeps.
+    meaning: fn(ExitStatus) -> Option<&'static str>,
     /// The program, started.
     pub program: Program,
     reaper: Reaper,
@@ -95,6 +98,7 @@ impl Host {
         let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {
             side,
+            meaning: if interop::is_asked(run.job) { interop::meaning } else { |_| None },
             program,
             reaper,
             epoch_ns,
@@ -150,12 +154,21 @@ impl Host {
 
     /// The failure of a program that ended too early.
     pub(crate) fn ended_early(&self, status: ExitStatus, when: &str) -> Error {
-        self.describe(&format!("{} {when}", how_it_ended(status)))
+        self.describe(&format!("{} {when}", self.ending(status)))
     }
 
     /// The failure of a program that ended badly.
     pub(crate) fn failed(&self, status: ExitStatus) -> Error {
-        self.describe(&how_it_ended(status))
+        self.describe(&self.ending(status))
+    }
+
+    /// How it ended, with what it says by that.
+    fn ending(&self, status: ExitStatus) -> String {
+        let ending = how_it_ended(status);
+        match (self.meaning)(status) {
+            Some(meaning) => format!("{ending}, by which it says that {meaning},"),
+            None => ending,
+        }
     }
 
     /// The failure of a server that nobody could ask.
@@ -172,14 +185,14 @@ impl Host {
     }
 
     /// Ends whatever the program has left behind, keeps the last that was printed, and tells of it all.
-    pub(crate) async fn into_record(mut self) -> Result<Record> {
+    pub(crate) async fn into_record(mut self) -> Result<ProgramRecord> {
         let (ended_ns, status) = self.ended.context("the program has not ended")?;
         // Descendants may hold the output open for ever.
         drop(self.reaper);
         for output in [&mut self.program.stdout, &mut self.program.stderr] {
             while output.keep_next(false).await?.is_some() {}
         }
-        Ok(Record::Program(ProgramRecord {
+        Ok(ProgramRecord {
             side: self.side,
             started_ns: self.started_ns,
             ready_ns: self.ready_ns,
@@ -189,6 +202,6 @@ impl Host {
             stdout_bytes: self.program.stdout.bytes,
             stderr_bytes: self.program.stderr.bytes,
             stdout: self.program.stdout.text(),
-        }))
+        })
     }
 }

@@ -21,7 +21,7 @@ use crate::control::{Message, Order};
 use crate::deadline::Deadline;
 use crate::job::{Command, Job};
 use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
-use crate::record::{Record, Side};
+use crate::record::{ProgramRecord, Record, Side};
 use crate::role::{Begin, Orchestrator};
 
 /// What programs may exchange in a run that is captured: nobody knows what they will. Packets beyond it fail the run.
@@ -34,11 +34,11 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 const READY_WITHIN_NS: u64 = 60_000_000_000;
 
 impl Workload for Command {
-    fn end(&self, _side: Side) -> End<'_> {
+    fn end(&self, _job: &Job, _side: Side) -> End<'_> {
         End::Program(self)
     }
 
-    fn sandbox(&self) -> Option<Sandbox<'_>> {
+    fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         let working_directory = Path::new(&self.working_directory);
         Some(Sandbox { working_directory, keep: self.keep, server_names: &[] })
     }
@@ -92,7 +92,7 @@ pub(super) async fn serve(
         status = failed_server(&mut host) => return Err(host.ended_early(status?, "before the client had")),
     }
     end(&mut host).await?;
-    orchestrator.write(vec![host.into_record().await?])
+    orchestrator.write(vec![Record::Program(host.into_record().await?)])
 }
 
 /// How a server ends that does so before its time. One that exits with status 0 goes on in the background, as daemons do;
@@ -130,6 +130,19 @@ async fn end(host: &mut Host) -> Result<()> {
 /// A program that does not start, or that fails: with how, and the last that it said.
 async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
     let Begin { epoch_ns, .. } = orchestrator.begin().await?;
+    run_client(orchestrator, command, run, epoch_ns).await.map(drop)
+}
+
+/// Runs the client's program from now on to its end. Its record is written, and given.
+///
+/// # Errors
+/// As [`drive`].
+pub(super) async fn run_client(
+    orchestrator: &mut Orchestrator,
+    command: &Command,
+    run: RunPlace<'_>,
+    epoch_ns: u64,
+) -> Result<ProgramRecord> {
     let mut host = Host::start(Side::Client, command, run, epoch_ns, None)?;
     let status = loop {
         tokio::select! {
@@ -144,8 +157,9 @@ async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace
         }
     };
     let failed = (!status.success()).then(|| host.failed(status));
-    orchestrator.write(vec![host.into_record().await?])?;
-    failed.map_or(Ok(()), Err)
+    let record = host.into_record().await?;
+    orchestrator.write(vec![Record::Program(record.clone())])?;
+    failed.map_or(Ok(record), Err)
 }
 
 /// Waits, with pauses that grow, until the server is ready.

@@ -38,7 +38,7 @@ const DRAIN_MARGIN: Duration = Duration::from_secs(1);
 const DEVIATIONS: u32 = 8;
 
 impl Workload for Flow {
-    fn end(&self, _side: Side) -> End<'_> {
+    fn end(&self, _job: &Job, _side: Side) -> End<'_> {
         End::Connections(self)
     }
 

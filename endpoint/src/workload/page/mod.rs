@@ -74,17 +74,17 @@ impl ByProgram for job::Page {
 }
 
 impl Workload for job::Page {
-    fn end(&self, side: Side) -> End<'_> {
+    fn end(&self, _job: &Job, side: Side) -> End<'_> {
         let program = if side == Side::Client { &self.client } else { &self.server };
         if program.is_some() { End::Program(self) } else { End::Connections(self) }
     }
 
-    fn sandbox(&self) -> Option<Sandbox<'_>> {
+    fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         let working_directory = Path::new("/tmp");
         self.has_programs().then_some(Sandbox { working_directory, keep: false, server_names: &[SERVER_NAME] })
     }
 
-    fn fill_sandbox(&self) -> anyhow::Result<()> {
+    fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {
         www::write(self)
     }
 

@@ -34,7 +34,7 @@ impl Rr {
 }
 
 impl Workload for Rr {
-    fn end(&self, _side: Side) -> End<'_> {
+    fn end(&self, _job: &Job, _side: Side) -> End<'_> {
         End::Connections(self)
     }
 

@@ -53,7 +53,7 @@ impl OverConnections for job::Stream {
 }
 
 impl Workload for job::Stream {
-    fn end(&self, _side: Side) -> End<'_> {
+    fn end(&self, _job: &Job, _side: Side) -> End<'_> {
         End::Connections(self)
     }
 

@@ -135,6 +135,12 @@ class CellSpec:
         if self.parts > 1 and not stack.chunks:
             reason = f"{stack.name} carries a content in one piece"
             raise KeyValueError("workload.chunks", None, reason, "drop it")
+        if stack.decides_alone and self.workload.content_direction == "up":
+            reason = f"{stack.name} is a server of files by the interop runner's contract"
+            raise KeyValueError("workload.direction", "up", reason, "send it down")
+        if stack.decides_alone and self.workload.dials_again:
+            reason = f"{stack.name} makes the connections, and ends with the file"
+            raise KeyValueError("workload.transfers", None, reason, "drop it")
         if self.path.may_hand_over:
             reason = f"{stack.name}'s role does not take notice of a client that moves"
             raise KeyValueError("path.handovers", None, reason, "drop it, or choose another stack")

@@ -49,6 +49,24 @@ class CellTransport(TransportOptions):
         return usual if self.stack is None else self.stack.traits(usual)
 
     @model_validator(mode="after")
+    def _refuse_what_the_stack_is_not_told(self) -> Self:
+        if self.stack is None or not self.stack.decides_alone:
+            return self
+        for key, value in (
+            ("congestion", self.congestion),
+            ("buffer", self.buffer_bytes),
+            ("mss", self.mss_bytes),
+        ):
+            if value is not None:
+                raise KeyValueError(
+                    key,
+                    value,
+                    f"the interop runner's contract does not tell {self.stack.name} any",
+                    "drop it, or set it in the levels of the other transports",
+                )
+        return self
+
+    @model_validator(mode="after")
     def _refuse_what_the_stack_lacks(self) -> Self:
         known = self.traits.congestion_controls
         if self.congestion is not None and self.congestion not in known:

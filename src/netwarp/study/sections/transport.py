@@ -34,7 +34,9 @@ class TransportOptions(Section):
     """Options every transport takes. All get the same values unless the study says otherwise."""
 
     stack: StackField | None = None
-    """QUIC: whose implementation, beside quinn, which is the default."""
+    """QUIC: whose implementation, beside quinn, which is the default: the name of a stack, as
+    `netwarp stack list` has it, or `{ interop = "PROGRAM" }`, a program that does what the QUIC
+    interop runner asks of endpoints."""
     model: Model = "kernel"
     """Whose transport and path it is. `kernel`: the kernel's. `ns3`: the model of the simulator
     ns-3, set up like Linux, over point-to-point links. `ns3default`: ns-3's as it comes, over a

@@ -7,11 +7,13 @@ from typing import Any
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
-from netwarp.measure.select import of_kind, of_transfer, received
+from netwarp.measure.run_records import Arrival
+from netwarp.measure.select import leaves_file, of_kind, of_transfer, received
 from netwarp.regular_files import UnreadableFileError
-from netwarp.wire import FileContent, Job, Record, Transfer
-from netwarp.workloads.base import NO_FILES, FileSize, Workload
+from netwarp.wire import Download, FileContent, Job, Record, Transfer
+from netwarp.workloads.base import GUEST_MEMORY_BYTES, NO_FILES, FileSize, Workload
 from netwarp.workloads.bulk import simulated, verdict
+from netwarp.workloads.bulk.metrics import BULK_METRICS
 from netwarp.workloads.bulk.section import BulkSection
 
 MOST_SERVED_CHUNKS = 100
@@ -24,6 +26,7 @@ class BulkWorkload(Workload[wire.Bulk]):
 
     section = BulkSection
     wire_type = wire.Bulk
+    metrics = BULK_METRICS
 
     def with_file_size(self, workload: wire.Bulk, size_of: FileSize) -> wire.Bulk:
         """Fill in the size of the file, if one is sent."""
@@ -42,6 +45,22 @@ class BulkWorkload(Workload[wire.Bulk]):
         content = workload.content.model_copy(update={"size_bytes": size_bytes})
         return workload.model_copy(update={"content": content})
 
+    def memory_bytes(self, job: Job) -> int:
+        """Say how much memory a guest has: more where programs write the content to files."""
+        if not leaves_file(job):
+            return super().memory_bytes(job)
+        # What was sent and what was received, in a layer that takes half of the memory.
+        content_bytes = self.of(job).content.size_bytes
+        return GUEST_MEMORY_BYTES + (4 * content_bytes >> 20 << 20)
+
+    def runs_programs(self, job: Job) -> bool:
+        """Say whether programs move the content by the interop runner's contract."""
+        return leaves_file(job)
+
+    def dials(self, job: Job) -> bool:
+        """Say whether netwarp itself opens the connections, so that records tell of them."""
+        return not leaves_file(job)
+
     def content_bytes(self, job: Job) -> int:
         """Say how much content all transfers of a run have."""
         bulk = self.of(job)
@@ -58,16 +77,25 @@ class BulkWorkload(Workload[wire.Bulk]):
             return f"it has {bulk.transfers} transfers, and a server allows {MOST_SERVED_TRANSFERS}"
         return None
 
+    def start_ns(self, records: Sequence[Record]) -> int:
+        """Say when the client first called connect, or its program was started."""
+        left = of_kind(records, Download)
+        return left[0].started_ns if left else super().start_ns(records)
+
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Give connections and transfers of the run's last transfer."""
+        """Give connections and transfers of the run's last transfer, or what a program left."""
+        if leaves_file(job):
+            return of_kind(records, Download)
         return of_transfer(records, self.of(job).transfers - 1)
 
-    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer]:
-        """Give the transfers as the receiver saw them."""
-        return received(job, records)
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
+        """Give the transfers as the receiver saw them, or the file that its program left."""
+        return of_kind(records, Download) if leaves_file(job) else received(job, records)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the receiver had the last byte."""
+        """Say when the receiver had the last byte, or its program had ended."""
+        if leaves_file(job):
+            return max(each.ended_ns for each in of_kind(records, Download))
         return max(transfer.last_byte_ns for transfer in received(job, records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
@@ -88,4 +116,6 @@ class BulkWorkload(Workload[wire.Bulk]):
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
         """Say when the last end had the last byte, or the confirmation of it."""
-        return max((each.last_byte_ns for each in of_kind(records, Transfer)), default=None)
+        ends = [each.last_byte_ns for each in of_kind(records, Transfer)]
+        ends += [each.ended_ns for each in of_kind(records, Download)]
+        return max(ends, default=None)
