@@ -2,16 +2,22 @@
 
 use std::fs;
 use std::os::fd::FromRawFd as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use landlock::CompatLevel;
 use nix::errno::Errno;
 use serde::Serialize;
 
+use crate::confine::restriction;
 use crate::guest_memory;
 use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use crate::netlink::NetlinkError;
+use crate::netns::unshare_mounts_and_messages;
 use crate::network::Network;
+use crate::programs::host_layers::HostFiles;
+use crate::programs::root::{self, Base};
 use crate::topology::{BuildStep, Namespace, bottleneck, client_device};
 use crate::transport::socket;
 use crate::userns::{self, Privilege};
@@ -21,6 +27,9 @@ const SEEDED_NETEM: (u32, u32) = (6, 6);
 
 /// Largest buffer that Linux can be asked for: it keeps twice the size in an `int`.
 const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
+
+/// Room for a file system of programs that runs none.
+const PROGRAMS_BYTES: u64 = 16 << 20;
 
 /// What a native run can ask for here, and a guest.
 #[derive(Debug, Serialize)]
@@ -46,6 +55,8 @@ struct Missing {
     netem: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
+    /// A file system for programs of the machine, in which what they write stays in memory.
+    programs: Option<String>,
     /// Huge pages for a guest's memory.
     huge_pages: Option<String>,
 }
@@ -69,6 +80,7 @@ pub(crate) fn report(json: bool) -> ExitCode {
         ("netem", &missing.netem),
         ("sctp", &missing.sctp),
         ("mptcp", &missing.mptcp),
+        ("programs", &missing.programs),
         ("huge pages", &missing.huge_pages),
     ] {
         println!("{name}: {}", lack.as_deref().unwrap_or("yes"));
@@ -108,6 +120,10 @@ fn examine_native() -> Result<Capabilities> {
     let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
     capabilities.rootless = privilege == Privilege::UserNamespace;
     capabilities.missing.netem = netem(&kernel)?;
+    // The last: what is mounted over this process's files stays there.
+    capabilities.missing.programs = programs().err().map(|error| {
+        format!("programs cannot be kept from writing to this machine's files here: {error:#}: use the virtual backend")
+    });
     Ok(capabilities)
 }
 
@@ -145,6 +161,16 @@ fn socket_buffer_bytes() -> Result<u64> {
         socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None).context("open a UDP socket")?;
     socket::set_buffers(&socket, BUFFER_MAX_BYTES)?;
     Ok(socket::effective_send_bytes(&socket)?.min(socket::effective_receive_bytes(&socket)?))
+}
+
+/// Tries the file system that programs of the machine have.
+fn programs() -> Result<()> {
+    userns::enter_private_userns()?;
+    unshare_mounts_and_messages()?;
+    let files = HostFiles::now()?;
+    root::mount_memory(PROGRAMS_BYTES)?;
+    root::build(&Base::Host(files), Path::new("/"), &[])?;
+    restriction(&[], CompatLevel::HardRequirement).map(drop)
 }
 
 /// Tries netem on a path of its own.

@@ -12,14 +12,17 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use landlock::{
-    ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
-    path_beneath_rules,
+    ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _,
+    RulesetStatus, path_beneath_rules,
 };
 
 use crate::guest_memory;
 
 /// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the kernel can.
 const ACCESS: ABI = ABI::V3;
+
+/// What is said of a failure.
+const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
 /// Replaces this process by `program`. Returns only if that fails.
 ///
@@ -42,20 +45,25 @@ fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
         bail!("{} is no directory", missing.display());
     }
     let level = if must { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
-    let restrict = || {
-        Ruleset::default()
-            .set_compatibility(level)
-            .handle_access(AccessFs::from_write(ACCESS))?
-            .create()?
-            .set_compatibility(CompatLevel::BestEffort)
-            .add_rules(path_beneath_rules(writable, AccessFs::from_write(ACCESS)))?
-            .restrict_self()
-    };
-    let status = restrict().context("restrict what can be written (Landlock)")?;
+    let status = restriction(writable, level)?.restrict_self().context(ATTEMPT)?;
     if must && status.ruleset != RulesetStatus::FullyEnforced {
         bail!("this kernel cannot restrict what is written to: it needs Landlock (Linux 6.2 and later)");
     }
     Ok(())
+}
+
+/// The restriction of a process, and of all it starts, to writing below these directories: for the process to take on.
+///
+/// # Errors
+/// A kernel without Landlock, where it is a hard requirement.
+pub(crate) fn restriction(writable: &[PathBuf], level: CompatLevel) -> Result<RulesetCreated> {
+    Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::from_write(ACCESS))
+        .and_then(Ruleset::create)
+        .map(|created| created.set_compatibility(CompatLevel::BestEffort))
+        .and_then(|created| created.add_rules(path_beneath_rules(writable, AccessFs::from_write(ACCESS))))
+        .context(ATTEMPT)
 }
 
 /// Starts the program in this process's place; returns only the reason why that failed.

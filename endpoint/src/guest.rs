@@ -15,11 +15,11 @@ use crate::host::Namespaces;
 use crate::job::Job;
 use crate::netns::write_sysctl;
 use crate::orchestrate;
-use crate::programs::{root, written};
+use crate::programs::root::{self, Base};
+use crate::programs::written;
 use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
-use crate::topology::{client_address, router_address, server_address};
-use crate::workload::{self, Sandbox};
+use crate::workload;
 
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
@@ -51,7 +51,7 @@ fn prepare(job: &Job) -> Result<()> {
     reveal_content(job)?;
     let workload = workload::of(&job.workload);
     let Some(sandbox) = workload.sandbox(job) else { return Ok(()) };
-    build_root(&sandbox)?;
+    root::build(&Base::Guest, sandbox.working_directory, &sandbox.hosts())?;
     workload.fill_sandbox(job)
 }
 
@@ -132,13 +132,6 @@ fn reveal(path: &Path, relative: &Path) -> Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(TMP))).with_context(attempt)?;
     File::create(path).with_context(attempt)?;
     mount(Some(&hidden), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).with_context(attempt)
-}
-
-/// The file system of programs that are not netwarp's own, with the names of both hosts.
-fn build_root(sandbox: &Sandbox<'_>) -> Result<()> {
-    let mut hosts = vec![("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
-    hosts.extend(sandbox.server_names.iter().map(|name| (*name, server_address(0))));
-    root::build(sandbox.working_directory, &hosts)
 }
 
 /// Prints an error that cannot be recorded on the console, which the host keeps.

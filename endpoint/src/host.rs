@@ -82,11 +82,14 @@ pub(crate) enum Event {
     Gone(Option<String>),
 }
 
+/// What is done for a job before or after its roles work.
+type Step = Box<dyn Fn(&Job) -> Result<()>>;
+
 /// Network namespaces of this kernel: a role in each, and a router for each path in between.
 pub(crate) struct Namespaces {
     clock: ClockKind,
-    prepare: fn(&Job) -> Result<()>,
-    finish: fn(&Job) -> Result<()>,
+    prepare: Step,
+    finish: Step,
     network: Option<Network>,
 }
 
@@ -96,8 +99,12 @@ impl Namespaces {
     /// # Arguments
     /// * `prepare` - what is to be done before the first is made.
     /// * `finish` - what is to be done when the roles are gone.
-    pub(crate) fn new(clock: ClockKind, prepare: fn(&Job) -> Result<()>, finish: fn(&Job) -> Result<()>) -> Self {
-        Self { clock, prepare, finish, network: None }
+    pub(crate) fn new(
+        clock: ClockKind,
+        prepare: impl Fn(&Job) -> Result<()> + 'static,
+        finish: impl Fn(&Job) -> Result<()> + 'static,
+    ) -> Self {
+        Self { clock, prepare: Box::new(prepare), finish: Box::new(finish), network: None }
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
 use anyhow::{Context, Result};
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
 /// A network namespace, kept alive by its descriptor.
@@ -42,6 +43,25 @@ impl NetNs {
 pub(crate) fn unshare_mounts_names_and_processes() -> Result<()> {
     let namespaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
     unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")
+}
+
+/// Gives the caller mounts of its own, of which nobody else sees any, and System V and POSIX messages of its own.
+///
+/// # Errors
+/// A kernel without these namespaces, or a caller without the right to make them.
+pub(crate) fn unshare_mounts_and_messages() -> Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)
+        .context("make namespaces for mounts and messages (unshare)")?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_PRIVATE | MsFlags::MS_REC, None::<&str>)
+        .context("keep mounts to ourselves (MS_PRIVATE)")
+}
+
+/// Gives the processes that the caller starts from now on numbers of their own.
+///
+/// # Errors
+/// A kernel without this namespace, or a caller without the right to make it.
+pub(crate) fn unshare_processes() -> Result<()> {
+    unshare(CloneFlags::CLONE_NEWPID).context("make a namespace for processes (unshare CLONE_NEWPID)")
 }
 
 /// Writes a sysctl of the caller's network namespace. `key` is the path below `/proc/sys`.

@@ -6,7 +6,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use crate::record::{Record, Side, UsageRecord};
 
-/// CPU time of this process, all threads, so far. What the kernel does for it in interrupts that happen to meet it is
+/// CPU time of this process, all threads, and of the programs that it has run to their end, so far. What the kernel does for it in interrupts that happen to meet it is
 /// counted with it (`kernel/sched/cputime.c`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usage {
@@ -20,8 +20,12 @@ impl Usage {
     /// # Errors
     /// As `getrusage(2)`.
     pub(crate) fn now() -> Result<Self> {
-        let usage = getrusage(UsageWho::RUSAGE_SELF).context("asking for the CPU time used (getrusage)")?;
-        Ok(Self { user_ns: nanoseconds(usage.user_time()), system_ns: nanoseconds(usage.system_time()) })
+        let of = |who| getrusage(who).context("asking for the CPU time used (getrusage)");
+        let (own, waited_for) = (of(UsageWho::RUSAGE_SELF)?, of(UsageWho::RUSAGE_CHILDREN)?);
+        Ok(Self {
+            user_ns: nanoseconds(own.user_time() + waited_for.user_time()),
+            system_ns: nanoseconds(own.system_time() + waited_for.system_time()),
+        })
     }
 
     /// What was used from `start` to here, as a side's record.

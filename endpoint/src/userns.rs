@@ -27,10 +27,19 @@ pub(crate) fn enter_private_netns() -> Result<Privilege> {
     if NetNs::create().is_ok() {
         return Ok(Privilege::Own);
     }
+    enter_private_userns()?;
+    Ok(Privilege::UserNamespace)
+}
+
+/// Moves the caller, which must have one thread, into a new user namespace, in which it is root, whoever it is outside, and into a
+/// new network namespace.
+///
+/// # Errors
+/// As [`enter_private_netns`].
+pub(crate) fn enter_private_userns() -> Result<()> {
     become_root_of_a_new_namespace().map_err(|(attempt, errno)| {
         anyhow!("cannot {attempt}: {}; {}", errno.desc(), NamespaceSysctls::read().remedy(errno))
-    })?;
-    Ok(Privilege::UserNamespace)
+    })
 }
 
 fn become_root_of_a_new_namespace() -> Result<(), (&'static str, Errno)> {

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from netwarp.backends.guest_files import find_endpoint
+from native.conftest import AS_NOBODY
 from netwarp.backends.native import HostCapabilities, NativeBackend, probe_host
 from netwarp.execution import run_job
 from netwarp.metrics import metrics_from_records
@@ -27,7 +24,6 @@ from netwarp.wire import Calibration, Record, Start, Transfer, Usage, read_recor
 
 SIZE_BYTES = 5_000_000
 TRANSPORTS = ("tcp", "tls", "quic")
-AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
 @pytest.fixture(scope="module")
@@ -36,28 +32,6 @@ def backend() -> NativeBackend:
     if backend.capabilities.missing_path is not None:
         pytest.skip(f"this host allows no namespaces: {backend.capabilities.missing_path}")
     return backend
-
-
-@pytest.fixture
-def nobodys(tmp_path: Path) -> Iterator[Path]:
-    """A directory of nobody's with an endpoint that nobody can run; needs root to make."""
-    if os.geteuid() != 0:
-        pytest.skip("not root: the other tests here already run without privilege")
-    place = Path(tempfile.mkdtemp(prefix="netwarp-native-"))
-    shutil.copy(find_endpoint(), place / "endpoint")
-    os.chown(place, 65534, 65534)
-    place.chmod(0o755)
-    try:
-        answer = subprocess.run(
-            [*AS_NOBODY, place / "endpoint", "capabilities", "--json"],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        lack = json.loads(answer.stdout)["missing"]["path"]
-        if lack is not None:
-            pytest.skip(f"this host allows nobody no namespaces: {lack}")
-        yield place
-    finally:
-        shutil.rmtree(place)
 
 
 def planned(transport: str, size_bytes: int = SIZE_BYTES, **path: Any) -> PlannedRun:

@@ -1,5 +1,6 @@
 //! Programs that are not netwarp's own: the file system and the processes they see, what they print, when they serve.
 
+pub(crate) mod host_layers;
 pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod readiness;

@@ -1,13 +1,15 @@
 //! A program under way: started below [`super::root::ROOT`], watched, and ended.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
+use landlock::{CompatLevel, RulesetCreated};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, chdir, chroot, setsid};
@@ -16,6 +18,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::output::Output;
 use super::root::ROOT;
+use crate::confine::restriction;
 
 /// Open files, as an ordinary login has them.
 const OPEN_FILES: u64 = 4096;
@@ -38,6 +41,8 @@ pub(crate) struct Start<'a> {
     pub name: &'a str,
     /// What it finds open as descriptors 3, to read from, and 4, to write to. Both are above 4 here.
     pub control: Option<(OwnedFd, OwnedFd)>,
+    /// Whether only the host keeps it from writing to what has no layer: then it is restricted.
+    pub is_on_host: bool,
 }
 
 /// A program that was started, with its descendants a session of its own.
@@ -64,8 +69,10 @@ impl Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let working_directory = start.working_directory.to_owned();
         let control = start.control.as_ref().map(|(orders, answers)| [orders.as_raw_fd(), answers.as_raw_fd()]);
-        // SAFETY: between fork and exec this makes system calls only, and allocates nothing.
-        unsafe { command.pre_exec(move || enter(&working_directory, control)) };
+        let mut restriction =
+            start.is_on_host.then(|| restriction(&writable()?, CompatLevel::HardRequirement)).transpose()?;
+        // SAFETY: between fork and exec this makes system calls only, and the process that forks has one thread.
+        unsafe { command.pre_exec(move || enter(&working_directory, control, restriction.take())) };
         let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
         let stdout = child.stdout.take().context("the program has no standard output")?;
         let stderr = child.stderr.take().context("the program has no standard error")?;
@@ -107,7 +114,7 @@ impl Process {
 }
 
 /// What the program's process does before it becomes the program.
-fn enter(working_directory: &Path, control: Option<[RawFd; 2]>) -> io::Result<()> {
+fn enter(working_directory: &Path, control: Option<[RawFd; 2]>, restriction: Option<RulesetCreated>) -> io::Result<()> {
     for (ours, theirs) in control.into_iter().flatten().zip(CONTROL_FD..) {
         // SAFETY: what is at the other number is of no use to the program.
         if unsafe { libc::dup2(ours, theirs) } < 0 {
@@ -118,7 +125,18 @@ fn enter(working_directory: &Path, control: Option<[RawFd; 2]>) -> io::Result<()
     setrlimit(Resource::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)?;
     chroot(ROOT)?;
     chdir(working_directory)?;
+    if let Some(restriction) = restriction {
+        restriction.restrict_self().map_err(io::Error::other)?;
+    }
     Ok(())
+}
+
+/// What programs may write to on a host: all that they see but for the kernel's own files.
+fn writable() -> Result<Vec<PathBuf>> {
+    let list = || format!("list {ROOT}");
+    let entries = fs::read_dir(ROOT).with_context(list)?.collect::<io::Result<Vec<_>>>().with_context(list)?;
+    let of_programs = entries.iter().filter(|entry| entry.file_name() != "proc" && entry.file_name() != "sys");
+    Ok(of_programs.map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink()).collect())
 }
 
 /// A descriptor that is readable when the process has ended (`pidfd_open(2)`).

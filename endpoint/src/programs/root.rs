@@ -1,6 +1,6 @@
-//! The file system that programs see: the host's, with a layer in memory on top that takes whatever they write.
+//! The file system that programs see: the machine's, with layers in memory on top that take whatever they write.
 //!
-//! Built once, in the guest, before client and server start: both see the same files, as if they had copied what they
+//! Built once, before client and server start: both see the same files, as if they had copied what they
 //! share. What each has of its own (`/proc`, `/sys`) comes with its processes ([`super::reaper`]).
 
 use std::fs::{self, Permissions};
@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use nix::mount::{MsFlags, mount};
 
+use super::host_layers::{HostFiles, bind_devices};
+
 /// Where the file system is put together; programs have it as `/`.
 pub(crate) const ROOT: &str = "/tmp/root";
 /// What programs wrote, as overlayfs keeps it.
 pub(crate) const WRITTEN: &str = "/tmp/layer/upper";
 /// Overlayfs wants a directory of its own beside the layer.
-const WORK: &str = "/tmp/layer/work";
+pub(super) const WORK: &str = "/tmp/layer/work";
 /// Where the working directory is kept while an empty `/tmp` is put over it.
 const HELD: &str = "/tmp/layer/held";
 /// Home directory, empty: whatever the user has in theirs would enter the run.
@@ -30,6 +32,14 @@ pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf
 
 const ANYBODY: u32 = 0o1777;
 
+/// Whose files are below the layers.
+pub(crate) enum Base {
+    /// A guest's: its root is the machine's, and one file system.
+    Guest,
+    /// The machine's own.
+    Host(HostFiles),
+}
+
 /// Builds the file system below [`ROOT`].
 ///
 /// # Arguments
@@ -38,13 +48,14 @@ const ANYBODY: u32 = 0o1777;
 ///
 /// # Errors
 /// A kernel without overlayfs; a working directory that does not exist.
-pub(crate) fn build(working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
+pub(crate) fn build(base: &Base, working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
     for directory in [ROOT, WRITTEN, WORK, HELD] {
         fs::create_dir_all(directory).with_context(|| format!("create {directory}"))?;
     }
-    let layers = format!("lowerdir=/,upperdir={WRITTEN},workdir={WORK}");
-    mount(Some("overlay"), ROOT, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
-        .with_context(|| format!("mount overlayfs on {ROOT} ({layers})"))?;
+    match base {
+        Base::Guest => layer_all()?,
+        Base::Host(files) => files.layer(working_directory)?,
+    }
     let inside = below_root(working_directory)?;
     fs::read_dir(&inside).with_context(|| format!("open the working directory {}", working_directory.display()))?;
     bind(&inside, Path::new(HELD))?;
@@ -52,7 +63,7 @@ pub(crate) fn build(working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Res
         mount_fresh("tmpfs", emptied, None)?;
         open_to_all(emptied)?;
     }
-    build_devices()?;
+    build_devices(base)?;
     if fs::read_dir(&inside).is_err() {
         fs::create_dir_all(&inside).with_context(|| format!("create {}", inside.display()))?;
         bind(Path::new(HELD), &inside)?;
@@ -60,6 +71,22 @@ pub(crate) fn build(working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Res
     let home = below_root(Path::new(HOME))?;
     fs::create_dir_all(&home).with_context(|| format!("create {}", home.display()))?;
     write_names(hosts)
+}
+
+/// Puts a file system in memory over `/tmp`, with room for this much.
+///
+/// # Errors
+/// The kernel refuses it.
+pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
+    let options = format!("size={bytes},mode=0755");
+    mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).context("mount tmpfs on /tmp")
+}
+
+/// One layer over all files of a guest.
+fn layer_all() -> Result<()> {
+    let layers = format!("lowerdir=/,upperdir={WRITTEN},workdir={WORK}");
+    mount(Some("overlay"), ROOT, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
+        .with_context(|| format!("mount overlayfs on {ROOT} ({layers})"))
 }
 
 /// Where a path of the programs is, seen from outside.
@@ -76,7 +103,7 @@ pub(crate) fn mount_fresh(kind: &str, directory: &str, options: Option<&str>) ->
         .with_context(|| format!("mount {kind} on {}", target.display()))
 }
 
-fn bind(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn bind(from: &Path, to: &Path) -> Result<()> {
     mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
         .with_context(|| format!("bind {} to {}", from.display(), to.display()))
 }
@@ -88,8 +115,14 @@ fn open_to_all(directory: &str) -> Result<()> {
 }
 
 /// `/dev` with the usual devices, terminals and shared memory.
-fn build_devices() -> Result<()> {
-    mount_fresh("devtmpfs", "dev", None)?;
+fn build_devices(base: &Base) -> Result<()> {
+    match base {
+        Base::Guest => mount_fresh("devtmpfs", "dev", None)?,
+        Base::Host(_) => {
+            mount_fresh("tmpfs", "dev", None)?;
+            bind_devices()?;
+        }
+    }
     mount_fresh("devpts", "dev/pts", Some("newinstance,ptmxmode=0666,mode=0620"))?;
     mount_fresh("tmpfs", "dev/shm", None)?;
     open_to_all("dev/shm")?;
@@ -114,10 +147,23 @@ fn write_names(hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
     for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
         let path = Path::new(ROOT).join("etc").join(file);
         // The host's may be a link to somewhere that is not here.
-        let written = remove(&path).and_then(|()| fs::write(&path, content));
-        written.with_context(|| format!("write {}", path.display()))?;
+        match remove(&path).and_then(|()| fs::write(&path, &content)) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => cover(&path, file, &content)?,
+            written => written.with_context(|| format!("write {}", path.display()))?,
+        }
     }
     Ok(())
+}
+
+/// Puts a file of this content over one that the user may not replace. A link to nowhere is left alone: nobody finds anything there
+/// either.
+fn cover(path: &Path, name: &str, content: &str) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let ours = Path::new(HELD).with_file_name(name);
+    fs::write(&ours, content).with_context(|| format!("write {}", ours.display()))?;
+    bind(&ours, path)
 }
 
 fn hosts_file(hosts: &[(&str, Ipv4Addr)]) -> String {

@@ -81,7 +81,8 @@ pub enum Record {
     PathMeasurement(PathMeasurementRecord),
     /// Something of the timeline that happened.
     Event(EventRecord),
-    /// CPU time of one side's process; in real time only, for in virtual time it is free.
+    /// CPU time of one side's process, and of the program that it ran; in real time only, for in virtual time it is
+    /// free.
     Usage(UsageRecord),
     /// Last record: how it went. A run without it did not finish.
     End(EndRecord),
@@ -123,7 +124,7 @@ pub struct EventRecord {
     pub event: Event,
 }
 
-/// CPU time of one side's process; in real time only, for in virtual time it is free.
+/// CPU time of one side's process, and of the program that it ran; in real time only, for in virtual time it is free.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UsageRecord {

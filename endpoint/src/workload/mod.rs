@@ -9,7 +9,7 @@ mod rr;
 mod stream;
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use crate::record::{ConnectionRecord, Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role::{Begin, Orchestrator};
 use crate::sink::WatchedArrivals;
+use crate::topology::{client_address, router_address, server_address};
 use crate::transport::error::{Error, Result};
 use crate::transport::{Connection, Dialer, Pending, Report};
 
@@ -193,8 +194,19 @@ pub(crate) struct Sandbox<'a> {
     pub working_directory: &'a Path,
     /// Whether what they wrote is kept.
     pub keep: bool,
+    /// Most that they can write to files, where no guest's memory bounds it.
+    pub written_bytes: u64,
     /// Further names of the server.
     pub server_names: &'a [&'a str],
+}
+
+impl Sandbox<'_> {
+    /// The names that resolve, with their addresses.
+    pub(crate) fn hosts(&self) -> Vec<(&str, Ipv4Addr)> {
+        let usual = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
+        let further = self.server_names.iter().map(|name| (*name, server_address(0)));
+        usual.into_iter().chain(further).collect()
+    }
 }
 
 /// A role that runs a program of the machine, to its end.

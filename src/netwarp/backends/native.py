@@ -44,6 +44,8 @@ class HostCapabilities:
     """TCP congestion controls that are loaded."""
     socket_buffer_bytes: int
     """Largest buffer a UDP or SCTP socket is granted each way; TCP has sysctls of its own."""
+    missing_programs: str | None = None
+    """A file system for programs of the machine, in which what they write stays in memory."""
     missing_huge_pages: str | None = None
     """Huge pages for the memory of guests: of virtual runs."""
 
@@ -82,6 +84,7 @@ def _describe_host(machine: Machine) -> str:
         "netem (nothing but an unimpaired path)": capabilities.missing_netem,
         "SCTP": capabilities.missing_sctp,
         "MPTCP": capabilities.missing_mptcp,
+        "programs of the machine": capabilities.missing_programs,
     }
     missing = [name for name, reason in lacks.items() if reason is not None]
     how = "in a user namespace" if capabilities.rootless else "as root"
@@ -166,8 +169,8 @@ class NativeBackend:
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
-    if workload_of(job).runs_programs(job):
-        return "its programs would write to this machine's own files: use the virtual backend"
+    if workload_of(job).runs_programs(job) and capabilities.missing_programs is not None:
+        return capabilities.missing_programs
     transport = job.transport
     stack = transport.stack
     lacking = None if stack is None else missing_program(stack.name, stack.program)

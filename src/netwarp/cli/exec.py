@@ -69,14 +69,15 @@ def exec(  # noqa: A001 - what the command is called
         ),
     ] = None,
     path: PathLevels,
+    backend: options.Backend = None,
     out: options.Out = None,
     seed: options.Seed = None,
     replicates: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
             min=2,
-            help="Run so often, each time with another seed, and the first seed twice: programs"
-            " that then differ are called not repeatable.",
+            help="Run so often, each time with another seed; in virtual time the first seed twice:"
+            " programs that then differ are called not repeatable.",
             metavar="N",
             rich_help_panel=options.RUNNING,
         ),
@@ -117,13 +118,13 @@ def exec(  # noqa: A001 - what the command is called
             ' --replicates: leave factors to a study with workload.kind = "command"'
         )
     place = out or _next_directory()
-    backend = backend_for(study)
+    opened = backend_for(study, backend)
     sinks = None if as_json else (sys.stdout.buffer, sys.stderr.buffer)
     with following(place, planned[0].run, sinks):
-        finished = run(study, backend, out=place, command_line=["netwarp", *sys.argv[1:]])
+        finished = run(study, opened, out=place, command_line=["netwarp", *sys.argv[1:]])
     told = program_runs(finished.data)
-    if replicates is not None and told["failure"] is None:
-        (again,) = verify(finished.data, backend, runs=1).runs
+    if replicates is not None and told["failure"] is None and opened.clock == "virtual":
+        (again,) = verify(finished.data, opened, runs=1).runs
         told |= {"repeatable": again.is_identical, "difference": again.difference_text}
     if as_json:
         print_json(told)

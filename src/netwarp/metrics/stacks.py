@@ -37,7 +37,7 @@ def _cpu_s(run: RunRecords, side: Side) -> float | None:
 
 def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
     cpu_ns = total(run.cpu_ns(side) for side in sides)
-    content_bytes = run.whole_content_bytes  # a flow's messages are none
+    content_bytes = run.whole_content_bytes  # 0 of a flow and of programs
     return cpu_ns / content_bytes if cpu_ns is not None and content_bytes else None
 
 

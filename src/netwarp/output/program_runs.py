@@ -50,8 +50,8 @@ def in_one_line(data: RunData, told: dict[str, Any]) -> str:
         of = f"{failed} of {len(runs)} runs failed, the first: " if len(runs) > 1 else ""
         return f"exec: {of}{told['failure']} ({took}; {told['out']})"
     if len(runs) > 1:
-        found = _repeated(told["difference"])
-        return f"exec: {len(runs)} runs, {_means(data)}; {found}; {took}; {told['out']}"
+        found = f"{_repeated(told['difference'])}; " if "repeatable" in told else ""
+        return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {told['out']}"
     metrics = told["metrics"]
     carried = ", ".join(
         f"{metrics[f'wire_packets_{direction}']:.0f} packets {direction}"

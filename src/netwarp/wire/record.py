@@ -61,7 +61,9 @@ class TimelineEvent(Wire):
 
 
 class Usage(Wire):
-    """CPU time of one side's process; in real time only, for in virtual time it is free."""
+    """CPU time of one side's process, and of the program that it ran; in real time only, for in
+    virtual time it is free.
+    """
 
     record: Literal["usage"]
     """Always `usage`."""

@@ -24,8 +24,8 @@ use crate::role::{Begin, Orchestrator};
 use crate::role_process::name;
 use crate::topology::client_device;
 use crate::transport::identity::pem;
-use crate::workload::command::{self, RunPlace};
 use crate::workload::Sandbox;
+use crate::workload::command::{self, RunPlace};
 
 /// The test case that asks for files over one connection, and for nothing special.
 const TEST_CASE: &str = "transfer";
@@ -47,6 +47,9 @@ const DIRECTORIES: [&str; 4] = ["www", "downloads", "certs", "logs"];
 
 /// Scripts of the runner's base image, which start scripts call: they set up its network and wait for its simulator.
 const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
+
+/// Room for what programs log.
+const LOGGED_BYTES: u64 = 1 << 30;
 
 /// What of a packet is kept: that it came or went is enough.
 const SNAP_BYTES: u32 = 64;
@@ -92,7 +95,8 @@ impl<'a> Interop<'a> {
 
     /// The file system that both programs see.
     pub(super) fn sandbox(&self) -> Sandbox<'a> {
-        Sandbox { working_directory: self.directory(), keep: false, server_names: &[SERVER] }
+        let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
+        Sandbox { working_directory: self.directory(), keep: false, written_bytes, server_names: &[SERVER] }
     }
 
     /// Writes what both programs find.

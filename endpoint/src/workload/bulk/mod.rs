@@ -28,10 +28,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use self::interop::Interop;
 use self::layout::Layout;
 use self::request::ChunkRequest;
 use self::verify::Expected;
-use self::interop::Interop;
 use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};

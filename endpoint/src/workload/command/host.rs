@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use anyhow::{Context as _, Error, Result, anyhow};
 
 use crate::capture::key_log;
-use crate::clock::Moment;
+use crate::clock::{self, Moment};
 use crate::job::{Command, Job};
 use crate::programs::process::{Program, Start, how_it_ended};
 use crate::programs::reaper::Reaper;
@@ -94,6 +94,7 @@ impl Host {
             run_directory: run.directory,
             name: name(side),
             control,
+            is_on_host: !clock::is_virtual(),
         })?;
         let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {

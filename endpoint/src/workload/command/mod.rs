@@ -40,7 +40,7 @@ impl Workload for Command {
 
     fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         let working_directory = Path::new(&self.working_directory);
-        Some(Sandbox { working_directory, keep: self.keep, server_names: &[] })
+        Some(Sandbox { working_directory, keep: self.keep, written_bytes: self.memory_bytes / 2, server_names: &[] })
     }
 
     /// What programs delivered to each other is theirs to say, by their exit status.

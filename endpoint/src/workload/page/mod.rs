@@ -32,6 +32,9 @@ use crate::role::Orchestrator;
 use crate::transport::identity::{Identity, SERVER_NAME};
 use crate::transport::{Connection, Dialer, Pending};
 
+/// Room for what browsers and servers write beside the page.
+const WRITTEN_BYTES: u64 = 1 << 30;
+
 /// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
 const LARGEST_WINDOW_BYTES: u64 = (1 << 31) - 1;
 
@@ -81,7 +84,9 @@ impl Workload for job::Page {
 
     fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         let working_directory = Path::new("/tmp");
-        self.has_programs().then_some(Sandbox { working_directory, keep: false, server_names: &[SERVER_NAME] })
+        let written_bytes = WRITTEN_BYTES + 2 * self.content_bytes();
+        let server_names = &[SERVER_NAME];
+        self.has_programs().then_some(Sandbox { working_directory, keep: false, written_bytes, server_names })
     }
 
     fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {

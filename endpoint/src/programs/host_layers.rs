@@ -1,0 +1,207 @@
+//! The machine's own files as programs of a native run see them: a layer in memory over each of its file systems, which takes what they
+//! write.
+//!
+//! A guest has one layer over all. On a host, overlayfs shows no file system but the one that its directory is of, and in a user
+//! namespace it refuses a directory with others below it. So a directory without one has a layer; of any other, each entry is seen to.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, DirEntry, File};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+
+use super::root::{EMPTIED, ROOT, WORK, WRITTEN, below_root, bind};
+
+/// Directories that are not the machine's own in any case.
+const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// The devices that programs have.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// The machine's file systems, before anything of the run's is mounted over them.
+pub(crate) struct HostFiles {
+    mount_points: Vec<PathBuf>,
+    /// The machine's `/tmp`, which the run's own hides.
+    tmp: File,
+}
+
+impl HostFiles {
+    /// As they are now. To be called in the mount namespace of the run: of another one's nothing can be bound.
+    ///
+    /// # Errors
+    /// No `/proc`, or no `/tmp`.
+    pub(crate) fn now() -> Result<Self> {
+        let mounts = fs::read("/proc/self/mountinfo").context("read /proc/self/mountinfo")?;
+        let tmp = File::open("/tmp").context("open /tmp")?;
+        Ok(Self { mount_points: mount_points(&mounts), tmp })
+    }
+
+    /// Puts a layer over all that programs see, below [`ROOT`].
+    ///
+    /// # Arguments
+    /// * `working_directory` - seen even where it is below a directory that programs have empty.
+    ///
+    /// # Errors
+    /// A kernel without overlayfs, or that refuses it here.
+    pub(super) fn layer(&self, working_directory: &Path) -> Result<()> {
+        let mut layers = 0;
+        self.layer_entries(Path::new("/"), working_directory, &mut layers)
+    }
+
+    fn layer_entries(&self, directory: &Path, working_directory: &Path, layers: &mut u32) -> Result<()> {
+        let target = below_root(directory)?;
+        fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
+        // What the user may not look into, programs do not either.
+        let Ok(entries) = fs::read_dir(self.reached_at(directory)) else { return Ok(()) };
+        for entry in entries {
+            let entry = entry.with_context(|| format!("list {}", directory.display()))?;
+            self.layer_entry(&directory.join(entry.file_name()), &entry, working_directory, layers)?;
+        }
+        Ok(())
+    }
+
+    fn layer_entry(&self, path: &Path, entry: &DirEntry, working_directory: &Path, layers: &mut u32) -> Result<()> {
+        let (kind, target) =
+            (entry.file_type().with_context(|| format!("look at {}", path.display()))?, below_root(path)?);
+        if kind.is_symlink() {
+            let link = fs::read_link(self.reached_at(path)).with_context(|| format!("read {}", path.display()))?;
+            return symlink(link, &target).with_context(|| format!("link {}", target.display()));
+        }
+        if kind.is_file() {
+            File::create(&target).with_context(|| format!("create {}", target.display()))?;
+            bind(&self.reached_at(path), &target)?;
+            return make_read_only(&target);
+        }
+        if !kind.is_dir() {
+            return Ok(());
+        }
+        let is_emptied = EMPTIED.iter().any(|emptied| path == Path::new("/").join(emptied));
+        let is_ours = NOT_LAYERED.iter().any(|ours| path == Path::new(ours));
+        if is_ours || (is_emptied && !working_directory.starts_with(path)) {
+            return fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()));
+        }
+        if self.mount_points.iter().any(|point| point != path && point.starts_with(path)) {
+            return self.layer_entries(path, working_directory, layers);
+        }
+        *layers += 1;
+        self.put_layer(path, &target, *layers)
+    }
+
+    fn put_layer(&self, path: &Path, target: &Path, number: u32) -> Result<()> {
+        let upper = Path::new(WRITTEN).join(path.strip_prefix("/").unwrap_or(path));
+        let work = Path::new(WORK).join(number.to_string());
+        for directory in [target, &upper, &work] {
+            fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
+        }
+        let lower = self.reached_at(path);
+        let options =
+            format!("userxattr,lowerdir={},upperdir={},workdir={}", escaped(&lower), escaped(&upper), escaped(&work));
+        match mount(Some("overlay"), target, Some("overlay"), MsFlags::empty(), Some(options.as_str())) {
+            // Of a file system that overlayfs takes no layer from, such as FAT, or that the user may not look into.
+            Err(Errno::EINVAL | Errno::EACCES) => Ok(()),
+            mounted => mounted.with_context(|| {
+                format!(
+                    "mount overlayfs over {} in a user namespace (Linux 6.6 or later): or use the virtual backend",
+                    path.display()
+                )
+            }),
+        }
+    }
+
+    /// Where a file of the machine's is reached.
+    fn reached_at(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix("/tmp") {
+            Ok(below) => PathBuf::from(format!("/proc/self/fd/{}", self.tmp.as_raw_fd())).join(below),
+            Err(_) => path.to_owned(),
+        }
+    }
+
+    /// Shows a file or directory of the machine's `/tmp` at its own path again.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub(crate) fn reveal(&self, path: &Path) -> Result<()> {
+        if !path.starts_with("/tmp") {
+            return Ok(());
+        }
+        let attempt = || format!("bring back {}", path.display());
+        let source = self.reached_at(path);
+        if fs::metadata(&source).with_context(attempt)?.is_dir() {
+            fs::create_dir_all(path).with_context(attempt)?;
+        } else {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new("/tmp"))).with_context(attempt)?;
+            File::create(path).with_context(attempt)?;
+        }
+        bind(&source, path)
+    }
+}
+
+/// `/dev` with the devices that any user may open.
+pub(super) fn bind_devices() -> Result<()> {
+    for device in DEVICES {
+        let (source, target) = (Path::new("/dev").join(device), Path::new(ROOT).join("dev").join(device));
+        File::create(&target).with_context(|| format!("create {}", target.display()))?;
+        bind(&source, &target)?;
+    }
+    Ok(())
+}
+
+/// Has a mount refuse to be written to, whatever else it was made with (mount_setattr(2)).
+fn make_read_only(target: &Path) -> Result<()> {
+    let path = CString::new(target.as_os_str().as_bytes()).context("a path contains a NUL byte")?;
+    // SAFETY: all-zero is a valid value.
+    let mut attributes: libc::mount_attr = unsafe { std::mem::zeroed() };
+    attributes.attr_set = libc::MOUNT_ATTR_RDONLY;
+    // SAFETY: path and attributes are valid for reads during the call.
+    let result = unsafe {
+        let attributes = std::ptr::from_ref(&attributes);
+        let size = size_of::<libc::mount_attr>();
+        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), 0, attributes, size)
+    };
+    Errno::result(result).map(drop).with_context(|| format!("keep {} from being written to", target.display()))
+}
+
+/// The directories at which file systems are mounted (proc_pid_mountinfo(5): the fifth field, with octal escapes).
+fn mount_points(mounts: &[u8]) -> Vec<PathBuf> {
+    let lines = mounts.split(|&byte| byte == b'\n');
+    let fields = lines.filter_map(|line| line.split(|&byte| byte == b' ').nth(4));
+    fields.map(|field| PathBuf::from(OsString::from_vec(unescaped(field)))).collect()
+}
+
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let (mut text, mut at) = (Vec::new(), 0);
+    while at < field.len() {
+        let escape = field.get(at..at + 4).filter(|four| four[0] == b'\\');
+        let byte = escape.and_then(|four| u8::from_str_radix(std::str::from_utf8(&four[1..]).ok()?, 8).ok());
+        text.push(byte.unwrap_or(field[at]));
+        at += if byte.is_some() { 4 } else { 1 };
+    }
+    text
+}
+
+/// A path as overlayfs reads it in its options.
+fn escaped(path: &Path) -> String {
+    let text = String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
+    ['\\', ':', ','].into_iter().fold(text, |text, sign| text.replace(sign, &format!("\\{sign}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_with_their_escapes() {
+        let mounts = b"22 1 0:20 / /sys rw - sysfs sysfs rw\n23 1 8:1 / /mnt/a\\040b rw,relatime - ext4 /dev/sda1 rw\n";
+        assert_eq!(mount_points(mounts), [Path::new("/sys"), Path::new("/mnt/a b")]);
+    }
+
+    #[test]
+    fn paths_are_escaped_as_options_are() {
+        assert_eq!(escaped(Path::new("/a:b,c\\d")), "/a\\:b\\,c\\\\d");
+    }
+}
