@@ -24,6 +24,7 @@ from netwarp.study import StudyFile
 from netwarp.study.cells.spec import LimitsSection
 from netwarp.study.claims import Claim, Control
 from netwarp.study.questions import Figure
+from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.profiles import PROFILES
@@ -56,6 +57,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[path.trace]`": TraceSection,
     "`[transport]`": TransportSection,
     **{f'`[workload]`, `kind = "{each.name}"`': each.section for each in WORKLOADS.values()},
+    "`[[workload]]`": CompetingSection,
     "`[limits]`": LimitsSection,
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,

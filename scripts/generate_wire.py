@@ -242,7 +242,8 @@ def _rust(annotation: Any, metadata: tuple[Any, ...] = ()) -> str:
     """Name a field's type in Rust."""
     kind = schema.named(annotation, metadata)
     if kind is not None:
-        return _name(kind)
+        # One record can have another in it.
+        return f"Box<{_name(kind)}>" if _name(kind) == "Record" else _name(kind)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is tuple:
         return f"Vec<{_rust(arguments[0])}>"

@@ -72,9 +72,35 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
         check_impairments(&format!("{at}.down"), &path.down, &mut problems);
         check_impairments(&format!("{at}.up"), &path.up, &mut problems);
     }
-    check_transport(job, &mut problems);
-    workload::of(&job.workload).check(&mut problems);
+    for each in job.workloads() {
+        check_transport(&each, &mut problems);
+        workload::of(&each.workload).check(&mut problems);
+    }
+    check_competing(job, &mut problems);
     problems.into_list()
+}
+
+/// Whether several workloads can be told apart, by name and by port.
+fn check_competing(job: &Job, problems: &mut Problems) {
+    if job.competing.is_empty() {
+        return;
+    }
+    let workloads = job.workloads();
+    for (place, each) in workloads.iter().enumerate() {
+        // Directories are called so.
+        let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '.', '\0']);
+        problems.require(each.name.as_deref().is_some_and(is_plain), "name", || {
+            format!("is {}, where a run has several workloads", json!(each.name))
+        });
+        let before = &workloads[..place];
+        problems.require(before.iter().all(|other| other.name != each.name), "competing", || {
+            format!("has {} twice", json!(each.name))
+        });
+        let is_free = before.iter().all(|other| other.port != each.port);
+        problems.require(each.port.is_some_and(|port| port > 0) && is_free, "port", || {
+            format!("is {}, which is no port of its own", json!(each.port))
+        });
+    }
 }
 
 /// Whether the timeline names paths that are there.
@@ -151,7 +177,7 @@ fn check_transport(job: &Job, problems: &mut Problems) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Change, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind};
+    use crate::job::{Change, Competing, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind};
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
@@ -220,6 +246,28 @@ mod tests {
             assert_eq!(cannot(kind, Resume::None, way, true), [expected]);
             assert_eq!(cannot(kind, Resume::None, way, false), Vec::<String>::new());
         }
+    }
+
+    #[test]
+    fn several_workloads_have_names_and_ports_of_their_own() {
+        let several = |change: fn(&mut Job)| {
+            let mut job = golden_job();
+            (job.name, job.port) = (Some("a".to_owned()), Some(4433));
+            job.competing = vec![Competing {
+                name: "b".to_owned(),
+                port: 4434,
+                transport: job.transport.clone(),
+                workload: job.workload.clone(),
+                start_ns: 5,
+            }];
+            change(&mut job);
+            problems(&job)
+        };
+        assert_eq!(several(|_| {}), Vec::<String>::new());
+        assert_eq!(several(|job| job.name = None), ["name: is null, where a run has several workloads"]);
+        assert_eq!(several(|job| job.competing[0].name = "a".to_owned()), ["competing: has \"a\" twice"]);
+        assert_eq!(several(|job| job.competing[0].port = 4433), ["port: is 4433, which is no port of its own"]);
+        assert_eq!(several(|job| job.name = Some("../a".to_owned())).len(), 1);
     }
 
     #[test]

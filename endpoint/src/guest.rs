@@ -100,7 +100,8 @@ fn raise_limits(job: &Job) -> Result<()> {
         write_sysctl(key, value).with_context(|| format!("write {value:?} to the sysctl {key}"))
     };
     // What SO_RCVBUF and SO_SNDBUF may ask for.
-    let buffer_bytes = job.transport.buffer_bytes.to_string();
+    let workloads = job.workloads();
+    let buffer_bytes = workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0).to_string();
     write("net/core/rmem_max", &buffer_bytes)?;
     write("net/core/wmem_max", &buffer_bytes)?;
     // Pages that all sockets together may use before the kernel shrinks windows: half the memory, so that a buffer
@@ -110,12 +111,14 @@ fn raise_limits(job: &Job) -> Result<()> {
     let triple = format!("{pages} {pages} {pages}");
     write("net/ipv4/tcp_mem", &triple)?;
     write("net/ipv4/udp_mem", &triple)?;
-    job.transport.kind.stack().memory_sysctl().map_or(Ok(()), |key| write(key, &triple))
+    let sysctls = workloads.iter().filter_map(|each| each.transport.kind.stack().memory_sysctl());
+    sysctls.into_iter().try_for_each(|key| write(key, &triple))
 }
 
 /// The guest's own `/tmp` hides the host's: files to be sent from there are put back in their places.
 fn reveal_content(job: &Job) -> Result<()> {
-    let files = workload::of(&job.workload).files();
+    let workloads = job.workloads();
+    let files: Vec<_> = workloads.iter().flat_map(|each| workload::of(&each.workload).files()).collect();
     let hidden: Vec<_> = files.iter().filter_map(|file| Some((*file, file.strip_prefix(TMP).ok()?))).collect();
     if hidden.is_empty() {
         return Ok(());

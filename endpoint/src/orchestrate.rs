@@ -1,4 +1,6 @@
-//! One run from job to records: build the path, start both roles, relay between them, count, probe, compare.
+//! One run from job to records: build the path, start the roles, relay between them, count, probe, compare.
+
+mod pair;
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -10,13 +12,14 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
+use self::pair::{JobFiles, Pair};
 use crate::calibration::{self, Capacities};
 use crate::capture::{Capture, KeyLog};
 use crate::check;
 use crate::clock;
 use crate::control::{Message, Order};
 use crate::flow::Watcher;
-use crate::host::{Event, Host, Role};
+use crate::host::{Event, Host};
 use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
 use crate::probe;
 use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
@@ -24,7 +27,6 @@ use crate::record_writer::RecordWriter;
 use crate::role_process::name;
 use crate::sampling::Sampler;
 use crate::timeline::Timeline;
-use crate::workload::{self, Workload};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -47,44 +49,39 @@ fn run_job(job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> 
     ran.and(finished)
 }
 
-/// Carries out `job`, which both roles read from `job_file`. Everything but the last record goes to `records`.
+/// Carries out `job`, which lies in `job_file`. Everything but the last record goes to `records`.
 fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
     let clock = host.clock();
     records.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
     host.build(job).stage("setup")?;
     require_network(job, host).stage("setup")?;
     let keys = job.capture.then(KeyLog::new).transpose().stage("setup")?;
-    let server = host.spawn(Side::Server, job, job_file, keys.as_ref()).stage("setup")?;
-    let client = host.spawn(Side::Client, job, job_file, keys.as_ref()).stage("setup")?;
+    let jobs = job.workloads();
+    let files = JobFiles::write(&jobs, job_file).stage("setup")?;
+    let mut pairs = Vec::new();
+    for (place, one) in jobs.iter().enumerate() {
+        pairs.push(Pair::spawn(host, one, files.file(place, job_file), keys.as_ref()).stage("setup")?);
+    }
     let capture = start_capture(host, job, keys, job_file).stage("setup")?;
     let watcher = start_watcher(host, job).stage("setup")?;
     if clock == ClockKind::Virtual {
         clock::await_tick();
     }
     let epoch_ns = records.start_clock();
-    let workload = workload::of(&job.workload);
     let mut relay = Relay {
-        server,
-        client,
+        pairs,
         host,
         timeline: Timeline::start(job, epoch_ns).stage("setup")?,
         epoch_ns,
-        start_ns: job.start_ns,
         limit_ns: job.limits.virtual_ns,
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         capacities: Capacities::new(job),
-        workload,
         progress: Progress::default(),
         sampler: Sampler::new(job),
-        client_begin: None,
-        client_began: false,
-        attached_to: None,
-        finished: Vec::new(),
-        delivered: Vec::new(),
         records,
     };
     relay.run()?;
-    let Relay { delivered, sampler, capacities, timeline, host, records, server, client, .. } = relay;
+    let Relay { pairs, sampler, capacities, timeline, host, records, .. } = relay;
     let mut excess = None;
     if let Some(network) = host.network() {
         let calibration = calibration::measure(network, job, epoch_ns).stage("teardown")?;
@@ -109,11 +106,16 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         }
         excess = capacities.excess(&calibration);
     }
-    drop((server, client));
-    match excess.map_or_else(|| workload.difference(job, &delivered), |excess| Ok(Some(excess))).stage("verify")? {
-        Some(message) => Err(Failure { stage: "verify".to_owned(), message }),
-        None => Ok(()),
+    let failed = |message| Failure { stage: "verify".to_owned(), message };
+    if let Some(message) = excess {
+        return Err(failed(message));
     }
+    for pair in &pairs {
+        if let Some(message) = pair.difference().stage("verify")? {
+            return Err(pair.failure(failed(message)));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a timeline or a capture where the path is not the run's own.
@@ -147,76 +149,69 @@ fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
     host.network().map_or(Ok(None), |network| Watcher::start(network, job).context("follow packets through the router"))
 }
 
-/// A run under way: relays between both roles, applies the timeline, and writes records.
+/// A run under way: relays between the roles, applies the timeline, and writes records.
 struct Relay<'a> {
-    server: Box<dyn Role>,
-    client: Box<dyn Role>,
+    /// The run's workloads, in the job's order.
+    pairs: Vec<Pair<'a>>,
     host: &'a mut dyn Host,
     timeline: Timeline<'a>,
     epoch_ns: u64,
-    /// When the client may begin, after the epoch.
-    start_ns: u64,
     limit_ns: u64,
     clock_name: &'static str,
     capacities: Capacities,
-    workload: &'a dyn Workload,
     progress: Progress,
     sampler: Option<Sampler>,
-    /// The client's order to begin, from when the server is ready until the client may.
-    client_begin: Option<Order>,
-    client_began: bool,
-    /// The path the client attached to last, until it has been told.
-    attached_to: Option<u32>,
-    /// Roles that have done all their work.
-    finished: Vec<Side>,
-    /// Records of what was delivered, to be verified at the end.
-    delivered: Vec<Record>,
     records: &'a mut RecordWriter,
 }
 
 impl Relay<'_> {
-    /// Relays until both roles are done. A failure drops, and so kills, whichever still runs.
+    /// Relays until all roles are done. A failure drops, and so kills, whichever still run.
     fn run(&mut self) -> Result<(), Failure> {
         let begin = self.begin(None);
-        self.server.order(&begin).stage("setup")?;
-        while self.server.is_running() || self.client.is_running() {
+        for pair in &mut self.pairs {
+            pair.role_mut(Side::Server).order(&begin).stage("setup")?;
+        }
+        while let Some(running) = self.pairs.iter().find(|pair| pair.is_running()) {
             let elapsed_ns = self.records.elapsed_ns();
             if elapsed_ns >= self.limit_ns {
                 let limit_s = Duration::from_nanos(self.limit_ns).as_secs_f64();
                 let message = format!("the transfer was not over after {limit_s} {} seconds", self.clock_name);
-                return Err(Failure { stage: "limit".to_owned(), message });
+                return Err(running.failure(Failure { stage: "limit".to_owned(), message }));
             }
             self.progress.report(elapsed_ns);
             self.sample(elapsed_ns).stage("teardown")?;
-            self.begin_client(elapsed_ns).stage("client")?;
+            self.begin_clients(elapsed_ns).stage("client")?;
             if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
                 let at_ns = self.records.elapsed_ns();
                 self.capacities.apply(&event, elapsed_ns, at_ns);
                 let record = Record::Event(EventRecord { at_ns, event });
                 self.records.write(&record).stage("teardown")?;
-                match change {
-                    Change::Attach {} => {
-                        self.attached_to = Some(path);
-                        self.notify_client_attached()
-                    }
-                    Change::Detach {} => self.notify_client_detached(path),
-                    _ => Ok(()),
-                }
-                .stage("client")?;
+                self.pairs
+                    .iter_mut()
+                    .try_for_each(|pair| match change {
+                        Change::Attach {} => pair.attached(path),
+                        Change::Detach {} => pair.detached(path),
+                        _ => Ok(()),
+                    })
+                    .stage("client")?;
                 continue;
             }
-            let start_ns = self.client_begin.as_ref().map_or(u64::MAX, |_| self.start_ns);
+            let start_ns = self.pairs.iter().filter_map(Pair::begins_ns).min().unwrap_or(u64::MAX);
             let sample_ns = self.sampler.as_ref().map_or(u64::MAX, Sampler::next_ns);
             let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns).min(sample_ns);
-            // The server first: when both fail at once, it is more likely the cause.
-            for side in self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")? {
-                for event in self.role(side).receive().stage(name(side))? {
-                    self.handle(side, event)?;
+            for (place, side) in self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")? {
+                for event in self.pairs[place].role_mut(side).receive().stage(name(side))? {
+                    self.handle(place, side, event)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Has those clients begin whose time has come.
+    fn begin_clients(&mut self, elapsed_ns: u64) -> Result<()> {
+        self.pairs.iter_mut().try_for_each(|pair| pair.begin_client(elapsed_ns))
     }
 
     fn begin(&self, certificate: Option<String>) -> Order {
@@ -239,10 +234,14 @@ impl Relay<'_> {
         self.host.network().map_or(Ok(None), |network| self.timeline.advance(elapsed_ns, network))
     }
 
-    /// The roles that have something to say, within `at_most` and before the timeline's next event.
-    fn wait(&self, at_most: Duration) -> Result<Vec<Side>> {
-        let roles = [(Side::Server, &self.server), (Side::Client, &self.client)];
-        let running: Vec<_> = roles.into_iter().filter(|(_, role)| role.is_running()).collect();
+    /// The roles that have something to say, within `at_most` and before the timeline's next event: of each pair, by its
+    /// place, the server first. When both fail at once, it is more likely the cause.
+    fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Side)>> {
+        let pairs = self.pairs.iter().enumerate();
+        let roles = pairs.flat_map(|(place, pair)| {
+            [Side::Server, Side::Client].map(|side| ((place, side), pair.role(side)))
+        });
+        let running: Vec<_> = roles.filter(|(_, role)| role.is_running()).collect();
         let mut polled: Vec<PollFd<'_>> =
             running.iter().map(|(_, role)| PollFd::new(role.as_fd(), PollFlags::POLLIN)).collect();
         polled.push(PollFd::new(self.timeline.as_fd(), PollFlags::POLLIN));
@@ -251,65 +250,28 @@ impl Relay<'_> {
             Err(errno) => return Err(errno).context("wait for the roles (ppoll)"),
         }
         let ready = running.iter().zip(&polled).filter(|(_, poll)| poll.any() == Some(true));
-        Ok(ready.map(|((side, _), _)| *side).collect())
+        Ok(ready.map(|((which, _), _)| *which).collect())
     }
 
-    fn handle(&mut self, side: Side, event: Event) -> Result<(), Failure> {
+    fn handle(&mut self, place: usize, side: Side, event: Event) -> Result<(), Failure> {
+        let begin = |certificate| self.begin(certificate);
         match event {
             Event::Said(Message::Ready { certificate }) => {
-                self.client_begin = Some(self.begin(certificate));
-                if self.start_ns == 0 { self.begin_client(0).stage("client") } else { Ok(()) }
+                let begin = begin(certificate);
+                let pair = &mut self.pairs[place];
+                pair.server_is_ready(begin);
+                if pair.begins_ns() == Some(0) { pair.begin_client(0).stage("client") } else { Ok(()) }
             }
             Event::Said(Message::Write { line }) => {
-                self.records.write(&line).stage("teardown")?;
-                if self.workload.is_delivery(&line) {
-                    self.delivered.push(line);
+                let pair = &mut self.pairs[place];
+                if pair.workload.is_delivery(&line) {
+                    pair.delivered.push(line.clone());
                 }
-                Ok(())
+                self.records.write(&pair.record(line)).stage("teardown")
             }
-            Event::Said(Message::Done) => {
-                self.finished.push(side);
-                if side == Side::Client { self.server.order(&Order::Finish).stage("server") } else { Ok(()) }
-            }
-            Event::Said(Message::Failed { failure }) => Err(failure),
-            Event::Gone(None) if self.finished.contains(&side) => Ok(()),
-            Event::Gone(how) => {
-                let how = how.unwrap_or_else(|| "exited without a word".to_owned());
-                Err(Failure { stage: name(side).to_owned(), message: format!("the {} {how}", name(side)) })
-            }
-        }
-    }
-
-    /// Orders the client to begin, once the server is ready and the time has come.
-    fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
-        match self.client_begin.take_if(|_| elapsed_ns >= self.start_ns) {
-            Some(begin) => {
-                self.client.order(&begin)?;
-                self.client_began = true;
-                self.notify_client_attached()
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Tells the client of its newest path, unless it knows or has not begun yet.
-    fn notify_client_attached(&mut self) -> Result<()> {
-        match self.attached_to.take_if(|_| self.client_began) {
-            Some(path) if self.client.is_running() => self.client.order(&Order::Attached { path }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Tells the client that its address on this path is gone. One that has not begun has nothing there.
-    fn notify_client_detached(&mut self, path: u32) -> Result<()> {
-        let is_there = self.client_began && self.client.is_running();
-        if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
-    }
-
-    fn role(&mut self, side: Side) -> &mut dyn Role {
-        match side {
-            Side::Client => &mut *self.client,
-            Side::Server => &mut *self.server,
+            Event::Said(Message::Done) => self.pairs[place].role_is_done(side).stage("server"),
+            Event::Said(Message::Failed { failure }) => Err(self.pairs[place].failure(failure)),
+            Event::Gone(how) => self.pairs[place].role_is_gone(side, how),
         }
     }
 }

@@ -142,6 +142,16 @@ impl Sink {
         }
     }
 
+    /// What has arrived of a content that was broken off; of nothing, when that was seen.
+    pub(crate) fn arrived(&self) -> Received {
+        Received {
+            first_byte: self.first_byte.unwrap_or_else(Moment::now),
+            last_byte: self.last_byte.unwrap_or_else(Moment::now),
+            longest_gap: self.arrivals.as_ref().and_then(|arrivals| arrivals.longest),
+            sha256: None,
+        }
+    }
+
     /// The result of a content that has arrived whole.
     ///
     /// # Errors
@@ -271,6 +281,17 @@ mod tests {
         let sink = sink.lock().unwrap();
         assert_eq!((sink.position_bytes(), sink.remaining_bytes()), (999, 0));
         assert_eq!(sink.received().unwrap().sha256, reader.into_sha256());
+    }
+
+    #[test]
+    fn of_a_content_that_is_broken_off_there_is_what_came() {
+        let mut sink = Sink::new(9, false);
+        sink.discard(4).unwrap();
+        sink.discard(2).unwrap();
+        assert!(sink.received().is_err(), "it is not whole");
+        let Received { first_byte, last_byte, sha256, .. } = sink.arrived();
+        assert!(first_byte.since(0) <= last_byte.since(0));
+        assert_eq!((sink.position_bytes(), sha256), (6, None));
     }
 
     #[test]

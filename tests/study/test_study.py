@@ -218,7 +218,7 @@ def test_paths_that_cannot_be_are_refused(path: dict[str, Any], start: str) -> N
         ({"workload": {}}, "workload.size: of size and file, neither is given; give one"),
         ({"workload": {"size": "1MB", "file": "a"}}, "of size and file, both are given"),
         ({"workload": {"kind": "bulky", "size": "1B"}}, 'unknown; did you mean "bulk"?'),
-        ({"workload": "bulk"}, 'workload = "bulk": input should be a valid dictionary'),
+        ({"workload": "bulk"}, 'workload = "bulk": not a table; write [workload]'),
         ({"title": None}, "title: missing; add it: text"),
         ({"replicates": 0}, "replicates = 0: too small; write a whole number from 1 to 10000"),
         ({"seed": True}, "seed = true: input should be a valid integer; write a whole number"),

@@ -114,7 +114,8 @@ impl Drop for Capture {
 /// Memory for each router's packets: those of the content, all passing twice, each answered by another, and half as
 /// much again for what is sent twice.
 fn memory_bytes(job: &Job) -> Result<u64> {
-    let content_bytes = workload::of(&job.workload).content_bytes();
+    let workloads = job.workloads();
+    let content_bytes: u64 = workloads.iter().map(|each| workload::of(&each.workload).content_bytes()).sum();
     ensure!(
         content_bytes <= MEMORY_MAX_BYTES / 2,
         "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use super::{Header, Schedule, Tally};
 use crate::job::Flow;
 use crate::record::{FlowUnit, Record};
+use crate::sink::WatchedArrivals;
 
 /// Name of the table in the run directory.
 const TABLE_FILE: &str = "packets.csv";
@@ -33,6 +34,8 @@ pub(crate) struct MessageSink {
     packets: Option<(u64, Tally)>,
     table: Option<String>,
     first_at_ns: Option<u64>,
+    /// Where arrivals are recorded over time, in a run that has records of them.
+    arrivals: Option<WatchedArrivals>,
 }
 
 impl MessageSink {
@@ -52,7 +55,13 @@ impl MessageSink {
             packets: packet_header_bytes.map(|header_bytes| (header_bytes, Tally::default())),
             table: flow.packet_table.then(|| "number,due_ns,sent_ns,received_ns,bytes\n".to_owned()),
             first_at_ns: None,
+            arrivals: None,
         }
+    }
+
+    /// Records what arrives in the run's log too, if there is one.
+    pub(crate) fn watching_arrivals(self, arrivals: Option<WatchedArrivals>) -> Self {
+        Self { arrivals, ..self }
     }
 
     /// Size of a message.
@@ -79,6 +88,10 @@ impl MessageSink {
         let [due_ns, sent_ns] = [due_ns, sent_ns].map(|after_ns| after_ns.wrapping_add(self.epoch_ns));
         self.first_at_ns.get_or_insert(at_ns);
         self.messages.arrived(number, due_ns, at_ns, bytes);
+        if let Some(WatchedArrivals { arrival_log, epoch_ns, .. }) = &self.arrivals {
+            let at_ns = at_ns.saturating_sub(*epoch_ns);
+            arrival_log.lock().expect("no holder panics").record_arrival(at_ns, bytes, true);
+        }
         if let Some((header_bytes, packets)) = &mut self.packets {
             packets.arrived(number, sent_ns, at_ns, bytes + *header_bytes);
         }

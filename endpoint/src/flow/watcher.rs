@@ -38,12 +38,13 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching, if the job's workload wants it.
+    /// Starts watching, if the job's workload wants it. Beside others it is not told from them.
     ///
     /// # Errors
     /// More packets than there is memory for; no packet sockets.
     pub(crate) fn start(network: &Network, job: &Job) -> Result<Option<Self>> {
-        let Some(direction) = workload::of(&job.workload).watched_direction(job) else { return Ok(None) };
+        let watched = workload::of(&job.workload).watched_direction(job).filter(|_| job.name.is_none());
+        let Some(direction) = watched else { return Ok(None) };
         let (into, out_of) = match direction {
             Direction::Down => (Direction::Up, Direction::Down),
             Direction::Up => (Direction::Down, Direction::Up),

@@ -1,10 +1,21 @@
 //! What the endpoint asks of a job beyond its fields.
 
-use super::{Change, Content, Http, Impairments, Job, Loss, Page, Reconnect, Timeline, Workload};
+use super::{Change, Competing, Content, Http, Impairments, Job, Loss, Page, Reconnect, Timeline, Workload};
 #[cfg(test)]
 use super::{Recovery, SctpOptions, TcpOptions};
 
 impl Job {
+    /// The job of each of the run's workloads, as if it were alone on the path.
+    pub fn workloads(&self) -> Vec<Self> {
+        let first = Self { competing: Vec::new(), ..self.clone() };
+        let other = |competing: &Competing| {
+            let Competing { name, port, transport, workload, start_ns } = competing.clone();
+            Self { name: Some(name), port: Some(port), transport, workload, start_ns, ..first.clone() }
+        };
+        let others: Vec<Self> = self.competing.iter().map(other).collect();
+        std::iter::once(first).chain(others).collect()
+    }
+
     /// Whether content may go on over another connection where one was given up.
     pub fn resumes(&self) -> bool {
         self.timeline.has_handovers() && self.transport.reconnect == Reconnect::New

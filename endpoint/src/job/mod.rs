@@ -42,6 +42,12 @@ pub struct Job {
     pub workload: Workload,
     /// When the client begins, after the epoch; later if the server is not ready then.
     pub start_ns: u64,
+    /// Name of the workload, in a study whose runs can have several.
+    pub name: Option<String>,
+    /// Where its server listens; null: where servers do that are alone.
+    pub port: Option<u16>,
+    /// Workloads that share the paths with it.
+    pub competing: Vec<Competing>,
     /// What happens to the paths while the run goes on.
     pub timeline: Timeline,
     /// Write a packet capture of the routers' links to the run directory.
@@ -50,6 +56,22 @@ pub struct Job {
     pub sampling: Option<Sampling>,
     /// When to give up.
     pub limits: Limits,
+}
+
+/// Another workload of the same run, with a server and a client of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Competing {
+    /// Its name.
+    pub name: String,
+    /// Where its server listens.
+    pub port: u16,
+    /// How its bytes travel.
+    pub transport: Transport,
+    /// What travels.
+    pub workload: Workload,
+    /// When its client begins, after the epoch; later if its server is not ready then.
+    pub start_ns: u64,
 }
 
 /// How often queues and connections are looked at.

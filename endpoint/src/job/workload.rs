@@ -52,6 +52,9 @@ pub struct Bulk {
     pub dial: Dial,
     /// How often the content is sent, on new connections each time; later ones may resume.
     pub transfers: u32,
+    /// The client breaks off so long after it began, and what has arrived by then is the result. Null: the content
+    /// arrives whole.
+    pub duration_ns: Option<u64>,
 }
 
 /// Bytes to send.

@@ -84,6 +84,9 @@ pub enum Record {
     /// CPU time of one side's process, and of the program that it ran; in real time only, for in virtual time it is
     /// free.
     Usage(UsageRecord),
+    /// A record of one of the workloads of a run that has several.
+    #[serde(rename = "of_workload")]
+    OfWorkload(OfWorkloadRecord),
     /// Last record: how it went. A run without it did not finish.
     End(EndRecord),
 }
@@ -134,6 +137,16 @@ pub struct UsageRecord {
     pub user_ns: u64,
     /// CPU time in the kernel on its behalf.
     pub system_ns: u64,
+}
+
+/// A record of one of the workloads of a run that has several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfWorkloadRecord {
+    /// The workload's name.
+    pub workload: String,
+    /// What its server or its client wrote.
+    pub line: Box<Record>,
 }
 
 /// Last record: how it went. A run without it did not finish.

@@ -21,9 +21,10 @@ use crate::topology::{Namespace, bottleneck};
 #[derive(Debug)]
 pub(crate) struct Sampler {
     pace: Pace,
-    side: Side,
+    /// Who sends content.
+    sides: Vec<Side>,
     queues: Vec<QueueSamplesRecord>,
-    /// By the port of this side and that of the other.
+    /// By the port of the connection's end and that of the other.
     connections: BTreeMap<(u16, u16), ConnectionSamplesRecord>,
 }
 
@@ -35,7 +36,7 @@ impl Sampler {
         let directions = |path| [Direction::Down, Direction::Up].map(|direction| no_samples(path, direction));
         Some(Self {
             pace: Pace::new(sampling),
-            side: sender(&job.workload),
+            sides: senders(job),
             queues: numbers.flat_map(directions).collect(),
             connections: BTreeMap::new(),
         })
@@ -63,13 +64,15 @@ impl Sampler {
                 push_queue(kept, elapsed_ns, &sample);
             }
         }
-        let namespace = match self.side {
-            Side::Client => Namespace::Client,
-            Side::Server => Namespace::Server,
-        };
-        for sample in network.sample_connections(namespace)? {
-            let kept = self.connections.entry((sample.port, sample.peer_port));
-            push_connection(kept.or_insert_with(|| no_connection_samples(self.side, &sample)), elapsed_ns, &sample);
+        for &side in &self.sides {
+            let namespace = match side {
+                Side::Client => Namespace::Client,
+                Side::Server => Namespace::Server,
+            };
+            for sample in network.sample_connections(namespace)? {
+                let kept = self.connections.entry((sample.port, sample.peer_port));
+                push_connection(kept.or_insert_with(|| no_connection_samples(side, &sample)), elapsed_ns, &sample);
+            }
         }
         self.pace.taken(elapsed_ns, carried_packets);
         Ok(())
@@ -80,6 +83,18 @@ impl Sampler {
         let queues = self.queues.into_iter().filter(|queue| !queue.at_ns.is_empty()).map(Record::QueueSamples);
         queues.chain(self.connections.into_values().map(Record::ConnectionSamples))
     }
+}
+
+/// Who sends content, of all workloads together.
+fn senders(job: &Job) -> Vec<Side> {
+    let mut sides = Vec::new();
+    for each in job.workloads() {
+        let side = sender(&each.workload);
+        if !sides.contains(&side) {
+            sides.push(side);
+        }
+    }
+    sides
 }
 
 /// Who sends the content; of programs that are not ours, the server is taken to.

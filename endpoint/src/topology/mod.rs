@@ -105,18 +105,13 @@ pub(crate) fn mac(device: Device) -> [u8; 6] {
 /// The steps that build a job's paths.
 pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
     let mut steps = Vec::new();
+    let workloads = job.workloads();
+    let buffer_bytes = workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
     for host in [Namespace::Client, Namespace::Server] {
         steps.push(BuildStep::Create(host));
         steps.extend(shared_sysctls());
-        steps.extend(host_sysctls(job.transport.buffer_bytes));
-        steps.extend(joining_subflows(job));
-        steps.extend(tcp_sysctls(&job.transport));
-        steps.extend(fast_open(&job.transport));
-        steps.extend(ecn(&job.transport));
-        steps.extend(address_reconfiguration(&job.transport));
-        if job.transport.kind.stack().has_subflows() {
-            steps.extend(mptcp_of_host(host, job));
-        }
+        steps.extend(host_sysctls(buffer_bytes));
+        steps.extend(transports_of_host(host, &workloads));
     }
     for (path, _) in numbered(&job.paths) {
         steps.push(BuildStep::Create(Namespace::Router(path)));
@@ -129,7 +124,7 @@ pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
         if job.timeline.has_handovers() {
             steps.extend(handover::configure_hosts(path, job));
         } else {
-            let window = job.transport.initial_window_packets;
+            let window = tcp_initial_window(&workloads).unwrap_or(job.transport.initial_window_packets);
             steps.extend(near.configure_host(far.network, window));
             steps.extend(far.configure_host(near.network, window));
         }
@@ -141,6 +136,33 @@ pub(crate) fn steps(job: &Job) -> Vec<BuildStep> {
     }
     forget_neighbours(&mut steps, job);
     steps
+}
+
+/// What the transports of a host's workloads need, each step once.
+fn transports_of_host(host: Namespace, workloads: &[Job]) -> Vec<BuildStep> {
+    let mut steps = Vec::new();
+    for job in workloads {
+        let mut own: Vec<BuildStep> = joining_subflows(job).into_iter().collect();
+        own.extend(tcp_sysctls(&job.transport));
+        own.extend(fast_open(&job.transport));
+        own.extend(ecn(&job.transport));
+        own.extend(address_reconfiguration(&job.transport));
+        if job.transport.kind.stack().has_subflows() {
+            own.extend(mptcp_of_host(host, job));
+        }
+        for step in own {
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+    }
+    steps
+}
+
+/// The first flight of TCP, which is the route's: the same for all workloads that use it.
+fn tcp_initial_window(workloads: &[Job]) -> Option<u32> {
+    let uses_tcp = |job: &&Job| job.transport.kind.stack().uses_tcp();
+    workloads.iter().find(uses_tcp).map(|job| job.transport.initial_window_packets)
 }
 
 /// On paths whose neighbours are cold, devices ask for those that they would know.

@@ -273,6 +273,14 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
+    fn break_off(&self) {
+        // To be closed with a reset (TCP's RST, SCTP's ABORT), not when the send buffer is empty: socket(7), SO_LINGER.
+        // Either call fails only if the connection has ended already.
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        let _ = self.socket.set(libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER");
+        self.abandon();
+    }
+
     fn close(self: Box<Self>) -> Pending<'static, ()> {
         // Waits for the peer's end: so the server has had its turn, and its last words meet no closed socket, which
         // would send a reset over the path.

@@ -135,6 +135,11 @@ pub(crate) trait Connection: Send + Sync {
     /// Gives the connection up at once: what waits on its streams fails soon, and nothing is waited for.
     fn abandon(&self);
 
+    /// Gives the connection up, and throws away what it has not sent yet: the path is free of it.
+    fn break_off(&self) {
+        self.abandon();
+    }
+
     /// Ends the connection in the protocol's orderly way.
     fn close(self: Box<Self>) -> Pending<'static, ()>;
 }

@@ -68,7 +68,7 @@ impl Run {
         self.job.timeline.events.iter().filter(attach).count() > handovers.count as usize
     }
 
-    /// Forgives an error of a connection that the client gave up after a handover. Whether it has is the client's to know: it
+    /// Forgives an error of a connection that the client gave up after a handover, or broke off in time. Whether it has is the client's to know: it
     /// will come back, or fail itself. But a client that waits for content does not learn that the server's kernel
     /// has given up sending; that is an error here, unless the client has come back since.
     ///
@@ -83,13 +83,15 @@ impl Run {
             Error::TimedOut(_) | Error::Unreachable(_) => attempt.is_none_or(|of| self.attempts.is_superseded(of)),
             Error::Other(_) => false,
         };
-        if given_up && self.job.timeline.has_handovers() { Ok(()) } else { Err(error) }
+        let may_be_given_up = self.job.timeline.has_handovers() || of(&self.job.workload).breaks_off();
+        if given_up && may_be_given_up { Ok(()) } else { Err(error) }
     }
 
     /// Where sinks record arrivals, in a run that has records of them.
     pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.workload).is_played();
-        let is_told = is_played || !self.job.timeline.is_empty();
+        // What several workloads get of a path is seen over time.
+        let is_told = is_played || of(&self.job.workload).breaks_off() || !self.job.timeline.is_empty() || self.job.name.is_some();
         let for_gaps = is_played || self.job.timeline.interrupts();
         is_told.then(|| WatchedArrivals { arrival_log: self.arrival_log.clone(), epoch_ns: self.epoch_ns, for_gaps })
     }
@@ -173,6 +175,11 @@ pub(crate) trait Workload: Send + Sync {
 
     /// Notes what is unsound of a job that the planner would not make.
     fn check(&self, _problems: &mut Problems) {}
+
+    /// Whether it is broken off after a time: then what has arrived by then is the result.
+    fn breaks_off(&self) -> bool {
+        false
+    }
 
     /// Whether somebody plays the content: then the records say when it arrived, with a timeline or without.
     fn is_played(&self) -> bool {

@@ -43,7 +43,8 @@ class Metric:
     in_report: bool = False
     """Whether the report's table of results has a column of it."""
     beside: tuple[str, ...] | None = None
-    """The metrics printed beside it, where a study is mainly about this one."""
+    """The metrics printed beside it, where a study is mainly about this one; `*.NAME` is what each
+    of several workloads has."""
 
     @property
     def is_whole(self) -> bool:

@@ -34,6 +34,9 @@ class ContentReader(Protocol):
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client began."""
 
+    def breaks_off(self, job: Job) -> bool:
+        """Say whether it goes on for a time, rather than until all of something is done."""
+
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give the records that times are taken from."""
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import Metric, Unit
 from netwarp.measure.run_records import RunRecords
+from netwarp.metrics.competing import competing_metrics, metrics_of_workloads
 from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
 from netwarp.metrics.verdict import failure_from_records
 from netwarp.workloads import WORKLOADS, workload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from netwarp.wire import Job, Record
 
@@ -23,6 +24,7 @@ __all__ = [
     "failure_from_records",
     "metric_named",
     "metrics_from_records",
+    "metrics_of_workloads",
 ]
 
 
@@ -35,7 +37,7 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
 
     Returns:
         Values by name: those that the study itself reads from what programs printed, then a subset
-        of :data:`METRICS` in its order.
+        of :data:`METRICS` in its order. Of several workloads, each one's have its name before them.
 
     Raises:
         ValueError: the run failed; a failed run has no metrics.
@@ -43,13 +45,20 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     failure = failure_from_records(job, records)
     if failure is not None:
         raise ValueError(f"{job.run} failed: {failure.stage}: {failure.message}")
+    if job.name is not None:
+        return _with_values(competing_metrics(job, records))
     workload = workload_of(job)
     run = RunRecords(job, records, workload)
     others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
     told = {each.record for each in records}
-    measured = (
-        (each.name, each.measure(run))
-        for each in (*workload.own_metrics(job), *METRICS.values())
-        if each not in others and told.intersection(each.source.split(", "))
+    return _with_values(
+        {
+            each.name: each.measure(run)
+            for each in (*workload.own_metrics(job), *METRICS.values())
+            if each not in others and told.intersection(each.source.split(", "))
+        }
     )
-    return {name: float(value) for name, value in measured if value is not None}
+
+
+def _with_values(measured: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: float(value) for name, value in measured.items() if value is not None}

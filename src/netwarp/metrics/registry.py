@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.measure.printed import printed_metric
+from netwarp.metrics.competing import SHARING_METRICS, of_workload
 from netwarp.metrics.handovers import HANDOVER_METRICS
 from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.path import PATH_METRICS
@@ -29,6 +30,7 @@ METRICS: Mapping[str, Metric] = {
         *STACK_METRICS,
         *LIMIT_METRICS,
         *CPU_METRICS,
+        *SHARING_METRICS,
     )
 }
 """All metrics by name. Times and the stacks' counters are those of the run's last transfer; the
@@ -36,11 +38,15 @@ path's counters are those of the whole run. What records cannot say is missing, 
 
 
 def metric_named(name: str) -> Metric:
-    """Give a metric: one of `METRICS`, or one that a study reads from what programs print.
+    """Give a metric: one of `METRICS`, that of one of several workloads (`NAME.goodput_bit_s`), or
+    one that a study reads from what programs print.
 
     Raises:
         KeyError: neither; its name does not end in a unit.
     """
+    workload, _, own = name.rpartition(".")
+    if workload and own in METRICS:
+        return of_workload(METRICS[own], workload)
     found = METRICS.get(name) or printed_metric(name)
     if found is None:
         raise KeyError(name)

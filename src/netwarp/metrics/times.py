@@ -23,15 +23,19 @@ def _first_byte_s(run: RunRecords) -> float:
 
 
 def _completion_time_s(run: RunRecords) -> float | None:
+    if run.reader.breaks_off(run.job):
+        return None
     start_ns, end_ns = run.span_ns
     has_end = bool(run.received) or bool(run.of_kind(Download))
     return (end_ns - start_ns) / NS_PER_S if has_end else None
 
 
 def _goodput_bit_s(run: RunRecords) -> float | None:
-    if not run.content_bits:
+    if not run.content_bits and not run.received:
         return None  # a flow has no content that arrives whole
     start_ns, end_ns = run.span_ns
+    if start_ns == end_ns:
+        return None
     return run.content_bits * NS_PER_S / (end_ns - start_ns)
 
 
@@ -59,8 +63,8 @@ TIME_METRICS = (
     Metric(
         "completion_time_s", "s", "lower", "Completion time",
         f"{_START} the receiver has the last one, reconnections included; of programs by the"
-        " interop runner's contract, from the start of the client's to its end; a stream and a page"
-        " have none.",
+        " interop runner's contract, from the start of the client's to its end; a stream, a page"
+        " and what has a duration have none.",
         "connection, transfer, download", _completion_time_s, FASTER, head="completion",
         beside=("goodput_bit_s", "retransmitted_packets", "connect_time_s"),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.measure.select import connections
+from netwarp.metrics.competing import workload_views
 from netwarp.wire import End, Failure
 from netwarp.workloads import workload_of
 
@@ -24,6 +25,17 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
         return Failure(stage="endpoint", message="the records stop before the run's end")
     if end.failure is not None:
         return end.failure
+    views = workload_views(job, records)
+    if not views:
+        return _failure_of_workload(job, records)
+    for view in views:
+        failure = _failure_of_workload(view.job, view.records)
+        if failure is not None:
+            return failure.model_copy(update={"message": f"{view.name}: {failure.message}"})
+    return None
+
+
+def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     workload = workload_of(job)
     message = workload.difference(job, records)
     if message is not None:

@@ -61,7 +61,7 @@ def blocks(
 
     Metrics beside the one compared are left out, the last first, where verdicts would not fit.
     """
-    beside = metric_named(compared.metric).beside or ()
+    beside = _beside(compared.metric, results)
     metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     while True:
@@ -84,6 +84,16 @@ def blocks(
             laid_out.append(Text(sentence_case(condition_text(group.condition)), style="bold"))
         laid_out += [grid(heads, widths, contenders, show_header=False), Text("")]
     return laid_out
+
+
+def _beside(metric: str, results: Results) -> list[str]:
+    """Name what is printed beside a metric: of `*.NAME` what each workload has."""
+    named = metric_named(metric).beside or ()
+    each = (
+        results.of_workloads(name.removeprefix("*.")) if name.startswith("*.") else [name]
+        for name in named
+    )
+    return [name for names in each for name in names]
 
 
 def grid(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from netwarp import wire
 from netwarp.fields import DIRECTIONS
 from netwarp.once import Once
+from netwarp.plan.seeds import numbered
 from netwarp.wire import Job
 from netwarp.wire.base import Wire
 
@@ -57,8 +58,16 @@ class JobWriter:
         self._written: Once[str] = Once()
         """Parts of jobs as JSON, which many cells have in common."""
 
-    def text(self, template: Job, drawn: Collection[str] = ()) -> JobText:
-        """Make slots for the name, the seeds, and what `random_times.drawn_slots` names."""
+    def text(
+        self, template: Job, drawn: Collection[str] = (), places: Sequence[int] = (0,)
+    ) -> JobText:
+        """Make slots for the name, the seeds, and what `random_times.drawn_slots` names.
+
+        Args:
+            template: the job, without what differs from run to run.
+            drawn: slots of random times.
+            places: of the job's workloads in the study, by which they are seeded.
+        """
         timeline, random = template.timeline, EVENTS in drawn
         sampling = template.sampling
         own = {
@@ -70,7 +79,24 @@ class JobWriter:
         }
         if START in drawn:
             own["start_ns"] = f"%({START})s"
+        if places[0]:
+            own["workload"] = _with_content(template.workload, places[0])
+        if template.competing:
+            others = zip(template.competing, places[1:], strict=True)
+            written = (
+                self._competing(each, place, numbered(START, index), drawn)
+                for index, (each, place) in enumerate(others, start=1)
+            )
+            own["competing"] = f"[{','.join(written)}]"
         return JobText(self._fields(template, own))
+
+    def _competing(
+        self, one: wire.Competing, place: int, start: str, drawn: Collection[str]
+    ) -> str:
+        own = {"workload": _with_content(one.workload, place)}
+        if start in drawn:
+            own["start_ns"] = f"%({start})s"
+        return _object(self._fields(one, own))
 
     def _path(self, index: int, path: wire.Path) -> str:
         own: dict[str, str] = {
@@ -113,13 +139,13 @@ def _timeline(timeline: wire.Timeline, random: bool) -> str:
     return _with_slots(table)
 
 
-def _with_content(part: Wire | str | float | None) -> str:
-    """Write a part of a job; whatever a workload draws is its content."""
+def _with_content(part: Wire | tuple[()] | str | float | None, place: int = 0) -> str:
+    """Write a part of a job; whatever the workload at a place draws is its content."""
     if not isinstance(part, Wire):
         return _with_slots(part)
     table = part.model_dump(mode="json")
     for seeded in _with_seed(table):
-        seeded["seed"] = _slot("content")
+        seeded["seed"] = _slot(numbered("content", place))
     return _with_slots(table)
 
 

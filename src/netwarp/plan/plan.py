@@ -23,8 +23,8 @@ from netwarp.study.cells.design import Cell, select_cells
 from netwarp.study.overrides import COMMAND_LINE
 from netwarp.study.questions import resolve_levels
 from netwarp.study.refusal import Refusals
-from netwarp.wire import Job, job_from_json
-from netwarp.workloads import FileSize, workload_of
+from netwarp.wire import Job, Workload, job_from_json
+from netwarp.workloads import WORKLOADS, FileSize
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,16 @@ def plan_study(
     writer = JobWriter()
     with study.refusals.told():
         texts = [
-            (cell, writer.text(_with_file_size(cell, size_of), drawn_slots(cell.spec)))
+            (cell, writer.text(_with_file_sizes(cell, size_of), drawn_slots(cell), _places(cell)))
             for cell in filter_cells(study, filters)
         ]
     paths = max((len(cell.template.paths) for cell, _ in texts), default=0)
+    workloads = max((place + 1 for cell, _ in texts for place in _places(cell)), default=1)
     runs = []
     for replicate in range(study.replicates):
-        seeds = replicate_seeds(study.seed, replicate, paths)
+        seeds = replicate_seeds(study.seed, replicate, paths, workloads)
         runs += [
-            PlannedRun(cell, replicate, text, seeds, drawn_times(cell.spec, study.seed, replicate))
+            PlannedRun(cell, replicate, text, seeds, drawn_times(cell, study.seed, replicate))
             for cell, text in texts
         ]
     return runs
@@ -135,8 +136,24 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
     return list(select_cells(study.cells, wanted))
 
 
-def _with_file_size(cell: Cell, size_of: FileSize) -> Job:
-    """Give the cell's job with the size of the file it sends, if it sends one."""
+def _places(cell: Cell) -> list[int]:
+    """Give the places of a cell's workloads in the study."""
+    return [each.index for each in cell.workloads] or [0]
+
+
+def _with_file_sizes(cell: Cell, size_of: FileSize) -> Job:
+    """Give the cell's job with the sizes of the files it sends, if it sends any."""
     job = cell.template
-    workload = workload_of(job).with_file_size(job.workload, size_of)
-    return job if workload is job.workload else job.model_copy(update={"workload": workload})
+    workload = _sized(job.workload, size_of)
+    competing = tuple(
+        each.model_copy(update={"workload": _sized(each.workload, size_of)})
+        for each in job.competing
+    )
+    if workload is job.workload and not competing:
+        return job
+    return job.model_copy(update={"workload": workload, "competing": competing})
+
+
+def _sized(workload: Workload, size_of: FileSize) -> Workload:
+    sized: Workload = WORKLOADS[workload.kind].with_file_size(workload, size_of)
+    return sized

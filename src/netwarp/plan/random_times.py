@@ -9,21 +9,22 @@ import json
 from typing import Literal
 
 from netwarp.plan.job_text import EVENTS, START
-from netwarp.plan.seeds import Purpose, evenly_below
-from netwarp.study.cells.spec import CellSpec
+from netwarp.plan.seeds import Purpose, evenly_below, numbered
+from netwarp.study.cells.design import Cell
 
 _PURPOSES = {"handover": Purpose.HANDOVER, "outage": Purpose.OUTAGE}
 
 
-def drawn_slots(spec: CellSpec) -> tuple[str, ...]:
+def drawn_slots(cell: Cell) -> tuple[str, ...]:
     """Give the slots of a cell's job that random times fill."""
-    events = (EVENTS,) if spec.path.has_random_times else ()
-    start = (START,) if spec.workload.start_jitter_ns else ()
-    return events + start
+    events = (EVENTS,) if cell.spec.path.has_random_times else ()
+    jittered = enumerate(spec.workload.start_jitter_ns for spec in cell.specs)
+    return events + tuple(numbered(START, index) for index, jitter_ns in jittered if jitter_ns)
 
 
-def drawn_times(spec: CellSpec, study_seed: int, replicate: int) -> dict[str, int | str]:
+def drawn_times(cell: Cell, study_seed: int, replicate: int) -> dict[str, int | str]:
     """Give what a replicate of a cell puts into those slots."""
+    spec = cell.spec
 
     def lateness(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
         return evenly_below(jitter_ns, study_seed, replicate, _PURPOSES[what], number)
@@ -32,6 +33,12 @@ def drawn_times(spec: CellSpec, study_seed: int, replicate: int) -> dict[str, in
     if spec.path.has_random_times:
         events = [event.model_dump(mode="json") for event in spec.events_of_replicate(lateness)]
         times[EVENTS] = json.dumps(events, sort_keys=True, separators=(",", ":"))
-    if jitter_ns := spec.workload.start_jitter_ns:
-        times[START] = evenly_below(jitter_ns, study_seed, replicate, Purpose.START)
+    starts_ns = [each.start_ns for each in cell.workloads] or [0]
+    for index, (each, start_ns) in enumerate(zip(cell.specs, starts_ns, strict=True)):
+        if jitter_ns := each.workload.start_jitter_ns:
+            # A workload draws the same whether others run beside it or not.
+            place = cell.workloads[index].index if cell.workloads else 0
+            of_place = (place,) if place else ()
+            drawn_ns = evenly_below(jitter_ns, study_seed, replicate, Purpose.START, *of_place)
+            times[numbered(START, index)] = start_ns + drawn_ns
     return times

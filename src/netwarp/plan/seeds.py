@@ -32,9 +32,9 @@ def run_seed(study_seed: int, replicate: int) -> int:
     return derive(study_seed, replicate, Purpose.RUN)
 
 
-def content_seed(study_seed: int, replicate: int) -> int:
-    """Seed of the bytes a workload sends."""
-    return derive(study_seed, replicate, Purpose.CONTENT)
+def content_seed(study_seed: int, replicate: int, workload: int = 0) -> int:
+    """Seed of what a workload sends, by its place in the study."""
+    return derive(study_seed, replicate, Purpose.CONTENT, *((workload,) if workload else ()))
 
 
 def path_seed(study_seed: int, replicate: int, path: int, direction: Direction) -> int:
@@ -48,12 +48,25 @@ def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
     return derive(study_seed, replicate, Purpose.REDRAW, path)
 
 
-def replicate_seeds(study_seed: int, replicate: int, paths: int) -> dict[str, int]:
-    """Give all seeds of a replicate, by the names of their slots in a job's text."""
-    seeds = {
-        "run": run_seed(study_seed, replicate),
-        "content": content_seed(study_seed, replicate),
-    }
+def numbered(slot: str, workload: int) -> str:
+    """Name the slot of a workload: the first one's has no number."""
+    return f"{slot}{workload}" if workload else slot
+
+
+def replicate_seeds(
+    study_seed: int, replicate: int, paths: int, workloads: int = 1
+) -> dict[str, int]:
+    """Give all seeds of a replicate, by the names of their slots in a job's text.
+
+    Args:
+        study_seed: the study's.
+        replicate: which one, from 0.
+        paths: the most that any cell has.
+        workloads: how many the study has.
+    """
+    seeds = {"run": run_seed(study_seed, replicate)}
+    for workload in range(workloads):
+        seeds[numbered("content", workload)] = content_seed(study_seed, replicate, workload)
     for path in range(paths):
         seeds[f"path{path}down"] = path_seed(study_seed, replicate, path, "down")
         seeds[f"path{path}up"] = path_seed(study_seed, replicate, path, "up")

@@ -8,14 +8,17 @@ transports (Wolsing et al., "A performance perspective on web optimized protocol
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypedDict
 
 from netwarp.stacks import ITS_OWN
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell
+from netwarp.study.cells.spec import CellSpec
 from netwarp.transports import TransportTraits
 from netwarp.units import format_duration, format_size
+from netwarp.wire import Job
 
 NOT_ITS_OWN = "–"
 """Value of a setting that a transport does not have."""
@@ -27,7 +30,7 @@ class TreatmentRow(TypedDict):
 
     setting: str
     transport: str
-    """Label of the transport's level."""
+    """Label of the transport's level; of one of several workloads with its name before it."""
     value: str
     """All values it has in the study's cells."""
     deviates: bool
@@ -38,13 +41,14 @@ class TreatmentRow(TypedDict):
 
 def equal_treatment(study: Study) -> list[TreatmentRow]:
     """List setting × transport with values, and mark each deviation with its reason."""
-    by_transport: dict[str, list[Cell]] = {}
+    by_transport: dict[str, list[_Treated]] = {}
     for cell in study.cells:
-        by_transport.setdefault(_label(cell), []).append(cell)
+        for label, treated in _treated(cell):
+            by_transport.setdefault(label, []).append(treated)
     rows: list[TreatmentRow] = []
     for setting, value_of in (_SETTINGS | _WHERE_THEY_DIFFER).items():
         values = {
-            label: _distinct(_value(setting, value_of, cell) for cell in of_one)
+            label: _distinct(_value(setting, value_of, treated) for treated in of_one)
             for label, of_one in by_transport.items()
         }
         of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
@@ -64,28 +68,42 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
     return rows
 
 
-def _value(setting: str, value_of: Callable[[Cell], str], cell: Cell) -> str:
-    stack = cell.spec.transport.stack
+def _value(setting: str, value_of: Callable[[_Treated], str], treated: _Treated) -> str:
+    stack = treated.spec.transport.stack
     if setting in _TOLD and stack is not None and stack.decides_alone:
         return ITS_OWN
-    return value_of(cell)
+    return value_of(treated)
 
 
-def _label(cell: Cell) -> str:
-    return cell.levels.get("transport", cell.spec.transport.kind)
+@dataclass(frozen=True)
+class _Treated:
+    """A transport in a cell, with what travels over it."""
+
+    spec: CellSpec
+    job: Job
+
+
+def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
+    """Give the transports of a cell with their labels: of several workloads each has its own."""
+    if not cell.workloads:
+        label = cell.levels.get("transport", cell.spec.transport.kind)
+        yield label, _Treated(cell.spec, cell.template)
+    for one, job in zip(cell.workloads, cell.template.workloads, strict=False):
+        own = cell.levels.get(f"workload.{one.name}.transport", one.spec.transport.kind)
+        yield f"{one.name}: {own}", _Treated(one.spec, job)
 
 
 def _distinct(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(values))
 
 
-def _congestion(cell: Cell) -> str:
-    transport = cell.spec.transport
+def _congestion(treated: _Treated) -> str:
+    transport = treated.spec.transport
     return transport.resolved_congestion if transport.traits.repeats_what_is_lost else NOT_ITS_OWN
 
 
-def _initial_window(cell: Cell) -> str:
-    spec = cell.spec
+def _initial_window(treated: _Treated) -> str:
+    spec = treated.spec
     mtu_bytes = spec.path.mtu_bytes
     if not spec.transport.traits.repeats_what_is_lost:
         return NOT_ITS_OWN
@@ -94,27 +112,27 @@ def _initial_window(cell: Cell) -> str:
     return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
 
 
-def _pacing(cell: Cell) -> str:
-    spec = cell.spec
+def _pacing(treated: _Treated) -> str:
+    spec = treated.spec
     transport = spec.transport
     paced = transport.traits.is_always_paced or transport.resolved_congestion in PACED_CONGESTION
     return "paced" if paced else "not paced"
 
 
-def _mss(cell: Cell) -> str:
-    spec = cell.spec
+def _mss(treated: _Treated) -> str:
+    spec = treated.spec
     mss_bytes = spec.transport.mss_bytes
     return "what the MTU allows" if mss_bytes is None else f"{mss_bytes} bytes"
 
 
-def _encryption(cell: Cell) -> str:
-    spec = cell.spec
+def _encryption(treated: _Treated) -> str:
+    spec = treated.spec
     return "TLS 1.3" if spec.transport.traits.is_encrypted else "none"
 
 
-def _tcp(name: str) -> Callable[[Cell], str]:
-    def value_of(cell: Cell) -> str:
-        spec = cell.spec
+def _tcp(name: str) -> Callable[[_Treated], str]:
+    def value_of(treated: _Treated) -> str:
+        spec = treated.spec
         if not spec.transport.traits.runs_over_tcp:
             return NOT_ITS_OWN
         value = getattr(spec.transport.resolved_tcp, name)
@@ -123,13 +141,13 @@ def _tcp(name: str) -> Callable[[Cell], str]:
     return value_of
 
 
-def _reconnection(cell: Cell) -> str:
-    spec = cell.spec
+def _reconnection(treated: _Treated) -> str:
+    spec = treated.spec
     return spec.transport.resolved_reconnect if spec.path.may_hand_over else NOT_ITS_OWN
 
 
-def _reliability(cell: Cell) -> str:
-    transport = cell.spec.transport
+def _reliability(treated: _Treated) -> str:
+    transport = treated.spec.transport
     sctp = transport.resolved_sctp
     if transport.datagrams or not transport.traits.repeats_what_is_lost:
         return "datagrams, none repeated"
@@ -141,37 +159,37 @@ def _reliability(cell: Cell) -> str:
     return order
 
 
-def _connections(cell: Cell) -> str:
-    spec = cell.spec
+def _connections(treated: _Treated) -> str:
+    spec = treated.spec
     connections, chunks = spec.connections, spec.parts
     if connections < chunks:
         return f"1 with {chunks} streams"
     return str(connections)
 
 
-_SETTINGS: dict[str, Callable[[Cell], str]] = {
+_SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "congestion control": _congestion,
     "initial window": _initial_window,
-    "buffers": lambda cell: format_size(cell.template.transport.buffer_bytes),
+    "buffers": lambda treated: format_size(treated.job.transport.buffer_bytes),
     "pacing": _pacing,
-    "MTU": lambda cell: f"{cell.spec.path.mtu_bytes} bytes",
+    "MTU": lambda treated: f"{treated.spec.path.mtu_bytes} bytes",
     "MSS": _mss,
-    "headers": lambda cell: f"{cell.spec.transport.traits.header_bytes} bytes",
-    "nodelay": lambda cell: str(cell.spec.transport.nodelay).lower(),
+    "headers": lambda treated: f"{treated.spec.transport.traits.header_bytes} bytes",
+    "nodelay": lambda treated: str(treated.spec.transport.nodelay).lower(),
     "encryption": _encryption,
 }
-_WHERE_THEY_DIFFER: dict[str, Callable[[Cell], str]] = {
-    "ECN": lambda cell: "offered" if cell.spec.transport.ecn else "not offered",
-    "model": lambda cell: cell.spec.transport.model,
+_WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
+    "ECN": lambda treated: "offered" if treated.spec.transport.ecn else "not offered",
+    "model": lambda treated: treated.spec.transport.model,
     "SACK": _tcp("sack"),
     "timestamps": _tcp("timestamps"),
     "window scaling": _tcp("window_scaling"),
     "loss recovery": _tcp("recovery"),
     "reliability": _reliability,
-    "resumption": lambda cell: cell.spec.transport.resume,
+    "resumption": lambda treated: treated.spec.transport.resume,
     "reconnection": _reconnection,
     "connections": _connections,
-    "paths": lambda cell: str(len(cell.spec.paths)),
+    "paths": lambda treated: str(len(treated.spec.paths)),
 }
 """Listed only in studies that treat transports differently in them."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.levels import ordered
-from netwarp.metrics import METRICS
+from netwarp.metrics import METRICS, metric_named
 from netwarp.report import trust
 from netwarp.report.answer import mark_class
 from netwarp.report.templates import csv_link
@@ -95,7 +95,7 @@ def number_table(
 
 def shown_metrics(results: Results, compared: Comparisons) -> dict[str, Quantity]:
     """Choose the columns: the metric compared, then those that reports have."""
-    own = [metric for metric in results.metrics if metric not in METRICS]
+    own = [m for m in results.metrics if m not in METRICS and metric_named(m).in_report]
     columns = [*own, *(metric.name for metric in METRICS.values() if metric.in_report)]
     chosen = dict.fromkeys(m for m in (compared.metric, *columns) if m in results.metrics)
     return {

@@ -91,10 +91,11 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
 def main_metric(results: Results) -> str:
     """Choose what a study is first of all about: the completion time, of streams the loading delay.
 
-    A metric that the study itself names comes before all; where there is nothing of these, it is
-    the first that any run has.
+    A metric that the study itself names comes before all, one of a single workload among several
+    after those of all; where there is nothing of these, it is the first that any run has.
     """
     there = set(results.metrics)
-    own = (metric for metric in results.metrics if metric not in METRICS)
-    wanted = (*own, *MAIN_METRICS, *METRICS)
+    own = (metric for metric in results.metrics if metric not in METRICS and "." not in metric)
+    of_workloads = (each for main in MAIN_METRICS for each in results.of_workloads(main))
+    wanted = (*own, *MAIN_METRICS, *of_workloads, *METRICS)
     return next((metric for metric in wanted if metric in there), MAIN_METRICS[0])

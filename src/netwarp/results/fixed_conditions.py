@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netwarp.study.cells.factors import flattened
 from netwarp.study.overrides import SECTIONS
 from netwarp.wire import NoLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from netwarp.study import Study
     from netwarp.wire import Job
@@ -32,7 +32,7 @@ def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
     written = {
         f"{section}.{key}": _text(value)
         for section in SECTIONS
-        for key, value in flattened(study.raw.get(section, {})).items()
+        for key, value in flattened(_by_name(study.raw.get(section, {}))).items()
     }
     fixed = {
         key: value
@@ -40,6 +40,14 @@ def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
         if key not in varied and not key.startswith(HOW_METRICS_ARE_READ)
     }
     return _unsaid(job, [*written, *varied], varied) | fixed if job else fixed
+
+
+def _by_name(section: Any) -> Mapping[str, Any]:
+    """Give a section as a table: of several workloads, each one's by its name."""
+    if not isinstance(section, list):
+        table: Mapping[str, Any] = section
+        return table
+    return {each["name"]: {k: v for k, v in each.items() if k != "name"} for each in section}
 
 
 def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
 from netwarp.plan.interleaving import contender_factor
+from netwarp.results.harm import with_harm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,6 +120,10 @@ class Results:
         names = dict.fromkeys(name for run in self.runs for name in run.metrics)
         return tuple(n for n in names if any(run.value(n) is not None for run in self.runs))
 
+    def of_workloads(self, metric: str) -> list[str]:
+        """Give a metric's names in runs with several workloads, such as ``bbr.goodput_bit_s``."""
+        return [name for name in self.metrics if name.endswith(f".{metric}")]
+
     @property
     def failed(self) -> tuple[RunResult, ...]:
         """The runs that failed."""
@@ -160,20 +165,18 @@ def from_plan(
         metrics: metrics by run name; a failed run may have none.
         criteria: by what they are judged; None for the usual ones.
     """
-    return Results(
-        tuple(
-            RunResult(
-                run=line["run"],
-                cell=line["cell"],
-                replicate=line["replicate"],
-                seed=line["seed"],
-                factors={factor: str(level) for factor, level in line["factors"].items()},
-                outcome=outcomes[line["run"]][0],
-                reason=outcomes[line["run"]][1],
-                metrics=metrics.get(line["run"], {}),
-            )
-            for line in plan_lines
-            if line["run"] in outcomes
-        ),
-        criteria or Criteria(),
-    )
+    runs = [
+        RunResult(
+            run=line["run"],
+            cell=line["cell"],
+            replicate=line["replicate"],
+            seed=line["seed"],
+            factors={factor: str(level) for factor, level in line["factors"].items()},
+            outcome=outcomes[line["run"]][0],
+            reason=outcomes[line["run"]][1],
+            metrics=metrics.get(line["run"], {}),
+        )
+        for line in plan_lines
+        if line["run"] in outcomes
+    ]
+    return Results(with_harm(runs), criteria or Criteria())

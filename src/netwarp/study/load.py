@@ -97,10 +97,13 @@ class _Source:
         overridden: Sequence[str] = (),
     ) -> Study:
         """Validate the study."""
+        lines = study_lines(self.text, overridden, quick=quick)
+        with Refusals(str(self.path), lines).told():
+            raw = apply_quick(self.raw) if quick else self.raw
         return study_from_mapping(
-            change(apply_quick(self.raw) if quick else self.raw),
+            change(raw),
             file=str(self.path),
-            lines=study_lines(self.text, overridden, quick=quick),
+            lines=lines,
             folder=self.path.parent,
             question=_question(self.text),
         )

@@ -10,6 +10,7 @@ from typing import Any
 from netwarp.fields import KeyValueError
 from netwarp.study.bounds import too_deep
 from netwarp.study.refusal import Refusals
+from netwarp.suggestions import did_you_mean
 
 SECTIONS = ("path", "transport", "workload")
 """Of a study: those whose keys can be factors."""
@@ -65,6 +66,7 @@ def apply_overrides(
 
 def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Lay a study file's ``[quick]`` table over the rest: tables merge, anything else is replaced.
+    Of several workloads each has a table by its name: ``[quick.workload.NAME]``.
 
     Without such a table the study is quick as it is.
     """
@@ -77,11 +79,33 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, 
     merged = dict(below)
     for key, value in above.items():
         inner = merged.get(key)
-        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+        if isinstance(inner, list) and isinstance(value, Mapping):
+            merged[key] = _workloads_laid_over(inner, value)
+        elif isinstance(inner, Mapping) and isinstance(value, Mapping):
             merged[key] = _laid_over(inner, value)
         else:
             merged[key] = value
     return merged
+
+
+def _workloads_laid_over(below: Sequence[Any], above: Mapping[str, Any]) -> list[Any]:
+    names = _names(below)
+    for name in above:
+        if name not in names:
+            reason = f"no workload is called {name}"
+            raise KeyValueError(f"quick.workload.{name}", None, reason, did_you_mean(name, names))
+        if not isinstance(above[name], Mapping):
+            key, remedy = f"quick.workload.{name}", f"write [quick.workload.{name}]"
+            raise KeyValueError(key, above[name], "not a table", remedy)
+    return [
+        _laid_over(table, above[name]) if name in above else table
+        for table, name in zip(below, names, strict=True)
+    ]
+
+
+def _names(workloads: Sequence[Any]) -> list[str]:
+    """Give the names of several workloads; what is no table has none."""
+    return [str(each.get("name")) if isinstance(each, Mapping) else "" for each in workloads]
 
 
 def _set(tables: dict[str, Any], key: str, value: Any) -> None:
@@ -99,8 +123,10 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
     for part in parents:
         if isinstance(table, dict) and isinstance(table.get(part), str) and part == "transport":
             table[part] = {"kind": table[part]}
-        table = table.setdefault(part, {})
-        if not isinstance(table, dict):
+        table = (
+            _workload_named(table, part) if isinstance(table, list) else table.setdefault(part, {})
+        )
+        if not isinstance(table, dict | list):
             raise KeyValueError(
                 f"--set {key}",
                 value,
@@ -108,6 +134,14 @@ def _set(tables: dict[str, Any], key: str, value: Any) -> None:
                 "write the key as the study file does",
             )
     table[last] = value
+
+
+def _workload_named(workloads: list[Any], name: str) -> Any:
+    names = _names(workloads)
+    if name not in names:
+        reason = f"no workload is called {name}"
+        raise KeyValueError("--set", f"workload.{name}", reason, did_you_mean(name, names))
+    return workloads[names.index(name)]
 
 
 def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from netwarp.errors import InputError
 from netwarp.fields import KeyValueError
 from netwarp.stacks import interop_stack, stack_table
+from netwarp.study.cells.factors import factor_key
 from netwarp.transports import TRANSPORTS
 
 INTEROP_KEYS = frozenset({"interop", "name", "version"})
@@ -56,8 +57,13 @@ def _options(tables: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         for kind in TRANSPORTS:
             if isinstance(transport.get(kind), dict):
                 yield f"transport.{kind}", transport[kind]
+    workloads = tables.get("workload")
+    for index, workload in enumerate(workloads if isinstance(workloads, list) else ()):
+        if isinstance(workload, dict) and isinstance(workload.get("transport"), dict):
+            yield f"workload.{index}.transport", workload["transport"]
     factors = tables.get("factors")
-    levels = factors.get("transport") if isinstance(factors, dict) else None
-    for level in levels if isinstance(levels, list) else []:
-        if isinstance(level, dict):
-            yield "factors.transport", level
+    for key, levels in factors.items() if isinstance(factors, dict) else ():
+        is_transport = key == "transport" or (key[:9] == "workload." and key[-10:] == ".transport")
+        for level in levels if is_transport and isinstance(levels, list) else []:
+            if isinstance(level, dict):
+                yield factor_key(key), level

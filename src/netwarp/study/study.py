@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KeyValueError, Kind, RatioField, SamplingField, Section
-from netwarp.metrics import METRICS
+from netwarp.metrics import METRICS, metrics_of_workloads
 from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
@@ -26,6 +26,7 @@ from netwarp.study.cells.factors import Factor, factor_key, flattened
 from netwarp.study.claims import Claim, Control, checked_claims, checked_controls
 from netwarp.study.questions import Figure, checked_figure
 from netwarp.study.refusal import Display, Refusals
+from netwarp.study.sections.competing import workload_names
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.study.stacks import with_stacks
 from netwarp.study.traces import with_traces
@@ -37,6 +38,9 @@ Replicates = Annotated[
 Seed = Annotated[
     int, Field(ge=0, lt=2**63, strict=True), Kind("a whole number from 0 to 9223372036854775807")
 ]
+
+
+Workloads = Annotated[Any, Kind("a table, or `[[workload]]` for each of several")]
 
 
 class StudyFile(Section):
@@ -67,8 +71,8 @@ class StudyFile(Section):
     """Client, router, server, and what happens to packets in between."""
     transport: dict[str, Any] = Field(default_factory=dict)
     """Options of the transports."""
-    workload: dict[str, Any] = Field(default_factory=dict)
-    """What is sent."""
+    workload: Workloads = Field(default_factory=dict)
+    """What is sent. Several `[[workload]]` tables compete for the path."""
     limits: dict[str, Any] = Field(default_factory=dict)
     """When a run is given up."""
     factors: dict[str, list[Any]] = Field(default_factory=dict)
@@ -160,7 +164,8 @@ def study_from_mapping(
         except ValidationError as error:
             raise key_value_error(error, StudyFile, tables) from None
         design = build_design(tables)
-        own_metrics = _own_metrics(design.cells[0])
+        names = workload_names(tables)
+        own_metrics = metrics_of_workloads(names) if names else _own_metrics(design.cells[0])
         return Study(
             refusals=refusals,
             question=question,
@@ -212,16 +217,31 @@ def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
     factors = tables.get("factors")
     if isinstance(factors, dict):
         tables["factors"] = factors = flattened(factors)
-    workload = tables.get("workload")
-    for key, usual in relative_paths(workload).items():
-        varied = f"workload.{key}"
-        if isinstance(workload, dict) and (key in workload or usual is not None):
-            workload[key] = absolute(workload.get(key, usual), varied)
-        if isinstance(factors, dict) and isinstance(factors.get(varied), list):
-            at = factor_key(varied)
-            factors[varied] = [absolute(name, at) for name in factors[varied]]
+    for at, workload in _workload_tables(tables):
+        prefix = _factors_of(at, workload)
+        for key, usual in relative_paths(workload).items():
+            if isinstance(workload, dict) and (key in workload or usual is not None):
+                workload[key] = absolute(workload.get(key, usual), f"{at}.{key}")
+            varied = f"{prefix}.{key}"
+            if isinstance(factors, dict) and isinstance(factors.get(varied), list):
+                where = factor_key(varied)
+                factors[varied] = [absolute(name, where) for name in factors[varied]]
     _read_files(tables)
     return tables
+
+
+def _workload_tables(tables: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Give the workload's table, or each of several, with its key."""
+    found = tables.get("workload")
+    if isinstance(found, list):
+        return [(f"workload.{index}", each) for index, each in enumerate(found)]
+    return [("workload", found)]
+
+
+def _factors_of(at: str, workload: Any) -> str:
+    """Say what the factors that vary a workload begin with."""
+    named = isinstance(workload, dict) and at != "workload"
+    return f"workload.{workload.get('name')}" if named else "workload"
 
 
 def _read_files(tables: dict[str, Any]) -> None:
@@ -229,16 +249,18 @@ def _read_files(tables: dict[str, Any]) -> None:
 
     Tables that stand for files which were read before are left as they are.
     """
-    workload, factors = tables.get("workload"), tables.get("factors")
-    for key, read in file_readers(workload).items():
-        varied = f"workload.{key}"
-        if isinstance(workload, dict) and isinstance(workload.get(key), str):
-            workload[key] = _read_file(read, workload[key], varied)
-        if isinstance(factors, dict) and isinstance(factors.get(varied), list):
-            factors[varied] = [
-                _read_file(read, name, factor_key(varied)) if isinstance(name, str) else name
-                for name in factors[varied]
-            ]
+    factors = tables.get("factors")
+    for at, workload in _workload_tables(tables):
+        prefix = _factors_of(at, workload)
+        for key, read in file_readers(workload).items():
+            if isinstance(workload, dict) and isinstance(workload.get(key), str):
+                workload[key] = _read_file(read, workload[key], f"{at}.{key}")
+            varied = f"{prefix}.{key}"
+            if isinstance(factors, dict) and isinstance(factors.get(varied), list):
+                factors[varied] = [
+                    _read_file(read, name, factor_key(varied)) if isinstance(name, str) else name
+                    for name in factors[varied]
+                ]
 
 
 def _read_file(read: FileReader, name: str, key: str) -> Mapping[str, Any]:

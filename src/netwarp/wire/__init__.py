@@ -42,6 +42,7 @@ from netwarp.wire.flow import (
     TraceArrivals,
 )
 from netwarp.wire.job import (
+    Competing,
     Job,
     Limits,
     Sampling,
@@ -85,6 +86,7 @@ from netwarp.wire.playing import (
 from netwarp.wire.record import (
     End,
     Failure,
+    OfWorkload,
     Record,
     Start,
     TimelineEvent,
@@ -153,6 +155,7 @@ __all__ = [
     "Calibration",
     "Change",
     "Command",
+    "Competing",
     "Connection",
     "ConnectionSamples",
     "ConstantArrivals",
@@ -190,6 +193,7 @@ __all__ = [
     "Model",
     "Neighbours",
     "NoLoss",
+    "OfWorkload",
     "OnOffArrivals",
     "Outage",
     "Page",

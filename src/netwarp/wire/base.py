@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 FORMAT: Literal[1] = 1
 """Version of the wire format. A reader refuses any other."""
+U16 = Annotated[int, Field(ge=0, lt=2**16)]
 U32 = Annotated[int, Field(ge=0, lt=2**32)]
 U64 = Annotated[int, Field(ge=0, lt=2**64)]
 Ratio = Annotated[float, Field(ge=0, le=1)]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from netwarp.errors import RecordError
-from netwarp.wire.base import FORMAT, U64, Direction, Wire, first_error
+from netwarp.wire.base import FORMAT, U16, U64, Direction, Wire, first_error
 from netwarp.wire.path import Path
 from netwarp.wire.timeline import Timeline
 from netwarp.wire.transport import Transport
@@ -36,6 +36,12 @@ class Job(Wire):
     """What travels."""
     start_ns: U64
     """When the client begins, after the epoch; later if the server is not ready then."""
+    name: str | None
+    """Name of the workload, in a study whose runs can have several."""
+    port: U16 | None
+    """Where its server listens; null: where servers do that are alone."""
+    competing: tuple[Competing, ...] = Field(strict=False)
+    """Workloads that share the paths with it."""
     timeline: Timeline
     """What happens to the paths while the run goes on."""
     capture: bool
@@ -47,8 +53,33 @@ class Job(Wire):
 
     @property
     def direction(self) -> Direction:
-        """Which way the content goes."""
+        """Which way the content goes; of several workloads, the first one's."""
         return self.workload.direction
+
+    @property
+    def workloads(self) -> tuple[Job, ...]:
+        """The job of each of the run's workloads, as if it were alone on the path."""
+        first = self.model_copy(update={"competing": ()})
+        others = (
+            {name: getattr(each, name) for name in Competing.model_fields}
+            for each in self.competing
+        )
+        return (first, *(first.model_copy(update=other) for other in others))
+
+
+class Competing(Wire):
+    """Another workload of the same run, with a server and a client of its own."""
+
+    name: str
+    """Its name."""
+    port: U16
+    """Where its server listens."""
+    transport: Transport
+    """How its bytes travel."""
+    workload: Workload
+    """What travels."""
+    start_ns: U64
+    """When its client begins, after the epoch; later if its server is not ready then."""
 
 
 class Sampling(Wire):

@@ -75,6 +75,17 @@ class Usage(Wire):
     """CPU time in the kernel on its behalf."""
 
 
+class OfWorkload(Wire):
+    """A record of one of the workloads of a run that has several."""
+
+    record: Literal["of_workload"]
+    """Always `of_workload`."""
+    workload: str
+    """The workload's name."""
+    line: Record
+    """What its server or its client wrote."""
+
+
 class End(Wire):
     """Last record: how it went. A run without it did not finish."""
 
@@ -117,6 +128,7 @@ Record = Annotated[
     | PathMeasurement
     | TimelineEvent
     | Usage
+    | OfWorkload
     | End,
     Field(discriminator="record"),
     Meaning("One line of `records.jsonl`."),

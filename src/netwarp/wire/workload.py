@@ -38,6 +38,9 @@ class Bulk(Wire):
     """How the connections are opened."""
     transfers: Annotated[int, Field(ge=1, lt=2**32)]
     """How often the content is sent, on new connections each time; later ones may resume."""
+    duration_ns: U64 | None
+    """The client breaks off so long after it began, and what has arrived by then is the result.
+    Null: the content arrives whole."""
 
 
 class Stream(Wire):

@@ -134,6 +134,11 @@ class ArrivalsSection(WorkloadSection):
             return busy_ns
         return busy_ns * (self.on_ns + self.off_ns) // self.on_ns
 
+    @property
+    def least_ns(self) -> int:
+        """How long it goes on at least."""
+        return self.lasts_ns
+
     def wire_arrivals(self) -> wire.Arrivals:
         """Give what the endpoint is told of them."""
         match self.arrivals:

@@ -81,6 +81,26 @@ class WorkloadSection(Section):
         return False
 
     @property
+    def is_alone(self) -> bool:
+        """Whether it shares a run with no other workload."""
+        return False
+
+    @property
+    def least_ns(self) -> int:
+        """How long it goes on at least after it began, as far as its keys say."""
+        return 0
+
+    @property
+    def fills_ns(self) -> int | None:
+        """How long it sends as much as goes through; None where it has a size, or a pace."""
+        return None
+
+    def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
+        """Give the same with content of a size that does not pass in the time it has."""
+        del size_bytes
+        return job
+
+    @property
     def usual_transport(self) -> TransportKind | None:
         """What carries it where the study names no transport; None where it has to."""
         return None
@@ -294,6 +314,11 @@ class Workload(ABC, Generic[W]):
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client began."""
         return select.start_ns(records)
+
+    def breaks_off(self, job: Job) -> bool:
+        """Say whether it goes on for a time, rather than until all of something is done."""
+        del job
+        return False
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give the records that times are taken from."""

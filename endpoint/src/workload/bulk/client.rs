@@ -1,5 +1,6 @@
 //! The client of `bulk`: dials, requests chunks, and receives or sends them.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -8,10 +9,11 @@ use tokio::task::JoinSet;
 use super::request::PROTOCOL;
 use super::{Bulk, join_all};
 use crate::clock::Moment;
+use crate::deadline::Deadline;
 use crate::job::{self, Dial, Direction};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::{SharedSink, Sink};
-use crate::transport::error::{Context as _, Result};
+use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::{Connection, Dialer, Error, Stream};
 use crate::workload::{Handovers, Run, connection_record, unless_handed_over};
 
@@ -25,8 +27,9 @@ pub(super) async fn drive(
     dialer: &Arc<dyn Dialer>,
     handovers: watch::Receiver<Handovers>,
 ) -> Result<Vec<Record>> {
-    let mut client =
-        Client { bulk: Bulk::of(run, requested, Side::Client), dialer: dialer.clone(), handovers, attempt: 0 };
+    let until_ns = requested.duration_ns.map(|duration_ns| Moment::now().since(0).saturating_add(duration_ns));
+    let bulk = Bulk { until_ns, ..Bulk::of(run, requested, Side::Client) };
+    let mut client = Client { bulk, dialer: dialer.clone(), handovers, attempt: 0 };
     let mut records = Vec::new();
     for transfer in 0..requested.transfers {
         records.append(&mut client.transfer(transfer).await?);
@@ -124,7 +127,17 @@ impl Client {
     async fn dial(&mut self, transfer: u32, count: usize) -> Result<Option<Vec<Box<dyn Connection>>>> {
         let may_resume = transfer > 0 || self.handovers.borrow().count > 0;
         let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);
-        let dialling = dial_all(dialer, server, count, may_resume, order);
+        let until_ns = self.bulk.until_ns;
+        let dialling = async {
+            tokio::select! {
+                biased;
+                dialled = dial_all(dialer, server, count, may_resume, order) => dialled,
+                over = time_over(until_ns) => {
+                    over?;
+                    bail!("its time was over before it was connected")
+                }
+            }
+        };
         match unless_handed_over(&mut self.handovers, dialling).await {
             None => Ok(None),
             Some(Ok(connections)) => Ok(Some(connections)),
@@ -168,6 +181,17 @@ async fn dial_all(
     Ok(connections)
 }
 
+/// How a connection came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// All its slots were carried.
+    Whole,
+    /// The client has moved to another path.
+    GivenUp,
+    /// The transfer's time was over.
+    BrokenOff,
+}
+
 /// A slot that was carried to its end.
 struct Carried {
     number: u32,
@@ -185,13 +209,21 @@ impl Bulk {
         round: (u32, u32),
         mut handovers: watch::Receiver<Handovers>,
     ) -> Result<ConnectionOutcome> {
-        let (mut carried, mut is_given_up) =
+        let (mut carried, ending) =
             self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
         // Of one that was given up before its handshake was over, there is nothing to say.
-        let record = connection_record(&self.run, Side::Client, &*connection, is_given_up)?;
+        let record = connection_record(&self.run, Side::Client, &*connection, ending != Ending::Whole)?;
         let (transfer, attempt) = round;
         let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
-        is_given_up = is_given_up || close(connection, &mut handovers).await?.is_none();
+        let is_given_up = match ending {
+            Ending::Whole => close(connection, &mut handovers).await?.is_none(),
+            Ending::GivenUp => true,
+            Ending::BrokenOff => {
+                // What is there to say to the peer is said; how it takes it changes nothing.
+                let _ = connection.close().await;
+                false
+            }
+        };
         let record = record.map(|record| {
             let start_ns = share.first_try.map_or(record.start_ns, |first_try| first_try.since(self.run.epoch_ns));
             ConnectionRecord { connection: index, transfer, abandoned: is_given_up, start_ns, ..record }
@@ -209,21 +241,25 @@ impl Bulk {
         Ok(ConnectionOutcome { number: share.number, records, remaining })
     }
 
-    /// Carries slots at once. Gives those that were carried to their end, and whether the connection was given up meanwhile.
+    /// Carries slots at once. Gives those that were carried, to their end or until the transfer was broken off, and how the
+    /// connection ended.
     async fn carry_all(
         &self,
         connection: &mut dyn Connection,
         slots: &[StreamSlot],
         round: (u32, u32),
         handovers: &mut watch::Receiver<Handovers>,
-    ) -> Result<(Vec<Carried>, bool)> {
+    ) -> Result<(Vec<Carried>, Ending)> {
         let mut carrying = JoinSet::new();
+        let mut indices = Vec::new();
         for slot in slots {
             // Waits for nobody: a connection that stands has room for its streams.
             let stream = connection.open_stream().await?;
+            indices.push(stream.index());
             carrying.spawn(self.clone().carry(stream, slot.clone(), round));
         }
-        let (mut carried, mut is_given_up) = (Vec::new(), false);
+        let (mut carried, mut ending) = (Vec::new(), Ending::Whole);
+        let mut time_over = pin!(time_over(self.until_ns));
         loop {
             tokio::select! {
                 biased;
@@ -231,17 +267,38 @@ impl Bulk {
                     Some(one) => match one.context("a task panicked")? {
                         Ok(slot) => carried.push(slot),
                         // Its sinks have what arrived until then.
-                        Err(_) if is_given_up => {}
+                        Err(_) if ending != Ending::Whole => {}
                         Err(error) => return Err(error),
                     },
-                    None => return Ok((carried, is_given_up)),
+                    None => break,
                 },
-                () = given_up(handovers, connection), if !is_given_up => {
-                    is_given_up = true;
+                () = given_up(handovers, connection), if ending == Ending::Whole => {
+                    ending = Ending::GivenUp;
                     connection.abandon();
+                }
+                over = &mut time_over, if ending == Ending::Whole => {
+                    over?;
+                    ending = Ending::BrokenOff;
+                    connection.break_off();
                 }
             }
         }
+        if ending == Ending::BrokenOff {
+            let is_carried = |slot: &StreamSlot| carried.iter().any(|each: &Carried| each.number == slot.number);
+            let open: Vec<_> = slots.iter().zip(indices).filter(|(slot, _)| !is_carried(slot)).collect();
+            carried.extend(open.into_iter().map(|(slot, stream)| self.broken_off(slot, stream, round)));
+        }
+        Ok((carried, ending))
+    }
+
+    /// A slot that was broken off, as far as it came: what goes up has its record at the server.
+    fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> Carried {
+        let of_chunk = |chunk: &Chunk| self.record_of_broken_off(stream, round, chunk.number, &chunk.sink);
+        let records = match self.requested.direction {
+            Direction::Down => slot.chunks.iter().map(of_chunk).collect(),
+            Direction::Up => Vec::new(),
+        };
+        Carried { number: slot.number, records, is_confirmed: false }
     }
 
     /// Carries a slot's chunks, one after another, without waiting for the peer's word in between.
@@ -282,6 +339,17 @@ impl Bulk {
             records.push(self.record(stream, &request, 0, received));
         }
         Ok(records)
+    }
+}
+
+/// Ready at a time; never, if there is none.
+///
+/// # Errors
+/// As [`Deadline`].
+async fn time_over(at_ns: Option<u64>) -> Result<()> {
+    match at_ns {
+        Some(_) => Ok(Deadline::new()?.wait_until(at_ns).await?),
+        None => std::future::pending().await,
     }
 }
 

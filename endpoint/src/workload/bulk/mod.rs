@@ -11,6 +11,9 @@
 //! The receiver needs no memory to merge the chunks: each has its place in the content, stated in the request, and
 //! [`verify`] holds each chunk's hash against the original's.
 //!
+//! A transfer that is broken off after a time is so by the client, which resets its connections. What had arrived by then is
+//! on record, at the receiver alone.
+//!
 //! When the client moves, connections that do not migrate are given up. The client dials anew and asks for what is left of
 //! every chunk whose end it cannot be sure the server knows of: content that came down goes on at the byte reached, and
 //! content that goes up begins again.
@@ -88,6 +91,10 @@ impl Workload for job::Bulk {
         Interop::of(job, self).map_or(Ok(()), |interop| interop.fill_sandbox())
     }
 
+    fn breaks_off(&self) -> bool {
+        self.duration_ns.is_some()
+    }
+
     fn is_delivery(&self, record: &Record) -> bool {
         matches!(record, Record::Transfer(_) | Record::Download(_))
     }
@@ -127,12 +134,14 @@ struct Bulk {
     requested: job::Bulk,
     side: Side,
     layout: Layout,
+    /// Client: when it breaks off, in nanoseconds of `CLOCK_MONOTONIC`.
+    until_ns: Option<u64>,
 }
 
 impl Bulk {
     fn of(run: &Arc<Run>, requested: &job::Bulk, side: Side) -> Self {
         let layout = Layout::of(requested, &run.job.transport);
-        Self { run: run.clone(), requested: requested.clone(), side, layout }
+        Self { run: run.clone(), requested: requested.clone(), side, layout, until_ns: None }
     }
 
     /// The request for what is left of a chunk after so many bytes, in one of the attempts at it.
@@ -164,24 +173,41 @@ impl Bulk {
     }
 
     fn record(&self, stream: &dyn Stream, request: &ChunkRequest, resumed_at_bytes: u64, received: Received) -> Record {
-        let Received { first_byte, last_byte, longest_gap, sha256 } = received;
         let ChunkRequest { transfer, attempt, chunk, .. } = *request;
         let Part { length_bytes, .. } = self.layout.part(chunk);
-        let slot = chunk % self.layout.slots();
-        Record::Transfer(TransferRecord {
+        let bytes = (resumed_at_bytes, length_bytes - resumed_at_bytes);
+        Record::Transfer(self.transfer_record(stream.index(), (transfer, attempt), chunk, bytes, received))
+    }
+
+    /// What has arrived of a chunk that was broken off.
+    fn record_of_broken_off(&self, stream: u32, round: (u32, u32), chunk: u32, sink: &SharedSink) -> Record {
+        let sink = sink.lock().expect("no holder panics");
+        Record::Transfer(self.transfer_record(stream, round, chunk, (0, sink.position_bytes()), sink.arrived()))
+    }
+
+    /// One end of a chunk: how many of its bytes others had carried, and how many it moved itself.
+    fn transfer_record(
+        &self,
+        stream: u32,
+        (transfer, attempt): (u32, u32),
+        chunk: u32,
+        (resumed_at_bytes, bytes): (u64, u64),
+        Received { first_byte, last_byte, longest_gap, sha256 }: Received,
+    ) -> TransferRecord {
+        TransferRecord {
             side: self.side,
-            connection: self.layout.connection(transfer, attempt, slot),
-            stream: stream.index(),
+            connection: self.layout.connection(transfer, attempt, chunk % self.layout.slots()),
+            stream,
             transfer,
             chunk,
             direction: self.requested.direction,
-            bytes: length_bytes - resumed_at_bytes,
+            bytes,
             resumed_at_bytes,
             first_byte_ns: first_byte.since(self.run.epoch_ns),
             last_byte_ns: last_byte.since(self.run.epoch_ns),
             sha256,
             longest_gap_ns: longest_gap.map(|gap| gap.length_ns),
             longest_gap_at_ns: longest_gap.map(|gap| gap.start.since(self.run.epoch_ns)),
-        })
+        }
     }
 }

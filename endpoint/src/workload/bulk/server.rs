@@ -28,6 +28,7 @@ pub(super) async fn serve(
     let mut served = Served::default();
     let mut slots = JoinSet::new();
     let has_handovers = run.job.timeline.has_handovers();
+    let breaks_off = requested.duration_ns.is_some();
     let mut awaited = bulk.layout.streams;
     while awaited > 0 {
         let accepted = tokio::select! {
@@ -47,6 +48,7 @@ pub(super) async fn serve(
             Err(error) => served.lose(&bulk, error)?,
         }
     }
+    let mut is_broken_off = false;
     loop {
         tokio::select! {
             biased;
@@ -54,18 +56,30 @@ pub(super) async fn serve(
                 Some(slot) => served.add(&bulk, slot.context("a task panicked")?)?,
                 None => break,
             },
-            // What a client has given up may never end. Its slots are still at work: there is nothing to be said of it.
-            () = finished(&mut finish), if has_handovers => return Ok(served.into_transfers()),
+            () = finished(&mut finish), if has_handovers || breaks_off && !is_broken_off => {
+                if has_handovers {
+                    // What a client has given up may never end. Its slots are still at work: there is nothing to be said of it.
+                    return Ok(served.into_transfers());
+                }
+                is_broken_off = true;
+                connection.break_off();
+            }
         }
     }
     let Some(first) = served.slots.first().map(|slot| slot.request) else {
-        ensure!(has_handovers, "the client closed the connection without requesting for anything");
+        ensure!(has_handovers || breaks_off, "the client closed the connection without requesting for anything");
         return Ok(Vec::new());
     };
     let index = bulk.layout.connection(first.transfer, first.attempt, first.chunk);
     // ConnectionOutcome now: an SCTP association has nothing left to say once its peer has shut it down.
     let record = connection_record(run, Side::Server, &*connection, served.is_lost)?;
-    let of_transfer = |record| ConnectionRecord { connection: index, transfer: first.transfer, ..record };
+    let of_transfer = |record: ConnectionRecord| ConnectionRecord {
+        connection: index,
+        transfer: first.transfer,
+        // One that was broken off has served its time.
+        abandoned: record.abandoned && !breaks_off,
+        ..record
+    };
     let mut records: Vec<Record> = record.map(of_transfer).map(Record::Connection).into_iter().collect();
     if !served.is_lost {
         served.end_streams(&bulk, &mut finish).await?;
@@ -188,8 +202,12 @@ impl Bulk {
             let sink = Sink::new(request.part.length_bytes, self.requested.verify)
                 .watching_arrivals(self.run.watched_arrivals())
                 .shared();
-            let received = self.receive(stream, &sink).await?;
-            records.push(self.record(stream, &request, 0, received));
+            let received = self.receive(stream, &sink).await;
+            if received.is_err() && self.requested.duration_ns.is_some() {
+                let round = (request.transfer, request.attempt);
+                records.push(self.record_of_broken_off(stream.index(), round, chunk, &sink));
+            }
+            records.push(self.record(stream, &request, 0, received?));
         }
         Ok(())
     }

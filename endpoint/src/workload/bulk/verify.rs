@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use super::layout::Layout;
 use crate::content::hash_parts;
-use crate::job::{Bulk, Job};
+use crate::job::{Bulk, Direction, Job};
 use crate::record::{Record, Side, TransferRecord};
 
 /// What was to be transferred.
@@ -25,6 +25,8 @@ pub(super) struct Expected {
     /// Connections may have been given up and the content gone on over others: then the server has sent the last piece of
     /// a chunk, and the client alone has hashed the whole.
     pub resumes: bool,
+    /// The receiver, of a content that may have been broken off: of that there is what has come, and no word of the sender's.
+    pub broken_off_at: Option<Side>,
 }
 
 impl Expected {
@@ -41,13 +43,21 @@ impl Expected {
             .then(|| hash_parts(&bulk.content, &parts))
             .transpose()?;
         let chunks_bytes = parts.iter().map(|part| part.length_bytes).collect();
-        Ok(Self { transfers: bulk.transfers, chunks_bytes, sha256, resumes })
+        let receiver = match bulk.direction {
+            Direction::Down => Side::Client,
+            Direction::Up => Side::Server,
+        };
+        let broken_off_at = bulk.duration_ns.map(|_| receiver);
+        Ok(Self { transfers: bulk.transfers, chunks_bytes, sha256, resumes, broken_off_at })
     }
 }
 
 /// How the transfers differ, between both ends or from what was asked; none if in nothing.
 pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
     let ends: Vec<&TransferRecord> = delivered.iter().filter_map(as_transfer).collect();
+    if let Some(receiver) = expected.broken_off_at {
+        return difference_of_broken_off(&ends, expected, receiver);
+    }
     for transfer in 0..expected.transfers {
         for (chunk, &bytes) in (0..).zip(&expected.chunks_bytes) {
             let of_chunk: Vec<&TransferRecord> =
@@ -60,6 +70,19 @@ pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<St
     }
     let requested = 2 * expected.transfers as usize * expected.chunks_bytes.len();
     (ends.len() != requested).then(|| format!("{} records of transfers instead of {requested}", ends.len()))
+}
+
+/// The receiver has a record of each chunk, and none of more than there is.
+fn difference_of_broken_off(ends: &[&TransferRecord], expected: &Expected, receiver: Side) -> Option<String> {
+    (0..).zip(&expected.chunks_bytes).find_map(|(chunk, &bytes)| {
+        let received: Vec<u64> =
+            ends.iter().filter(|end| (end.side, end.chunk) == (receiver, chunk)).map(|end| end.bytes).collect();
+        match received[..] {
+            [arrived] if arrived <= bytes => None,
+            [arrived] => Some(format!("chunk {chunk}: {arrived} bytes came, of {bytes}")),
+            _ => Some(format!("chunk {chunk}: the {} has {} records of it", name(receiver), received.len())),
+        }
+    })
 }
 
 fn difference_of_chunk(ends: &[&TransferRecord], bytes: u64, original: Option<&str>, resumes: bool) -> Option<String> {
@@ -106,7 +129,6 @@ fn name(side: Side) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Direction;
 
     fn record(side: Side, (transfer, chunk): (u32, u32), bytes: u64, sha256: &str) -> Record {
         Record::Transfer(TransferRecord {
@@ -136,7 +158,7 @@ mod tests {
 
     fn ten_bytes(sha256: Option<&str>) -> Expected {
         let sha256 = sha256.map(|sha256| vec![sha256.to_owned()]);
-        Expected { transfers: 1, chunks_bytes: vec![10], sha256, resumes: false }
+        Expected { transfers: 1, chunks_bytes: vec![10], sha256, resumes: false, broken_off_at: None }
     }
 
     /// The server's record of the last piece of a chunk.
@@ -198,6 +220,7 @@ mod tests {
             chunks_bytes: vec![10, 11],
             sha256: Some(vec!["first".to_owned(), "last".to_owned()]),
             resumes: false,
+            broken_off_at: None,
         };
         let hash = |chunk| if chunk == 0 { "first" } else { "last" };
         let of = |side, place: (u32, u32)| record(side, place, 10 + u64::from(place.1), hash(place.1));
@@ -212,5 +235,15 @@ mod tests {
         let swapped = |side| [record(side, (0, 0), 10, "first"), record(side, (0, 1), 11, "first")];
         let records = [swapped(Side::Client), swapped(Side::Server)].concat();
         assert!(difference(&records, &Expected { transfers: 1, ..expected }).unwrap().contains("in the original"));
+    }
+
+    #[test]
+    fn of_a_content_that_was_broken_off_the_receiver_has_what_came() {
+        let expected = Expected { broken_off_at: Some(Side::Client), ..ten_bytes(None) };
+        let came = |bytes| difference(&[record(Side::Client, (0, 0), bytes, "")], &expected);
+        assert_eq!((came(0), came(7), came(10)), (None, None, None));
+        assert!(came(11).expect("more than there is").contains("11 bytes came, of 10"));
+        assert!(difference(&[], &expected).expect("nothing").contains("the client has 0 records"));
+        assert!(difference(&[record(Side::Server, (0, 0), 7, "")], &expected).is_some(), "a sender cannot say");
     }
 }

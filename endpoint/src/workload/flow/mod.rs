@@ -169,6 +169,8 @@ async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Re
 
 async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {
     let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
+    // Over time, beside other workloads alone.
+    let sink = sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()));
     let sink = stream.receive_messages(sink, drain(&run.job)).await.context("receiving the flow")?;
     if stream.packet_header_bytes().is_none() {
         stream.send(&[CONFIRMATION]).await.context("confirming the flow")?;

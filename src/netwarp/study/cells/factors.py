@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from netwarp.fields import KeyValueError, Section
+from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import keys_of
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
@@ -64,13 +65,17 @@ class Factor:
         return {_squeezed(level.label): level for level in self.levels}
 
 
-def read_factors(raw: Mapping[str, Any]) -> tuple[Factor, ...]:
+def read_factors(raw: Mapping[str, Any], workloads: Sequence[str] = ()) -> tuple[Factor, ...]:
     """Read the ``[factors]`` table of a study, flattened.
+
+    Args:
+        raw: levels by key.
+        workloads: the names of its workloads, where it has several.
 
     Raises:
         KeyValueError: nothing of this name can vary, no list, or a level that stands there twice.
     """
-    return tuple(Factor(key, _levels(key, values)) for key, values in raw.items())
+    return tuple(Factor(key, _levels(key, values, workloads)) for key, values in raw.items())
 
 
 def factor_key(key: str) -> str:
@@ -95,8 +100,8 @@ def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _levels(key: str, values: Any) -> tuple[Level, ...]:
-    _refuse_what_cannot_vary(key)
+def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...]:
+    _refuse_what_cannot_vary(key, workloads)
     if not isinstance(values, list) or not values:
         raise KeyValueError(
             factor_key(key),
@@ -119,8 +124,11 @@ def _levels(key: str, values: Any) -> tuple[Level, ...]:
     return levels
 
 
-def _refuse_what_cannot_vary(key: str) -> None:
-    if key == "transport" or word_of(key):
+def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
+    if key == "transport" or (word_of(key) and not workloads):
+        return
+    if workloads and key.partition(".")[0] in ("workload", "workloads"):
+        _refuse_what_no_workload_has(key, workloads)
         return
     section, _, name = key.partition(".")
     if section == "transport" and name.split(".")[0] in TRANSPORTS:
@@ -140,6 +148,22 @@ def _refuse_what_cannot_vary(key: str) -> None:
         )
 
 
+def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
+    """Look at a key of one of several workloads, or at the factor that says which of them run."""
+    options = dict.fromkeys(
+        [
+            "transport",
+            *(each for each in keys_of(CompetingSection) if each not in ("name", "transport")),
+            *(known.partition(".")[2] for known in _what_can_vary() if known[:9] == "workload."),
+            *(known for known in _what_can_vary() if known.startswith("transport.")),
+        ]
+    )
+    known = ["workloads", *(f"workload.{name}.{each}" for name in workloads for each in options)]
+    if key not in known:
+        reason = "there is nothing of this name to vary"
+        raise KeyValueError(factor_key(key), None, reason, did_you_mean(key, known))
+
+
 def _what_can_vary() -> Iterator[str]:
     workloads = (("workload", workload.section) for workload in WORKLOADS.values())
     for table, model in (*_SECTIONS.items(), *workloads):
@@ -154,7 +178,7 @@ def _label(key: str, value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
     label = value.get("label")
-    if key != "transport" or (isinstance(label, str) and label):
+    if key.rpartition(".")[2] != "transport" or (isinstance(label, str) and label):
         return str(label) if label else " ".join(f"{k} {v}" for k, v in value.items())
     raise KeyValueError(
         factor_key(key),

@@ -224,6 +224,25 @@ def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
     return min(most_bytes, _needed_bytes(spec))
 
 
+def most_content_bytes(spec: CellSpec, lasts_ns: int) -> int:
+    """Give a size of content that does not pass all paths in a time.
+
+    Raises:
+        KeyValueError: no rate bounds what passes.
+    """
+    if _is_unlimited(spec):
+        raise KeyValueError(
+            "workload.size",
+            None,
+            "no rate bounds what arrives in that time",
+            "give it, or path.rate",
+        )
+    direction = spec.workload.content_direction
+    indices = range(len(spec.path.all_paths))
+    rate_bit_s = sum(_peak_rate_bit_s(spec, direction, index) for index in indices)
+    return ceil(Fraction(rate_bit_s * lasts_ns, 8 * NS_PER_S)) + 1
+
+
 def _is_unlimited(spec: CellSpec) -> bool:
     direction = spec.workload.content_direction
     rates = [path.impairments(direction).usual_rate_bit_s for path in spec.path.all_paths]

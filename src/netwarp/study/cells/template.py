@@ -12,6 +12,7 @@ from netwarp.study.cells.sizing import (
     buffer_bytes,
     discipline,
     limit_packets,
+    most_content_bytes,
     send_buffer_bytes,
     shaper_queue_bytes,
 )
@@ -60,7 +61,6 @@ class JobTemplates:
         )
         transport = self._transport(spec)
         refuse_lost_associations(spec)
-        parts = spec.parts
         return Job.of_checked(
             {
                 "format": FORMAT,
@@ -68,14 +68,24 @@ class JobTemplates:
                 "seed": 0,
                 "paths": paths,
                 "transport": transport,
-                "workload": self._workloads.get(spec.workload, parts, lambda each: each.job(parts)),
+                "workload": self._workload(spec),
                 "start_ns": 0,
+                "name": None,
+                "port": None,
+                "competing": (),
                 "timeline": _timeline(spec),
                 "capture": self._capture,
                 "sampling": _sampling(spec, self._sampling),
                 "limits": self._limits.get(spec.limits, None, _limits),
             }
         )
+
+    def _workload(self, spec: CellSpec) -> wire.Workload:
+        parts, fills_ns = spec.parts, spec.workload.fills_ns
+        job = self._workloads.get(spec.workload, parts, lambda each: each.job(parts))
+        if fills_ns is None:
+            return job
+        return spec.workload.filled(job, most_content_bytes(spec, fills_ns))
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
         """Give what a cell's transport is told; its path decides all but its own options."""

@@ -82,6 +82,10 @@ class BulkWorkload(Workload[wire.Bulk]):
         left = of_kind(records, Download)
         return left[0].started_ns if left else super().start_ns(records)
 
+    def breaks_off(self, job: Job) -> bool:
+        """Say whether it has a time."""
+        return self.of(job).duration_ns is not None
+
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
         """Give connections and transfers of the run's last transfer, or what a program left."""
         if leaves_file(job):

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, SizeBytes
+from netwarp.fields import KeyValueError, Kind, PeriodNs, SizeBytes
+from netwarp.units import NS_PER_S
 from netwarp.wire import Direction
 from netwarp.workloads.base import WorkloadSection
 
@@ -28,9 +29,13 @@ class BulkSection(WorkloadSection):
     kind: Literal["bulk"] = "bulk"
     """A file, or bytes made from the seed."""
     verify: bool = True
-    """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
+    """Hash the content at both ends and compare; otherwise the receiver counts and discards. What
+    has a `duration` is counted alone."""
     size_bytes: SizeBytes | None = Field(default=None, alias="size")
-    """How many bytes to send, made from the seed. Either this or `file`."""
+    """How many bytes to send, made from the seed. Either this, `file` or `duration`."""
+    duration_ns: PeriodNs | None = Field(default=None, alias="duration")
+    """The client breaks off after this time, and what has arrived by then is the result. Without a
+    size, as much is sent as goes through."""
     file: str | None = None
     """A file to send; a relative path starts at the study file."""
     direction: Direction = "down"
@@ -70,15 +75,37 @@ class BulkSection(WorkloadSection):
             kind="bulk",
             direction=self.direction,
             content=content,
-            verify=self.verify,
+            verify=self.verify and self.duration_ns is None,
             chunks=parts,
             dial=self.dial,
             transfers=self.transfers,
+            duration_ns=self.duration_ns,
         )
 
+    @property
+    def least_ns(self) -> int:
+        """How long it goes on: as long as it is given, where it has no end of its own."""
+        return self.fills_ns or 0
+
+    @property
+    def fills_ns(self) -> int | None:
+        """How long it sends as much as goes through; None where it has a size."""
+        return self.duration_ns if self.size_bytes is None and self.file is None else None
+
+    def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
+        """Give the same with content of a size that does not pass in the time it has."""
+        content = wire.Seeded(kind="seeded", seed=0, size_bytes=size_bytes)
+        return job.model_copy(update={"content": content})
+
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse more chunks than there are bytes, or than can travel at once."""
-        del limit_ns
+        """Refuse what outlasts the run, more chunks than bytes, or than can travel at once."""
+        if self.duration_ns is not None and self.duration_ns >= limit_ns:
+            raise KeyValueError(
+                "workload.duration",
+                None,
+                f"the run is given up after {limit_ns // NS_PER_S}s",
+                "choose a shorter one, or raise limits.virtual_s",
+            )
         if self.size_bytes is not None and parts > self.size_bytes:
             raise KeyValueError(
                 "workload.chunks",
@@ -96,9 +123,22 @@ class BulkSection(WorkloadSection):
 
     @model_validator(mode="after")
     def _one_content(self) -> Self:
-        if (self.size_bytes is None) == (self.file is None):
-            found = "both are given" if self.file is not None else "neither is given"
+        both = self.size_bytes is not None and self.file is not None
+        if both or (self.size_bytes is None and self.file is None and self.duration_ns is None):
+            found = "both are given" if both else "neither is given"
             raise KeyValueError(
                 "size", None, f"of size and file, {found}", 'give one, such as size = "10MB"'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_no_end_that_is_not_its_own(self) -> Self:
+        if self.duration_ns is None:
+            return self
+        if self.transfers > 1:
+            reason = "a content that is broken off is sent once"
+            raise KeyValueError("transfers", self.transfers, reason, "drop it, or the duration")
+        if "verify" in self.model_fields_set and self.verify:
+            reason = "a content that is broken off has no hash to compare"
+            raise KeyValueError("verify", True, reason, "drop it, or the duration")
         return self

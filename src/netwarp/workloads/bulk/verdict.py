@@ -11,6 +11,8 @@ from netwarp.wire import Bulk, Download, Job, Record, Transfer
 
 def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
     """Say how the ends differ, from each other or from what was asked; None if in nothing."""
+    if bulk.duration_ns is not None:
+        return _difference_of_broken_off(job, bulk, records)
     wanted_bytes = bulk.content.size_bytes * bulk.transfers
     if leaves_file(job):
         # Its hash was held against the original's by the endpoint, which has both.
@@ -33,6 +35,17 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
     if job.direction == "up":
         end_ns = max(each.last_byte_ns for each in moved if each.side == "server")
         return upload_refusal(end_ns - start_ns(records), records)
+    return None
+
+
+def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
+    """Say how what the receiver has recorded cannot be; the sender has nothing to say of it."""
+    came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
+    if sorted(each.chunk for each in came) != list(range(bulk.chunks)):
+        return f"the {receiver(job)} recorded {len(came)} of {bulk.chunks} chunks"
+    came_bytes = sum(each.bytes for each in came)
+    if came_bytes > bulk.content.size_bytes:
+        return f"the {receiver(job)} recorded {came_bytes} of {bulk.content.size_bytes} bytes"
     return None
 
 

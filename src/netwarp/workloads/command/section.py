@@ -140,6 +140,11 @@ class CommandSection(WorkloadSection):
         return self
 
     @property
+    def is_alone(self) -> bool:
+        """Programs share a run with no other workload."""
+        return True
+
+    @property
     def content_direction(self) -> Direction:
         """Servers send more than clients, as a rule."""
         return "down"

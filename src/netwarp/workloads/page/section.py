@@ -101,6 +101,11 @@ class PageSection(WorkloadSection):
         return "down"
 
     @property
+    def is_alone(self) -> bool:
+        """Browsers and servers of the machine share a run with no other workload."""
+        return self._has_programs
+
+    @property
     def dials_again(self) -> bool:
         """Whether there may be connections to resume: of an earlier visit, or of the same."""
         return True

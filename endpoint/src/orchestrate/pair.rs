@@ -1,0 +1,209 @@
+//! A workload under way: its server and its client, and what has come of them until now.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::capture::KeyLog;
+use crate::control::Order;
+use crate::host::{Host, Role};
+use crate::job::Job;
+use crate::record::{Failure, OfWorkloadRecord, Record, Side};
+use crate::role_process::name;
+use crate::workload::{self, Workload};
+
+/// The server and the client of one of a run's workloads.
+pub(super) struct Pair<'a> {
+    job: &'a Job,
+    pub workload: &'a dyn Workload,
+    server: Box<dyn Role>,
+    client: Box<dyn Role>,
+    /// The client's order to begin, from when the server is ready until the client may.
+    client_begin: Option<Order>,
+    client_began: bool,
+    /// The path the client attached to last, until it has been told.
+    attached_to: Option<u32>,
+    /// Roles that have done all their work.
+    finished: Vec<Side>,
+    /// Records of what was delivered, to be verified at the end.
+    pub delivered: Vec<Record>,
+}
+
+impl<'a> Pair<'a> {
+    /// Starts both roles of a job, which read it from `job_file`.
+    ///
+    /// # Errors
+    /// One cannot be started.
+    pub(super) fn spawn(host: &mut dyn Host, job: &'a Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Self> {
+        let server = host.spawn(Side::Server, job, job_file, keys)?;
+        let client = host.spawn(Side::Client, job, job_file, keys)?;
+        Ok(Self {
+            job,
+            workload: workload::of(&job.workload),
+            server,
+            client,
+            client_begin: None,
+            client_began: false,
+            attached_to: None,
+            finished: Vec::new(),
+            delivered: Vec::new(),
+        })
+    }
+
+    /// Whether one of its roles still has something to do.
+    pub(super) fn is_running(&self) -> bool {
+        self.server.is_running() || self.client.is_running()
+    }
+
+    pub(super) fn role(&self, side: Side) -> &dyn Role {
+        match side {
+            Side::Client => &*self.client,
+            Side::Server => &*self.server,
+        }
+    }
+
+    pub(super) fn role_mut(&mut self, side: Side) -> &mut dyn Role {
+        match side {
+            Side::Client => &mut *self.client,
+            Side::Server => &mut *self.server,
+        }
+    }
+
+    /// The server is ready: the client begins with this order when its time has come.
+    pub(super) fn server_is_ready(&mut self, begin: Order) {
+        self.client_begin = Some(begin);
+    }
+
+    /// When its client is to begin, after the epoch; none where it has begun, or its server is not ready.
+    pub(super) fn begins_ns(&self) -> Option<u64> {
+        self.client_begin.as_ref().map(|_| self.job.start_ns)
+    }
+
+    /// Orders the client to begin, once the server is ready and the time has come.
+    ///
+    /// # Errors
+    /// The order cannot be given.
+    pub(super) fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
+        match self.client_begin.take_if(|_| elapsed_ns >= self.job.start_ns) {
+            Some(begin) => {
+                self.client.order(&begin)?;
+                self.client_began = true;
+                self.notify_attached()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has the client told of its newest path, as soon as it has begun.
+    ///
+    /// # Errors
+    /// The order cannot be given.
+    pub(super) fn attached(&mut self, path: u32) -> Result<()> {
+        self.attached_to = Some(path);
+        self.notify_attached()
+    }
+
+    fn notify_attached(&mut self) -> Result<()> {
+        match self.attached_to.take_if(|_| self.client_began) {
+            Some(path) if self.client.is_running() => self.client.order(&Order::Attached { path }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the client that its address on this path is gone. One that has not begun has nothing there.
+    ///
+    /// # Errors
+    /// The order cannot be given.
+    pub(super) fn detached(&mut self, path: u32) -> Result<()> {
+        let is_there = self.client_began && self.client.is_running();
+        if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
+    }
+
+    /// A role has done all its work. The server is told when that was the client.
+    ///
+    /// # Errors
+    /// The order cannot be given.
+    pub(super) fn role_is_done(&mut self, side: Side) -> Result<()> {
+        self.finished.push(side);
+        if side == Side::Client { self.server.order(&Order::Finish) } else { Ok(()) }
+    }
+
+    /// A role's process has ended.
+    ///
+    /// # Errors
+    /// It had not done its work, or did not end as it should.
+    pub(super) fn role_is_gone(&self, side: Side, how: Option<String>) -> Result<(), Failure> {
+        if how.is_none() && self.finished.contains(&side) {
+            return Ok(());
+        }
+        let how = how.unwrap_or_else(|| "exited without a word".to_owned());
+        Err(self.failure(Failure { stage: name(side).to_owned(), message: format!("the {} {how}", name(side)) }))
+    }
+
+    /// A record of one of its roles, as the run has it.
+    pub(super) fn record(&self, line: Record) -> Record {
+        match &self.job.name {
+            Some(workload) => {
+                Record::OfWorkload(OfWorkloadRecord { workload: workload.clone(), line: Box::new(line) })
+            }
+            None => line,
+        }
+    }
+
+    /// A failure of this workload, as the run has it.
+    pub(super) fn failure(&self, Failure { stage, message }: Failure) -> Failure {
+        match &self.job.name {
+            Some(workload) => Failure { stage, message: format!("{workload}: {message}") },
+            None => Failure { stage, message },
+        }
+    }
+
+    /// How what was delivered differs from what was to travel; none if in nothing.
+    ///
+    /// # Errors
+    /// A content that cannot be read again.
+    pub(super) fn difference(&self) -> Result<Option<String>> {
+        self.workload.difference(self.job, &self.delivered)
+    }
+}
+
+/// A file for each job of a run with several workloads, for the roles to read. Dropped, the files are gone.
+pub(super) struct JobFiles(Vec<PathBuf>);
+
+impl JobFiles {
+    /// Writes the jobs, each into a directory of its own beside the run's job file.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
+        let mut files = Self(Vec::new());
+        if jobs.len() < 2 {
+            return Ok(files);
+        }
+        for job in jobs {
+            let name = job.name.as_deref().context("one of several workloads has no name")?;
+            let file = job_file.with_file_name(name).join("job.json");
+            let attempt = || format!("write the job of the workload {name}, {}", file.display());
+            let directory = file.parent().with_context(attempt)?;
+            fs::create_dir_all(directory).with_context(attempt)?;
+            files.0.push(file.clone());
+            fs::write(&file, serde_json::to_vec(job)?).with_context(attempt)?;
+        }
+        Ok(files)
+    }
+
+    /// The file of the job at this place.
+    pub(super) fn file<'a>(&'a self, place: usize, job_file: &'a Path) -> &'a Path {
+        self.0.get(place).map_or(job_file, |file| file)
+    }
+}
+
+impl Drop for JobFiles {
+    fn drop(&mut self) {
+        for directory in self.0.iter().filter_map(|file| file.parent()) {
+            // The run is over, and says itself how it went.
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+"""Metrics of a run with several workloads: each one's own, under its name, and what they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from netwarp.measure.metric import SHORTER, Metric
+from netwarp.measure.run_records import RunRecords
+from netwarp.measure.select import sender
+from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
+from netwarp.metrics.limits import LIMIT_METRICS
+from netwarp.metrics.path import PATH_METRICS
+from netwarp.metrics.queueing import QUEUEING_METRICS
+from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
+from netwarp.metrics.times import TIME_METRICS
+from netwarp.units import NS_PER_S
+from netwarp.wire import ConnectionSamples, Goodput, OfWorkload
+from netwarp.workloads import WORKLOADS, workload_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from netwarp.measure.run_records import Arrival
+    from netwarp.wire import Job, Record
+
+
+def _unmeasured(run: RunRecords) -> float | None:
+    del run
+    return None
+
+
+JAIN_INDEX = Metric(
+    "jain_index", "index", "higher", "Jain's fairness index",
+    "(Σx)² ÷ (n · Σx²) of the content of each workload that arrived while all were there: 1 where"
+    " all have the same, 1/n where one has everything (Jain, Chiu, Hawe 1984). Of workloads whose"
+    " content goes the same way as the first one's; requests and responses have none.",
+    "of_workload", _unmeasured, head="Jain's index", in_report=True,
+    beside=("*.share_ratio", "convergence_time_s"),
+)  # fmt: skip
+CONVERGENCE_TIME_S = Metric(
+    "convergence_time_s", "s", "lower", "Convergence time",
+    "Time from the start of the last workload until the first second (ten round-trip times where"
+    " those are longer) in which each has its fair share within a tenth of it: delta-fair"
+    " convergence (RFC 5166, section 2.3). Missing where there is none.", "of_workload",
+    _unmeasured, SHORTER, in_report=True,
+)  # fmt: skip
+SHARE_RATIO = Metric(
+    "share_ratio", "ratio", "neither", "Share of the goodput",
+    "Share of the content that arrived while all workloads were there.", "of_workload", _unmeasured,
+    head="share", in_report=True,
+)  # fmt: skip
+HARM_RATIO = Metric(
+    "harm_ratio", "ratio", "lower", "Harm",
+    "How much worse a workload did than in the run of the same replicate in which it was alone (the"
+    " factor `workloads`), by its goodput, or by the 95 % latency of its requests:"
+    " (solo - together) ÷ solo of the goodput, (together - solo) ÷ together of the latency (Ware et"
+    " al., HotNets 2019).", "of_workload", _unmeasured, in_report=True,
+)  # fmt: skip
+SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, SHARE_RATIO, HARM_RATIO)
+_OF_ONE = (SHARE_RATIO, HARM_RATIO)
+"""Of these, what each workload has."""
+_OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
+"""What is counted on the path, for all workloads together."""
+_OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *CPU_METRICS)
+"""What each workload has, whatever its kind."""
+
+
+def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
+    """Name the metrics that a study has for its workloads."""
+    kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
+    metrics = [*_OWN, *kinds, *_OF_ONE]
+    return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
+
+
+def of_workload(metric: Metric, workload: str) -> Metric:
+    """Word a metric as that of one of several workloads."""
+    return replace(
+        metric,
+        name=f"{workload}.{metric.name}",
+        title=f"{metric.title}, {workload}",
+        description=f"Of the workload {workload}. {metric.description}",
+        head=f"{metric.head or metric.title.lower()}, {workload}",
+        beside=None
+        if metric.beside is None
+        else tuple(f"{workload}.{each}" for each in metric.beside),
+    )
+
+
+@dataclass(frozen=True)
+class WorkloadView:
+    """One of a run's workloads, as if it had been alone on the path."""
+
+    name: str
+    job: Job
+    records: Sequence[Record]
+    """Its own, and those of the path."""
+
+    @property
+    def run(self) -> RunRecords:
+        """As metrics read it."""
+        return RunRecords(self.job, self.records, workload_of(self.job))
+
+    @property
+    def span_ns(self) -> tuple[int, int]:
+        """From its first connect to its end."""
+        return self.run.whole_span_ns
+
+
+def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
+    """Tell the workloads of a run apart; none where it has one that has no name."""
+    if job.name is None:
+        return []
+    return [WorkloadView(each.name or "", each, _seen_by(each, records)) for each in job.workloads]
+
+
+def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
+    """Give the records of a workload, and those of the path and of its own connections."""
+    side = sender(job)
+    own: list[Record] = []
+    for each in records:
+        if isinstance(each, OfWorkload):
+            own += [each.line] if each.workload == job.name else []
+        elif not isinstance(each, ConnectionSamples) or (
+            each.side == side and job.port in (each.port, each.peer_port)
+        ):
+            own.append(each)
+    return own
+
+
+@dataclass(frozen=True)
+class _Together:
+    """How the records of all workloads together tell when they began and ended."""
+
+    views: Sequence[WorkloadView]
+
+    def start_ns(self, records: Sequence[Record]) -> int:
+        """Say when the first client began."""
+        del records
+        return min(each.span_ns[0] for each in self.views)
+
+    def breaks_off(self, job: Job) -> bool:
+        """Say nothing of all together."""
+        del job
+        return False
+
+    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
+        """Give the records that times are taken from."""
+        del job
+        return records
+
+    def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
+        """Give nothing: content is a workload's."""
+        del job, records
+        return ()
+
+    def end_ns(self, job: Job, records: Sequence[Record]) -> int:
+        """Say when the last one was done."""
+        del job, records
+        return max(each.span_ns[1] for each in self.views)
+
+
+def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | None]:
+    """Compute the metrics of a run whose workloads have names.
+
+    Returns:
+        Values by name; None where the records cannot say.
+    """
+    views = workload_views(job, records)
+    measured: dict[str, float | None] = dict(_sharing(job, views))
+    for view in views:
+        told = {each.record for each in view.records}
+        run = view.run
+        for metric in (*_OWN, *workload_of(view.job).metrics):
+            if told.intersection(metric.source.split(", ")):
+                measured[f"{view.name}.{metric.name}"] = metric.measure(run)
+    whole = RunRecords(job, records, _Together(views))
+    told = {each.record for each in records}
+    for metric in _OF_ALL:
+        if told.intersection(metric.source.split(", ")):
+            measured[metric.name] = metric.measure(whole)
+    return measured
+
+
+def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, float | None]]:
+    """Compute what workloads with content have of each other's path."""
+    sharing = [
+        (view, Arrived.of(goodput))
+        for view in views
+        if view.job.direction == job.direction
+        for goodput in view.run.of_kind(Goodput)
+    ]
+    spans = [view.span_ns for view, _ in sharing]
+    if len(sharing) < 2:
+        return
+    span_ns = max(since for since, _ in spans), min(until for _, until in spans)
+    if span_ns[1] <= span_ns[0]:
+        return  # they never met
+    arrived = [each for _, each in sharing]
+    rtt_ns = job.paths[0].down.delay_ns + job.paths[0].up.delay_ns
+    converged_ns = convergence_ns(arrived, span_ns, rtt_ns)
+    yield JAIN_INDEX.name, jain_index([each.between(*span_ns) for each in arrived])
+    yield CONVERGENCE_TIME_S.name, None if converged_ns is None else converged_ns / NS_PER_S
+    for (view, _), share in zip(sharing, shares(arrived, *span_ns) or (), strict=False):
+        yield f"{view.name}.{SHARE_RATIO.name}", share

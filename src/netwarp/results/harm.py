@@ -1,0 +1,67 @@
+"""The harm that workloads do to each other: each together with others, against the run alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from netwarp.measure.sharing import harm
+from netwarp.metrics import metric_named
+from netwarp.metrics.competing import HARM_RATIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from netwarp.results.results import RunResult
+
+WORKLOADS_FACTOR = "workloads"
+"""The factor that says which workloads run; a level with one name is that one alone."""
+PERFORMANCE = ("rr_latency_s_p95", "page_load_time_s", "goodput_bit_s", "message_throughput_bit_s")
+"""By what a workload is judged: the first of these that it has."""
+
+Key = tuple[str, int, tuple[tuple[str, str], ...]]
+
+
+def with_harm(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
+    """Add the harm that was done to each workload, in runs whose study has it alone as well.
+
+    A run is compared with that of the same replicate and the same other levels: both draw the same.
+    """
+    alone = {
+        _key(run, run.factors[WORKLOADS_FACTOR]): run
+        for run in runs
+        if WORKLOADS_FACTOR in run.factors
+    }
+    if not alone:
+        return tuple(runs)
+    return tuple(
+        replace(run, metrics={**run.metrics, **dict(_harms(run, _names(run), alone))})
+        for run in runs
+    )
+
+
+def _names(run: RunResult) -> list[str]:
+    """Name the workloads that a run has metrics of."""
+    return list(dict.fromkeys(name.partition(".")[0] for name in run.metrics if "." in name))
+
+
+def _key(run: RunResult, workload: str) -> Key:
+    others = tuple((k, v) for k, v in run.factors.items() if k != WORKLOADS_FACTOR)
+    return workload, run.replicate, others
+
+
+def _harms(
+    run: RunResult, names: Sequence[str], alone: dict[Key, RunResult]
+) -> Iterator[tuple[str, float]]:
+    for name in names if len(names) > 1 else ():
+        solo = alone.get(_key(run, name))
+        metric = next(
+            (f"{name}.{each}" for each in PERFORMANCE if f"{name}.{each}" in run.metrics), ""
+        )
+        before, after = solo.value(metric) if solo else None, run.value(metric)
+        if before is None or after is None:
+            continue
+        more_is_better = metric_named(metric).better == "higher"
+        done = harm(before, after, more_is_better=more_is_better)
+        if done is not None:
+            yield f"{name}.{HARM_RATIO.name}", done

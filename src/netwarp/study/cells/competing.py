@@ -1,0 +1,346 @@
+"""Cells in which several workloads share the path: what each asks for, and what all have.
+
+Each is built as if it were alone, of its own table and its own levels. What no two can have at the
+same time on one pair of hosts is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from netwarp import wire
+from netwarp.fields import DIRECTIONS, KeyValueError
+from netwarp.study.cells.builder import CellBuilder
+from netwarp.study.cells.factors import Level, factor_key
+from netwarp.study.cells.spec import CellSpec
+from netwarp.study.sections.competing import (
+    ALL,
+    FIRST_PORT,
+    OWN_KEYS,
+    CompetingSection,
+    workload_names,
+)
+from netwarp.study.sections.diagnose import key_value_error
+from netwarp.suggestions import did_you_mean
+from netwarp.units import NS_PER_S, format_duration
+from netwarp.wire import Job
+from netwarp.workloads import WORKLOADS, section_model
+
+WORKLOADS_FACTOR = "workloads"
+"""The factor that says which of them run."""
+_TIMED = ("workload.start", "workload.stop", "workload.port")
+"""Keys of a workload that are not those of its kind, and that factors vary."""
+
+
+@dataclass(frozen=True)
+class NamedWorkload:
+    """One of the workloads of a cell."""
+
+    name: str
+    index: int
+    """Its place in the study, from 0."""
+    spec: CellSpec
+    """What it asks for."""
+    start_ns: int
+    port: int
+
+
+class CompetingBuilder:
+    """Builds the cells of a study with several workloads."""
+
+    def __init__(self, raw: Mapping[str, Any], keys: Sequence[str]) -> None:
+        """Take a study's tables, and the keys of its factors."""
+        self._raw = raw
+        self._names = workload_names(raw)
+        self._tables: list[Mapping[str, Any]] = raw["workload"]
+        self._keys = keys
+        self._builders: dict[tuple[str, int | None], CellBuilder] = {}
+        if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
+            raise KeyValueError(
+                "factors.transport",
+                None,
+                "every workload has a transport of its own",
+                f'vary one of them: "workload.{self._names[0]}.transport"',
+            )
+
+    def build(self, chosen: Mapping[str, Level]) -> tuple[tuple[NamedWorkload, ...], Job]:
+        """Give the workloads of a cell, and the job that its runs share.
+
+        Raises:
+            KeyValueError: what cannot be run, with the key at which the user wrote it.
+        """
+        running = self._running(chosen.get(WORKLOADS_FACTOR))
+        built = [self._one(index, chosen) for index in running]
+        workloads = tuple(workload for workload, _ in built)
+        for place, (workload, _) in enumerate(built):
+            _refuse_alone(workload)
+            for other in workloads[:place]:
+                _refuse_together(other, workload)
+        return workloads, _job_of_all(workloads, [job for _, job in built])
+
+    def _running(self, level: Level | None) -> list[int]:
+        """Find the workloads that a level of the factor `workloads` names."""
+        if level is None or level.label == ALL:
+            return list(range(len(self._names)))
+        named = [name.strip() for name in level.label.split("+")]
+        for name in named:
+            if name not in self._names:
+                remedy = did_you_mean(name, [ALL, *self._names])
+                key = factor_key(WORKLOADS_FACTOR)
+                raise KeyValueError(key, level.label, f"no workload is called {name}", remedy)
+        return [index for index, name in enumerate(self._names) if name in named]
+
+    def _one(self, index: int, chosen: Mapping[str, Level]) -> tuple[NamedWorkload, Job]:
+        own = self._levels(index, chosen)
+        timed = {key.removeprefix("workload."): own.pop(key) for key in _TIMED if key in own}
+        section = self._section(index, timed)
+        try:
+            builder = self._builder(index, section)
+            spec, job = builder.build(own)
+        except KeyValueError as error:
+            raise self._written(error, index, section) from None
+        port = section.port or FIRST_PORT + index
+        return NamedWorkload(section.name, index, spec, section.start_ns, port), job
+
+    def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
+        """Give a workload's levels, by the keys that they would have if it were alone."""
+        prefix = f"workload.{self._names[index]}."
+        own: dict[str, Level] = {}
+        for key, level in chosen.items():
+            if key.startswith(prefix):
+                rest = key.removeprefix(prefix)
+                is_transport = rest.partition(".")[0] == "transport"
+                own[rest if is_transport else f"workload.{rest}"] = level
+            elif key.startswith("workload.") or key == WORKLOADS_FACTOR:
+                continue
+            elif key != "transport" or not self._has_own_transport(index):
+                own[key] = level
+        given = self._tables[index].get("transport")
+        if given is not None:
+            if "transport" in own:
+                raise KeyValueError(
+                    factor_key(f"{prefix}transport"),
+                    None,
+                    f"the workload {self._names[index]} has a transport in its table as well",
+                    "keep it in one place",
+                )
+            own["transport"] = Level(str(given), given)
+        return own
+
+    def _has_own_transport(self, index: int) -> bool:
+        varied = f"workload.{self._names[index]}.transport" in self._keys
+        return varied or self._tables[index].get("transport") is not None
+
+    def _section(self, index: int, timed: Mapping[str, Level]) -> CompetingSection:
+        table = {key: value for key, value in self._tables[index].items() if key in OWN_KEYS}
+        table |= {key: level.value for key, level in timed.items()}
+        try:
+            section = CompetingSection.model_validate(table)
+        except ValidationError as error:
+            found = key_value_error(error, CompetingSection, table, f"workload.{index}")
+            key = (found.key or "").rpartition(".")[2]
+            if key in timed:
+                written = factor_key(f"workload.{self._names[index]}.{key}")
+                raise KeyValueError(written, found.value, found.reason, found.remedy) from None
+            raise found from None
+        if section.stop_ns is not None and section.stop_ns <= section.start_ns:
+            raise KeyValueError(
+                f"workload.{index}.stop",
+                table["stop"],
+                f"it begins after {format_duration(section.start_ns)}",
+                "choose a later stop",
+            )
+        return section
+
+    def _builder(self, index: int, section: CompetingSection) -> CellBuilder:
+        """Give what builds a workload as if it were alone, with the duration that its stop means.
+
+        Raises:
+            KeyValueError: it ends by itself, or has a duration as well.
+        """
+        lasts_ns = None if section.stop_ns is None else section.stop_ns - section.start_ns
+        known = (section.name, lasts_ns)
+        if known not in self._builders:
+            table = {k: v for k, v in self._tables[index].items() if k not in OWN_KEYS}
+            if lasts_ns is not None:
+                _refuse_stop(table)
+                table["duration"] = format_duration(lasts_ns)
+            own = self._levels(index, dict.fromkeys(self._keys, Level("", None)))
+            keys = [key for key in own if key not in _TIMED]
+            self._builders[known] = CellBuilder({**self._raw, "workload": table}, keys)
+        return self._builders[known]
+
+    def _written(
+        self, error: KeyValueError, index: int, section: CompetingSection
+    ) -> KeyValueError:
+        """Name the key at which the user wrote what an error of a workload is about."""
+        key, name, remedy = error.key or "", self._names[index], error.remedy
+        if key == "workload.duration" and section.stop_ns is not None:
+            key = f"workload.{index}.stop"
+        elif key.startswith("workload."):
+            key = f"workload.{index}.{key.removeprefix('workload.')}"
+        elif key.startswith('factors."workload.'):
+            key = key.replace('factors."workload.', f'factors."workload.{name}.', 1)
+        elif key == "factors.transport" and error.value is None and key not in self._keys:
+            key = f"workload.{index}.transport"
+            remedy = (
+                'add it, such as transport = "tcp"' if "no transport" in error.reason else remedy
+            )
+        elif key.startswith(("factors.transport", "transport.")) and self._has_own_transport(index):
+            varied = f"workload.{name}.transport"
+            given = self._tables[index].get("transport")
+            option = key.partition("transport.")[2]
+            inside = f".{option}" if isinstance(given, Mapping) and option in given else ""
+            key = (
+                factor_key(varied)
+                if varied in self._keys
+                else f"workload.{index}.transport{inside}"
+            )
+        return KeyValueError(key or None, error.value, error.reason, remedy)
+
+
+def _refuse_stop(table: Mapping[str, Any]) -> None:
+    if "duration" in table:
+        reason = "stop says when it ends"
+        raise KeyValueError("workload.duration", table["duration"], reason, "keep one of them")
+    model = section_model(table)
+    if not any(field.alias == "duration" for field in model.model_fields.values()):
+        kind = table.get("kind", next(iter(WORKLOADS)))
+        raise KeyValueError(
+            "workload.stop", None, f"a {kind} ends when all of it is done", "drop it"
+        )
+
+
+def _refuse_alone(one: NamedWorkload) -> None:
+    """Refuse what a workload cannot be beside others, or within the run's limit."""
+    key, spec = f"workload.{one.index}", one.spec
+    if spec.workload.is_alone:
+        raise KeyValueError(
+            f"{key}.kind",
+            spec.workload.kind,
+            f"the programs of a {spec.workload.kind} have ports and files of their own, and share"
+            " a run with nobody",
+            "choose another kind, or start them all in one command",
+        )
+    if spec.transport.model != "kernel":
+        reason = "ns-3's applications run alone here"
+        raise KeyValueError(f"{key}.transport", spec.transport.model, reason, "use the kernel's")
+    if spec.path.may_hand_over:
+        reason = "the client of several workloads stays where it is"
+        raise KeyValueError("path.handovers", None, reason, "drop it")
+    end_ns = one.start_ns + spec.workload.start_jitter_ns + spec.workload.least_ns
+    if end_ns >= spec.limits.virtual_s * NS_PER_S:
+        raise KeyValueError(
+            f"{key}.{'stop' if spec.workload.least_ns else 'start'}",
+            None,
+            f"{one.name} would go on until {format_duration(end_ns)}, and the run is given up after"
+            f" {spec.limits.virtual_s}s",
+            "end it sooner, or raise limits.virtual_s",
+        )
+
+
+def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
+    """Refuse what two workloads cannot both have."""
+    key = f"workload.{other.index}"
+    if one.port == other.port:
+        raise KeyValueError(
+            f"{key}.port",
+            other.port,
+            f"{one.name} and {other.name} would listen on one port",
+            "choose another, or leave it to netwarp",
+        )
+    ours, theirs = one.spec.transport, other.spec.transport
+    differing = ["ecn"] if ours.ecn != theirs.ecn else []
+    if ours.traits.runs_over_tcp and theirs.traits.runs_over_tcp:
+        mtu_bytes = one.spec.path.mtu_bytes
+        windows = [each.resolved_initial_window_packets(mtu_bytes) for each in (ours, theirs)]
+        differing += ["initial_window"] if windows[0] != windows[1] else []
+        differing += ["buffer"] if ours.buffer_bytes != theirs.buffer_bytes else []
+        differing += [
+            name
+            for name in type(ours.resolved_tcp).model_fields
+            if getattr(ours.resolved_tcp, name) != getattr(theirs.resolved_tcp, name)
+        ]
+    if differing:
+        raise KeyValueError(
+            f"{key}.transport",
+            None,
+            f"{one.name} and {other.name} are on the same hosts, whose {differing[0]} is one for"
+            " all (a setting of the kernel, not of a connection)",
+            f"give both the same {differing[0]}",
+        )
+
+
+def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
+    """Put the jobs of workloads together: one path, one pair of hosts, and what travels."""
+    transports = [_transport(one, jobs) for one in zip(workloads, jobs, strict=True)]
+    first, job = workloads[0], jobs[0]
+    competing = tuple(
+        wire.Competing.of_checked(
+            {
+                "name": one.name,
+                "port": one.port,
+                "transport": transport,
+                "workload": own.workload,
+                "start_ns": one.start_ns,
+            }
+        )
+        for one, own, transport in zip(workloads[1:], jobs[1:], transports[1:], strict=True)
+    )
+    fields = {name: getattr(job, name) for name in type(job).model_fields}
+    return Job.of_checked(
+        fields
+        | {
+            "paths": _paths(workloads, jobs),
+            "timeline": _with_most_paths(jobs).timeline,
+            "transport": transports[0],
+            "name": first.name,
+            "port": first.port,
+            "start_ns": first.start_ns,
+            "competing": competing,
+        }
+    )
+
+
+def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Transport:
+    """Give a transport the largest of all buffers, unless its study says how large they are."""
+    workload, job = one
+    largest_bytes = max(each.transport.buffer_bytes for each in jobs)
+    if workload.spec.transport.buffer_bytes is not None:
+        return job.transport
+    return job.transport.model_copy(update={"buffer_bytes": largest_bytes})
+
+
+def _with_most_paths(jobs: Sequence[Job]) -> Job:
+    """Give the job of a transport that uses the second path, where one does."""
+    return max(jobs, key=lambda job: len(job.paths))
+
+
+def _paths(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> tuple[wire.Path, ...]:
+    """Size each direction for the first workload whose content goes that way."""
+    widest = _with_most_paths(jobs)
+    sized_for = {
+        direction: next(
+            (
+                job
+                for one, job in zip(workloads, jobs, strict=True)
+                if one.spec.workload.content_direction == direction
+            ),
+            widest,
+        )
+        for direction in DIRECTIONS
+    }
+    return tuple(
+        path.model_copy(
+            update={
+                direction: getattr(sized_for[direction].paths[index], direction)
+                for direction in DIRECTIONS
+                if index < len(sized_for[direction].paths)
+            }
+        )
+        for index, path in enumerate(widest.paths)
+    )

@@ -1,0 +1,111 @@
+"""Shares, Jain's index, convergence and harm, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from netwarp.measure.sharing import Arrived, convergence_ns, harm, jain_index, shares
+from netwarp.metrics import failure_from_records, metric_named, metrics_from_records
+from netwarp.results import RunResult
+from netwarp.results.harm import with_harm
+from netwarp.wire import Goodput, OfWorkload, job_from_json, read_records
+from support import GOLDEN
+
+SECOND = 1_000_000_000
+
+
+def arrived(*bytes_: int, step_ns: int = SECOND) -> Arrived:
+    return Arrived.of(Goodput(record="goodput", step_ns=step_ns, bytes=bytes_))
+
+
+def test_jains_index_is_that_of_the_report_of_1984() -> None:
+    assert jain_index([5, 5]) == 1
+    assert jain_index([7, 0, 0, 0]) == pytest.approx(1 / 4), "one of four has all"
+    # 20 users of 100 have the same, and 80 nothing: fair to a fifth of them.
+    assert jain_index([1] * 20 + [0] * 80) == pytest.approx(0.2)
+    assert jain_index([3, 1]) == pytest.approx(16 / 20)
+    assert jain_index([0, 0]) is None
+
+
+def test_harm_is_that_of_ware_and_others() -> None:
+    # 15 Mbit/s alone, 5 beside another; 30 ms alone, 40 beside it.
+    assert harm(15, 5, more_is_better=True) == pytest.approx(2 / 3)
+    assert harm(30, 40, more_is_better=False) == pytest.approx(1 / 4)
+    assert harm(10, 10, more_is_better=True) == 0
+    assert harm(10, 12, more_is_better=True) == pytest.approx(-0.2), "it was helped"
+    assert harm(0, 0, more_is_better=True) is None
+
+
+def test_what_arrived_is_counted_as_if_evenly_within_a_step() -> None:
+    content = arrived(100, 300)
+    assert [content.until(second * SECOND) for second in (0, 0.5, 1, 1.5, 2, 9)] == [
+        0, 50, 100, 250, 400, 400,
+    ]  # fmt: skip
+    assert content.between(0.5 * SECOND, 1.5 * SECOND) == 200
+    assert shares([content, arrived(100, 100)], 0, 2 * SECOND) == [4 / 6, 2 / 6]
+    assert shares([arrived(), arrived(0)], 0, SECOND) is None
+
+
+def test_convergence_is_to_the_first_second_in_which_each_has_its_part_within_a_tenth() -> None:
+    # The second one begins at 2 s; of what comes it has 10, 20, 40, 47 and 50 %.
+    first = arrived(100, 100, 90, 80, 60, 53, 50, 50)
+    second = arrived(0, 0, 10, 20, 40, 47, 50, 50)
+    # 45 % are enough. Of the second from 4.7 s on it has 0.3 · 40 + 0.7 · 47 = 44.9, from 4.8 s on
+    # 45.6.
+    span_ns = 2 * SECOND, 8 * SECOND
+    assert convergence_ns([first, second], span_ns, rtt_ns=0) == 28 * SECOND // 10
+    assert convergence_ns([first, second], (2 * SECOND, 5 * SECOND), rtt_ns=0) is None
+    # Of two seconds from 4.2 s on it has (0.8 · 40 + 47 + 0.2 · 50) ÷ 2 = 44.5, from 4.4 s on 45.5.
+    assert convergence_ns([first, second], span_ns, rtt_ns=SECOND // 5) == 24 * SECOND // 10
+    assert convergence_ns([second, second], span_ns, rtt_ns=0) == 0
+
+
+def test_a_run_of_several_workloads_has_the_metrics_of_each() -> None:
+    job = job_from_json((GOLDEN / "job-competing.json").read_text())
+    records = read_records(GOLDEN / "records-competing.jsonl")
+    assert failure_from_records(job, records) is None
+    found = metrics_from_records(job, records)
+    came = {
+        each.workload: sum(each.line.bytes)
+        for each in records
+        if isinstance(each, OfWorkload) and isinstance(each.line, Goodput)
+    }
+    assert set(came) == {"one", "two"}
+    assert {"one.goodput_bit_s", "two.goodput_bit_s", "wire_packets_down"} <= set(found)
+    assert "completion_time_s" not in {name.partition(".")[2] for name in found}
+    assert "goodput_bit_s" not in found, "there is none of all together"
+    for name in found:
+        assert metric_named(name).name == name
+
+
+def test_a_workload_that_did_less_than_it_was_asked_fails_the_run_by_its_name() -> None:
+    job = job_from_json((GOLDEN / "job-competing.json").read_text())
+    records = read_records(GOLDEN / "records-competing.jsonl")
+    without = [
+        each for each in records if not (isinstance(each, OfWorkload) and each.workload == "two")
+    ]
+    failure = failure_from_records(job, without)
+    assert failure is not None
+    assert failure.message.startswith("two: the client recorded 0 of 1 chunks")
+
+
+def result(workloads: str, replicate: int, **metrics: float) -> RunResult:
+    named = {name.replace("__", "."): value for name, value in metrics.items()}
+    factors = {"path.rtt": "20ms", "workloads": workloads}
+    return RunResult(f"{workloads}-{replicate}", 0, replicate, 1, factors, "ok", None, named)
+
+
+def test_harm_is_against_the_run_alone_of_the_same_replicate() -> None:
+    runs = [
+        result("all", 0, load__goodput_bit_s=6e6, ping__rr_latency_s_p95=0.04),
+        result("all", 1, load__goodput_bit_s=5e6, ping__rr_latency_s_p95=0.05),
+        result("load", 0, load__goodput_bit_s=8e6),
+        result("load", 1, load__goodput_bit_s=10e6),
+        result("ping", 1, ping__rr_latency_s_p95=0.02),
+    ]
+    found = [{**each.metrics} for each in with_harm(runs)]
+    assert found[0]["load.harm_ratio"] == pytest.approx(1 / 4)
+    assert found[1]["load.harm_ratio"] == pytest.approx(1 / 2)
+    assert found[1]["ping.harm_ratio"] == pytest.approx(3 / 5)
+    assert "ping.harm_ratio" not in found[0], "nobody measured it alone"
+    assert found[2:] == [{**each.metrics} for each in runs[2:]], "alone nobody is harmed"
