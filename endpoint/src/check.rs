@@ -177,7 +177,9 @@ fn check_transport(job: &Job, problems: &mut Problems) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Change, Competing, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind};
+    use crate::job::{
+        Change, Competing, Event, Reconnect, Recovery, SctpOptions, TcpOptions, Transport, TransportKind,
+    };
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")

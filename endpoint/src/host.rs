@@ -138,8 +138,14 @@ impl Host for Namespaces {
             Side::Server => Namespace::Server,
         };
         let is_virtual = self.clock == ClockKind::Virtual;
-        let start =
-            RoleStart { side, program, job: job_file, address: topology::server_address(0).into(), port: job.port, keys };
+        let start = RoleStart {
+            side,
+            program,
+            job: job_file,
+            address: topology::server_address(0).into(),
+            port: job.port,
+            keys,
+        };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(namespace, || RoleProcess::spawn(&start, is_virtual))?;
         Ok(Box::new(role))

@@ -200,7 +200,9 @@ impl Relay<'_> {
             let start_ns = self.pairs.iter().filter_map(Pair::begins_ns).min().unwrap_or(u64::MAX);
             let sample_ns = self.sampler.as_ref().map_or(u64::MAX, Sampler::next_ns);
             let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns).min(sample_ns);
-            for (place, side) in self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")? {
+            for (place, side) in
+                self.wait(Duration::from_nanos(until_ns.saturating_sub(elapsed_ns))).stage("teardown")?
+            {
                 for event in self.pairs[place].role_mut(side).receive().stage(name(side))? {
                     self.handle(place, side, event)?;
                 }
@@ -238,9 +240,8 @@ impl Relay<'_> {
     /// place, the server first. When both fail at once, it is more likely the cause.
     fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Side)>> {
         let pairs = self.pairs.iter().enumerate();
-        let roles = pairs.flat_map(|(place, pair)| {
-            [Side::Server, Side::Client].map(|side| ((place, side), pair.role(side)))
-        });
+        let roles =
+            pairs.flat_map(|(place, pair)| [Side::Server, Side::Client].map(|side| ((place, side), pair.role(side))));
         let running: Vec<_> = roles.filter(|(_, role)| role.is_running()).collect();
         let mut polled: Vec<PollFd<'_>> =
             running.iter().map(|(_, role)| PollFd::new(role.as_fd(), PollFlags::POLLIN)).collect();

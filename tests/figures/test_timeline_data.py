@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from netwarp import wire
 from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
+from netwarp.figures.over_time.shares import workload_goodputs
 from netwarp.wire import (
     Attach,
     Change,
@@ -29,7 +31,6 @@ from netwarp.wire import (
     Stream,
     TimelineEvent,
     Transfer,
-    job_from_json,
     read_records,
 )
 from netwarp.workloads.stream.playback import buffer_levels
@@ -64,7 +65,7 @@ def happened(at_ms: float, path: int, change: Change) -> TimelineEvent:
 
 def of_bulk(*happenings: TimelineEvent, has_handovers: bool = False, **changes: Any) -> RunTimeline:
     """Give a bulk run of 10 s these events; its path has 100 ms."""
-    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    job = wire.job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
     if has_handovers:
         events = tuple(each.event for each in happenings)
         paths = STREAM_JOB.paths
@@ -259,7 +260,7 @@ def test_a_run_that_failed_is_shown_as_far_as_it_went() -> None:
 
 
 def test_a_run_that_was_not_sampled_has_nothing_over_time() -> None:
-    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    job = wire.job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
     samples = (QueueSamples, ConnectionSamples, TimelineEvent)
     records = read_records(GOLDEN / "records-bulk-quic.jsonl")
     assert run_timeline(job, [each for each in records if not isinstance(each, samples)]).is_empty
@@ -273,3 +274,17 @@ def test_what_was_sampled_is_shown_over_time() -> None:
     assert lines["Smoothed RTT at the sender (ms)"] == [(0.15, 100), (0.175, 101)]
     assert found.goodput_mbit_s is not None
     assert found.goodput_mbit_s.points == [(0.15, pytest.approx(4.6336)), (0.175, 0)]
+
+
+def test_what_several_workloads_got_is_in_steps_that_they_have_in_common() -> None:
+    job = wire.job_from_json((GOLDEN / "job-competing.json").read_text())
+
+    def goodput(name: str, step_ms: int, *bytes_: int) -> wire.Record:
+        line = wire.Goodput(record="goodput", step_ns=step_ms * 1_000_000, bytes=bytes_)
+        return wire.OfWorkload(record="of_workload", workload=name, line=line)
+
+    records = [goodput("one", 100, 50_000, 25_000), goodput("two", 200, 50_000)]
+    one, two = workload_goodputs(job, records, 200_000_000)
+    assert (one.name, two.name) == ("one", "two")
+    assert one.mbit_s == [(0.0, 4.0), (0.1, 2.0)]
+    assert two.mbit_s == [(0.0, 2.0), (0.1, 2.0)]

@@ -144,9 +144,7 @@ impl<'a> Pair<'a> {
     /// A record of one of its roles, as the run has it.
     pub(super) fn record(&self, line: Record) -> Record {
         match &self.job.name {
-            Some(workload) => {
-                Record::OfWorkload(OfWorkloadRecord { workload: workload.clone(), line: Box::new(line) })
-            }
+            Some(workload) => Record::OfWorkload(OfWorkloadRecord { workload: workload.clone(), line: Box::new(line) }),
             None => line,
         }
     }

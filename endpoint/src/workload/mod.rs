@@ -91,7 +91,10 @@ impl Run {
     pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.workload).is_played();
         // What several workloads get of a path is seen over time.
-        let is_told = is_played || of(&self.job.workload).breaks_off() || !self.job.timeline.is_empty() || self.job.name.is_some();
+        let is_told = is_played
+            || of(&self.job.workload).breaks_off()
+            || !self.job.timeline.is_empty()
+            || self.job.name.is_some();
         let for_gaps = is_played || self.job.timeline.interrupts();
         is_told.then(|| WatchedArrivals { arrival_log: self.arrival_log.clone(), epoch_ns: self.epoch_ns, for_gaps })
     }

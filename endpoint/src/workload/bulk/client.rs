@@ -209,8 +209,7 @@ impl Bulk {
         round: (u32, u32),
         mut handovers: watch::Receiver<Handovers>,
     ) -> Result<ConnectionOutcome> {
-        let (mut carried, ending) =
-            self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
+        let (mut carried, ending) = self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
         // Of one that was given up before its handshake was over, there is nothing to say.
         let record = connection_record(&self.run, Side::Client, &*connection, ending != Ending::Whole)?;
         let (transfer, attempt) = round;

@@ -23,6 +23,7 @@ from netwarp.figures.over_time.plots import (
     value_axis,
 )
 from netwarp.figures.over_time.sampled_panels import sampled_panels
+from netwarp.figures.over_time.shares import share_panels
 from netwarp.figures.over_time.waterfall import waterfall_panel
 from netwarp.figures.style import (
     FAINT,
@@ -65,6 +66,7 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
     made = [
         _path_panel(frame, runs),
         _goodput_panel(frame, runs),
+        *share_panels(frame, runs),
         *sampled_panels(frame, runs),
         _activity_panel(frame, runs),
         waterfall_panel(frame, runs),

@@ -18,6 +18,8 @@ from netwarp.figures.over_time.paths import (
     rtt_ms,
 )
 from netwarp.figures.over_time.sampled import acknowledged_mbit_s, sampled_lines
+from netwarp.figures.over_time.shares import WorkloadGoodput, workload_goodputs
+from netwarp.metrics.competing import workload_views
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.wire import (
@@ -63,6 +65,8 @@ class RunTimeline:
     """Whether what it has over time is from samples alone: no timeline, player or page."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
+    workloads: list[WorkloadGoodput] = field(default_factory=list)
+    """Goodput of each of several workloads."""
     sampled: list[SampledLine] = field(default_factory=list)
     """What queues and connections were like: one line a value."""
     buffer_s: Line | None = None
@@ -90,7 +94,8 @@ class RunTimeline:
     def is_empty(self) -> bool:
         """Whether nothing was recorded over time."""
         nothing_done = not self.playback and not self.items
-        return self.goodput_mbit_s is None and nothing_done and not self.sampled
+        nothing_came = self.goodput_mbit_s is None and not self.workloads
+        return nothing_came and nothing_done and not self.sampled
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
@@ -109,7 +114,8 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
             else Line(_goodput_points(goodput, end_ns))
         ),
         sampled=sampled_lines(job, records),
-        is_sampled_alone=goodput is None,
+        workloads=(workloads := workload_goodputs(job, records, end_ns)),
+        is_sampled_alone=goodput is None and not workloads,
         outages=outages(events, attached, end_ns),
         handovers=[
             Mark(each.at_ns / NS_PER_S, f"path {each.event.path + 1}")
@@ -118,12 +124,17 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
         ],
         reconnections=_reconnections(records),
     )
+    if job.name is not None:  # what several did is told by their goodput
+        return replace(found, goodput_mbit_s=None)
     return _with_activity(found, workload_of(job).activity(job, records))
 
 
 def _end_ns(job: Job, records: Sequence[Record]) -> int:
     """Find where the chart ends: with the workload, or where a run that failed broke off."""
-    end_ns = workload_of(job).chart_end_ns(records)
+    ends_ns = [
+        workload_of(view.job).chart_end_ns(view.records) for view in workload_views(job, records)
+    ] or [workload_of(job).chart_end_ns(records)]
+    end_ns = max((each for each in ends_ns if each is not None), default=None)
     broken_off_ns = (each.virtual_ns for each in records if isinstance(each, End))
     return max(broken_off_ns, default=1) if end_ns is None else end_ns
 
