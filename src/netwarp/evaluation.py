@@ -13,6 +13,7 @@ from netwarp.execution.outcome import read_outcome
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.results import from_plan
 from netwarp.results.comparisons import compare_contenders
+from netwarp.results.harm import with_harm
 from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
@@ -195,7 +196,7 @@ def load(
         {run: outcome.metrics for run, outcome in known.items()},
         criteria_of(paths),
     )
-    return RunData(directory, results, paths.provenance(), paths.damage, study)
+    return RunData(directory, with_harm(results), paths.provenance(), paths.damage, study)
 
 
 def criteria_of(directory: RunDirectory) -> Criteria:

@@ -6,7 +6,7 @@ import pytest
 
 from netwarp.measure.sharing import Arrived, convergence_ns, harm, jain_index, shares
 from netwarp.metrics import failure_from_records, metric_named, metrics_from_records
-from netwarp.results import RunResult
+from netwarp.results import Results, RunResult
 from netwarp.results.harm import with_harm
 from netwarp.wire import Goodput, OfWorkload, job_from_json, read_records
 from support import GOLDEN
@@ -103,7 +103,7 @@ def test_harm_is_against_the_run_alone_of_the_same_replicate() -> None:
         result("load", 1, load__goodput_bit_s=10e6),
         result("ping", 1, ping__rr_latency_s_p95=0.02),
     ]
-    found = [{**each.metrics} for each in with_harm(runs)]
+    found = [{**each.metrics} for each in with_harm(Results(tuple(runs))).runs]
     assert found[0]["load.harm_ratio"] == pytest.approx(1 / 4)
     assert found[1]["load.harm_ratio"] == pytest.approx(1 / 2)
     assert found[1]["ping.harm_ratio"] == pytest.approx(3 / 5)

@@ -12,7 +12,7 @@ from netwarp.metrics.competing import HARM_RATIO
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from netwarp.results.results import RunResult
+    from netwarp.results.results import Results, RunResult
 
 WORKLOADS_FACTOR = "workloads"
 """The factor that says which workloads run; a level with one name is that one alone."""
@@ -22,22 +22,23 @@ PERFORMANCE = ("rr_latency_s_p95", "page_load_time_s", "goodput_bit_s", "message
 Key = tuple[str, int, tuple[tuple[str, str], ...]]
 
 
-def with_harm(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
+def with_harm(results: Results) -> Results:
     """Add the harm that was done to each workload, in runs whose study has it alone as well.
 
     A run is compared with that of the same replicate and the same other levels: both draw the same.
     """
     alone = {
         _key(run, run.factors[WORKLOADS_FACTOR]): run
-        for run in runs
+        for run in results.runs
         if WORKLOADS_FACTOR in run.factors
     }
     if not alone:
-        return tuple(runs)
-    return tuple(
+        return results
+    runs = (
         replace(run, metrics={**run.metrics, **dict(_harms(run, _names(run), alone))})
-        for run in runs
+        for run in results.runs
     )
+    return replace(results, runs=tuple(runs))
 
 
 def _names(run: RunResult) -> list[str]:

@@ -11,7 +11,6 @@ from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
 from netwarp.plan.interleaving import contender_factor
-from netwarp.results.harm import with_harm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -179,4 +178,4 @@ def from_plan(
         for line in plan_lines
         if line["run"] in outcomes
     ]
-    return Results(with_harm(runs), criteria or Criteria())
+    return Results(tuple(runs), criteria or Criteria())

@@ -1,0 +1,72 @@
+"""The panels of several workloads: goodput and shares, workload on workload, a row for each run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.figures.over_time.plots import Frame, Row, ShownRun, layer_over_time, tip, value_axis
+from netwarp.figures.style import series_styles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.figures.over_time.shares import WorkloadGoodput
+    from netwarp.figures.style import Spec
+
+
+def share_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
+    """Draw goodput and shares, workload on workload, a row for each run."""
+    shown = [run for run in runs if run.timeline.workloads]
+    if not shown:
+        return []
+    top = 1.05 * max(rate for run in shown for rate in _sums(run.timeline.workloads)) or 1.0
+    goodput = value_axis(frame, "mbit_s", top, 3) | {"stack": "zero"}
+    share = value_axis(frame, "share", 100, 2) | {"stack": "zero"}
+    titles = ("Goodput, workload on workload (Mbit/s)", "Share of the goodput (%)")
+    return [
+        [
+            Row(
+                run,
+                None if place else title,
+                frame.height(60),
+                [_stacked(frame, run, y, with_legend=not number and not place)],
+            )
+            for place, run in enumerate(shown)
+        ]
+        for number, (title, y) in enumerate(zip(titles, (goodput, share), strict=True))
+    ]
+
+
+def _sums(workloads: Sequence[WorkloadGoodput]) -> list[float]:
+    """Add up the rates of all workloads, step by step."""
+    values = [[value for _, value in each.mbit_s] for each in workloads]
+    return [sum(at_once) for at_once in zip(*values, strict=True)]
+
+
+def _stacked(frame: Frame, run: ShownRun, y: Spec, *, with_legend: bool) -> Spec:
+    workloads = run.timeline.workloads
+    names = [each.name for each in workloads]
+    colours = [style.colour for style in series_styles("workloads", names)]
+    rows = [
+        {
+            "t": t,
+            "mbit_s": value,
+            "share": 100 * value / whole if whole else 0.0,
+            "workload": each.name,
+        }
+        for each in workloads
+        for (t, value), whole in zip(each.mbit_s, _sums(workloads), strict=True)
+    ]
+    legend = {"orient": "top", "title": None, "symbolType": "square"} if with_legend else None
+    colour = {
+        "field": "workload", "type": "nominal", "legend": legend,
+        "scale": {"domain": names, "range": colours},
+    }  # fmt: skip
+    mark = {"type": "area", "interpolate": "step-after", "opacity": 0.75, "clip": True}
+    tooltip = [
+        {"field": "workload", "title": "workload"},
+        tip("t", "time (s)", ".2f"),
+        tip("mbit_s", "goodput (Mbit/s)", ".3~r"),
+        tip("share", "share (%)", ".3~r"),
+    ]
+    return layer_over_time(frame, rows, mark, y=y, color=colour, tooltip=tooltip)
