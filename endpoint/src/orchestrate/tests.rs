@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::capture::KeyLog;
+use crate::host::Role;
 use crate::network::Network;
 
 #[test]
