@@ -91,6 +91,11 @@ class WorkloadSection(Section):
         return 0
 
     @property
+    def breaks_off(self) -> bool:
+        """Whether it is broken off after a time, whole or not."""
+        return False
+
+    @property
     def fills_ns(self) -> int | None:
         """How long it sends as much as goes through; None where it has a size, or a pace."""
         return None

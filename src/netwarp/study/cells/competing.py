@@ -226,6 +226,10 @@ def _refuse_alone(one: NamedWorkload) -> None:
             " a run with nobody",
             "choose another kind, or start them all in one command",
         )
+    stack = spec.transport.stack
+    if stack is not None and stack.decides_alone:
+        reason = f"{stack.name} has ports and files of its own, and shares a run with nobody"
+        raise KeyValueError(f"{key}.transport", None, reason, "choose another stack")
     if spec.transport.model != "kernel":
         reason = "ns-3's applications run alone here"
         raise KeyValueError(f"{key}.transport", spec.transport.model, reason, "use the kernel's")

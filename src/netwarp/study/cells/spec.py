@@ -141,6 +141,9 @@ class CellSpec:
         if stack.decides_alone and self.workload.dials_again:
             reason = f"{stack.name} makes the connections, and ends with the file"
             raise KeyValueError("workload.transfers", None, reason, "drop it")
+        if self.workload.breaks_off:
+            reason = f"{stack.name}'s role does not break a content off"
+            raise KeyValueError("workload.duration", None, reason, "give a size instead")
         if self.path.may_hand_over:
             reason = f"{stack.name}'s role does not take notice of a client that moves"
             raise KeyValueError("path.handovers", None, reason, "drop it, or choose another stack")

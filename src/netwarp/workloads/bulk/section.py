@@ -88,6 +88,11 @@ class BulkSection(WorkloadSection):
         return self.fills_ns or 0
 
     @property
+    def breaks_off(self) -> bool:
+        """Whether it has a duration."""
+        return self.duration_ns is not None
+
+    @property
     def fills_ns(self) -> int | None:
         """How long it sends as much as goes through; None where it has a size."""
         return self.duration_ns if self.size_bytes is None and self.file is None else None
