@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from bench import commands, counting, guests, overhead, peers
+from bench import commands, counting, guests, overhead, peers, scale
 from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
 from bench.printing import cell, tell
@@ -31,7 +31,22 @@ def main() -> int:
     lane.add_argument(
         "--peers", action="store_true", help="jobs A to D, in turn with ns-3 and Shadow"
     )
+    lane.add_argument(
+        "--scale",
+        type=int,
+        nargs="?",
+        const=scale.RUNS,
+        metavar="RUNS",
+        help=f"so many small runs on all CPUs (default {scale.RUNS}), and 100 000 in memory",
+    )
+    parser.add_argument(
+        "--executor", default="local", help="with --scale: whose CPUs, such as dask-local:2"
+    )
     arguments = parser.parse_args()
+    if arguments.scale is not None:
+        grown = scale.measure(arguments.scale, arguments.executor)
+        print(json.dumps(grown, indent=2) if arguments.json else "\n".join(scale.table(grown)))
+        return 0
     offered = JOBS if arguments.peers else TRANSFERS
     lines = [line for line in offered if arguments.only.lower() in line.name.lower()]
     if not lines:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netwarp.errors import RecordError
+from netwarp.measure.values import Values
 from netwarp.metrics import failure_from_records, metrics_from_records
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE, read_text, require_regular
 from netwarp.wire import job_from_json, job_to_json, read_records
@@ -83,7 +84,7 @@ def _measured(status: Status, job: Job, directory: Path) -> Outcome:
         failure = failure_from_records(job, records)
         if failure is not None:
             return failed(status, f"{failure.stage}: {failure.message}")
-        return Outcome(status, metrics_from_records(job, records))
+        return Outcome(status, Values(metrics_from_records(job, records)))
     except RecordError as error:
         return failed(status, str(error))
     except OSError as error:

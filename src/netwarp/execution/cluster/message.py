@@ -14,6 +14,7 @@ from typing import Any
 import msgpack
 
 from netwarp.execution.outcome import Outcome
+from netwarp.measure.values import Values
 from netwarp.run_directory import Status
 
 MOST_BYTES = 1 << 28
@@ -95,7 +96,7 @@ def unpack(packed: bytes) -> FinishedRun | Refused:
             return Refused(_typed(fields["worker"], str), _typed(fields["refused"], str))
         files = {_inside(name): _typed(each, bytes) for name, each in fields["files"].items()}
         metrics = {_typed(name, str): float(value) for name, value in fields["metrics"].items()}
-        return FinishedRun(files, Outcome(Status.from_json(fields["status"]), metrics))
+        return FinishedRun(files, Outcome(Status.from_json(fields["status"]), Values(metrics)))
     except (ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException) as error:
         raise MessageError(f"a worker sent what is no finished run ({error})") from None
 

@@ -1,0 +1,159 @@
+"""Measures what large studies cost: many small runs on all CPUs, and 100 000 runs in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import netwarp
+from bench.overhead import small_study
+from bench.printing import tell
+from netwarp.evaluation import load
+from netwarp.execution.observer import Unobserved
+from netwarp.execution.outcome import Outcome
+from netwarp.measure.values import Values
+from netwarp.plan import PlannedRun, plan_study
+from netwarp.run_directory import Clock, RunDirectory, Status, write_json
+
+RUNS = 10_000
+MOST_MINUTES = 12.0
+"""For so many runs on two CPUs."""
+LEAST_EFFICIENCY = 0.9
+IN_MEMORY = 100_000
+MOST_MB = 500.0
+KEPT_IN_MEMORY = "from bench.scale import keep_in_memory; keep_in_memory()"
+
+
+class RunPhase(Unobserved):
+    """Times what goes on from the first run's start to the last one's end, and sums guests up."""
+
+    def __init__(self, every: int) -> None:
+        self.begun_s = self.ended_s = 0.0
+        self.own_cpu_s = 0.0
+        self.guests_cpu_s = 0.0
+        self.runs = 0
+        self._every = every
+
+    def planned(self, runs: int, clock: Clock) -> None:
+        """Take the time: from here on runs go on."""
+        del runs, clock
+        self.begun_s, self.own_cpu_s = time.monotonic(), -_own_cpu_s()
+
+    def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
+        """Count a run, and what its guest took."""
+        del run, resumed
+        self.runs += 1
+        self.guests_cpu_s += status.cpu_s
+        if self.runs % self._every == 0:
+            tell(f"{self.runs} runs")
+
+    def ended(self) -> None:
+        """Take the time again."""
+        self.ended_s = time.monotonic()
+        self.own_cpu_s += _own_cpu_s()
+
+
+def measure(runs: int, executor: str) -> dict[str, Any]:
+    """Carry out a study of so many small runs, and keep another one in memory.
+
+    Args:
+        runs: how many, an even number.
+        executor: on whose CPUs, as `--executor` has it.
+    """
+    phase = RunPhase(max(1, runs // 100))
+    with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as place:
+        study = small_study(runs)
+        done = netwarp.run(
+            study, "virtual", out=Path(place) / "out", executor=executor, observer=phase
+        )
+        if done.failed:
+            raise SystemExit(f"{len(done.failed)} runs failed: {done.failed[0].reason}")
+    cores = len(os.sched_getaffinity(0))
+    wall_s = phase.ended_s - phase.begun_s
+    cpu_s = phase.guests_cpu_s + phase.own_cpu_s
+    in_memory = subprocess.run(
+        [sys.executable, "-c", KEPT_IN_MEMORY], check=True, capture_output=True, text=True
+    )
+    return {
+        "runs": phase.runs,
+        "executor": executor,
+        "cores": cores,
+        "wall_s": wall_s,
+        "guests_cpu_s": phase.guests_cpu_s,
+        "own_cpu_s": phase.own_cpu_s,
+        "runs_per_min": 60 * phase.runs / wall_s,
+        "efficiency": cpu_s / (cores * wall_s),
+        "peak_mb": _peak_mb(),
+        "in_memory": json.loads(in_memory.stdout),
+    }
+
+
+def table(answer: dict[str, Any]) -> Iterator[str]:
+    """Write what was measured, and whether it is within its goals."""
+    runs, minutes = answer["runs"], answer["wall_s"] / 60
+    most_minutes = MOST_MINUTES * runs / RUNS * 2 / answer["cores"]
+    yield (
+        f"{runs} small runs, {answer['executor']}, {answer['cores']} CPUs: {minutes:.2f} min,"
+        f" {answer['runs_per_min']:.0f} a minute  {_held(minutes <= most_minutes)}"
+        f" {most_minutes:.2f} min"
+    )
+    share = answer["efficiency"]
+    yield (
+        f"CPU in use of CPUs × time in the run phase: {share:.1%}"
+        f" (guests {answer['guests_cpu_s']:.1f} s, this process {answer['own_cpu_s']:.1f} s)"
+        f"  {_held(share >= LEAST_EFFICIENCY)} {LEAST_EFFICIENCY:.0%}"
+    )
+    own_ms = 1e3 * answer["own_cpu_s"] / runs
+    yield f"this process: {own_ms:.1f} CPU ms a run, {answer['peak_mb']:.0f} MB at most"
+    kept = answer["in_memory"]
+    yield (
+        f"{kept['runs']} runs, planned, with outcomes and results: {kept['peak_mb']:.0f} MB,"
+        f" {kept['cpu_s']:.1f} CPU s  {_held(kept['peak_mb'] <= MOST_MB)} {MOST_MB:.0f} MB"
+    )
+
+
+def keep_in_memory() -> None:
+    """Plan a study of many runs, give each the outcome of one that was carried out, and read the
+    results, as a coordinator does; print the peak of memory as JSON.
+    """
+    with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as place:
+        one = netwarp.run(small_study(2), "virtual", out=Path(place) / "one")
+        values = {name: v for name, v in one.data.results.runs[0].metrics.items() if v is not None}
+        study = small_study(IN_MEMORY)
+        directory = RunDirectory(Path(place) / "many")
+        directory.runs.mkdir(parents=True)
+        write_json(directory.study_json, study.raw)
+        plan = plan_study(study)
+        directory.write_plan(run.to_json() for run in plan)
+        outcomes = {
+            run.run: Outcome(
+                Status("ok", None, 0.1, 0.1, 1 << 25, 1.0),
+                Values({name: value + place for name, value in values.items()}),
+            )
+            for place, run in enumerate(plan)
+        }
+        found = load(directory.path, outcomes, study)
+        estimates = [cell.estimate("completion_time_s") for cell in found.results.cells]
+    measured = {"runs": len(found.results.runs), "peak_mb": _peak_mb(), "cpu_s": _own_cpu_s()}
+    sys.stdout.write(json.dumps(measured | {"cells": len(estimates), "metrics": len(values)}))
+
+
+def _held(is_held: bool) -> str:
+    return "within" if is_held else "OVER"
+
+
+def _own_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6

@@ -1,0 +1,35 @@
+"""The metrics of one run, kept small: a study may have a hundred thousand runs in memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+
+class Values(Mapping[str, float]):
+    """Numbers by name. Runs that have the same names share them, and have eight bytes a number."""
+
+    __slots__ = ("_numbers", "_places")
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self._places = _places(tuple(values))
+        self._numbers = array("d", values.values())
+
+    def __getitem__(self, name: str) -> float:
+        return self._numbers[self._places[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self)!r})"
+
+
+@lru_cache(maxsize=256)
+def _places(names: tuple[str, ...]) -> Mapping[str, int]:
+    """Give the place of each name among these; one mapping for all runs that have them."""
+    return {name: place for place, name in enumerate(names)}
