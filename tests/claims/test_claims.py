@@ -26,6 +26,16 @@ def test_a_claim_that_holds_in_every_condition_is_reproduced() -> None:
     assert all(c["ci95"][1] < 1 for c in conditions)
 
 
+def test_versions_of_http_are_named_once() -> None:
+    versions = {"tcp": "2", "quic": "3"}
+    runs = [
+        replace(run, factors={"workload.http": versions[run.factors["transport"]]})
+        for run in grid({("quic", "1"): 10.0, ("tcp", "1"): 20.0}).runs
+    ]
+    relation = {"less": {"workload.http": "3"}, "than": {"workload.http": "2"}}
+    assert judge(Results(tuple(runs)), **relation).found.startswith("HTTP/3 against HTTP/2: ")
+
+
 def test_a_claim_turned_around_is_reversed() -> None:
     turned: dict[str, Any] = {"less": LESS["than"], "than": LESS["less"]}
     assert judge(**turned, where={"path.loss": "5%"}).verdict is ClaimVerdict.REVERSED

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from netwarp.estimate.comparison import Sample, compare
 from netwarp.evaluation import RunData, load
 from netwarp.output.summary import summary
 from netwarp.report import write_figures, write_report
-from netwarp.report.answer import mark_class
+from netwarp.report.answer import mark_class, verdict_grid
 from netwarp.report.calibration import _loss_check, calibration
 from netwarp.report.trust import power_hint, settings_used
+from netwarp.results import Results
 from netwarp.results.comparisons import ContenderResult, compare_contenders
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.study import study_from_mapping
@@ -151,6 +153,26 @@ def test_no_picture_is_drawn_for_a_report(directory: Path, monkeypatch: pytest.M
     monkeypatch.setattr(vega, "svg", refuse)
     monkeypatch.setattr(vega, "png", refuse)
     assert write_report(load(directory)).is_file()
+
+
+def test_the_grid_has_conditions_across_or_where_they_are_many_down() -> None:
+    few = verdict_grid(compare_contenders(support.results(), "completion_time_s"))
+    assert few is not None
+    assert [name for name, _ in few.rows] == ["TLS", "SCTP", "QUIC"]
+    assert few.heads[0] == ["loss 0 %", "RTT 50 ms"]
+    renamed = [
+        replace(run, factors=dict(run.factors) | {"path.rtt": f"{rtt}ms"}, cell=4 * run.cell + k)
+        for run in support.results().runs
+        for k, rtt in enumerate((50, 100, 200, 400))
+        if run.factors["path.rtt"] == "50ms"
+    ]
+    many = verdict_grid(compare_contenders(Results(tuple(renamed)), "completion_time_s"))
+    assert many is not None
+    assert many.heads == [["TLS"], ["SCTP"], ["QUIC"]]
+    assert len(many.rows) == 12
+    name, cells = many.rows[0]
+    assert name == "loss 0 %, RTT 50 ms"
+    assert [cell.head for cell in cells if cell] == ["TLS", "SCTP", "QUIC"]
 
 
 def test_the_numbers_are_a_csv_with_the_fixed_conditions(html: str) -> None:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from netwarp.estimate.comparison import Comparison, compare
 from netwarp.estimate.stats import replicates_needed
-from netwarp.wording import digits_to_tell, factor_name, level_text, number, quantity
+from netwarp.wording import (
+    condition_text,
+    digits_to_tell,
+    factor_name,
+    level_text,
+    number,
+    quantity,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,7 +195,7 @@ def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
     named = [
         level_text(factor, cell.factors[factor])
         if factor == "transport"
-        else f"{factor_name(factor)} {level_text(factor, cell.factors[factor])}"
+        else condition_text({factor: cell.factors[factor]})
         for factor in differing
     ]
     return ", ".join(named) or "a cell"

@@ -37,7 +37,7 @@ from netwarp.figures.rows import (
     sample_rows,
     step_rows,
 )
-from netwarp.figures.style import DIVERGING, FAINT, GREY, INK
+from netwarp.figures.style import DIVERGING, GREY, INK
 from netwarp.wording import level_text, quantity
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def ratio(plan: Layout) -> Spec:
         "condition": {"test": "datum.decided", "value": 1}, "value": 0
     }  # fmt: skip
     points["encoding"]["stroke"] = points["encoding"].pop("color")
-    points["encoding"]["fill"] = points["encoding"]["stroke"] | {"legend": None}
+    points["encoding"]["fill"] = points["encoding"]["stroke"]
     points["mark"] |= {"strokeWidth": 0.7 * plan.theme.line_width}
     points["mark"].pop("stroke")
     layers = [one, _spread(plan, y, legend=legend), lines, points]
@@ -210,7 +210,7 @@ def heatmap(plan: Layout) -> Spec:
 
 
 def ratio_heatmap(plan: Layout) -> Spec:
-    """Draw ratios to the first contender over two factors; bold where the difference is decided."""
+    """Draw ratios to the first contender over two factors; in brackets where nothing is decided."""
     rows = [row | {"panel": _ratio_panel(row)} for row in ratio_rows(plan)]
     widest = max([1.1, *(max(row["ratio"], 1 / row["ratio"]) for row in rows)])
     scale = {
@@ -219,15 +219,7 @@ def ratio_heatmap(plan: Layout) -> Spec:
     }  # fmt: skip
     tips = [*condition_tips(plan), field("text", "nominal", title="verdict")]
     strong = f"abs(log(datum.ratio)) > {0.55 * math.log(widest)!r}"
-    look = {
-        "color": {
-            "condition": [
-                {"test": strong, "value": "white"}, {"test": "datum.decided", "value": INK}
-            ],
-            "value": FAINT,
-        },
-        "opacity": {"condition": {"test": "datum.decided", "value": 1}, "value": 0.75},
-    }  # fmt: skip
+    look = {"color": {"condition": {"test": strong, "value": "white"}, "value": INK}}
     marked = [row | {"number": row["number"] if row["decided"] else f"({row['number']})"}
               for row in rows]  # fmt: skip
     fill = field("ratio", scale=scale, legend=None)

@@ -182,7 +182,8 @@ def page_overlay() -> Spec:
     text, faint, rule = "var(--ink)", "var(--faint)", "var(--rule)"
     return {
         "background": "transparent",
-        "padding": 0,
+        # Titles of axes are cut without a little room below them.
+        "padding": {"left": 0, "top": 0, "right": 0, "bottom": 5},
         "title": {"color": text, "subtitleColor": faint},
         "axis": {
             "labelColor": faint, "titleColor": text, "gridColor": rule, "domainColor": faint,

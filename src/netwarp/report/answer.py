@@ -47,7 +47,8 @@ def answer_sentences(compared: Comparisons) -> list[str]:
 class GridCell:
     """One contender's verdict under one condition."""
 
-    condition: str
+    head: str
+    """What stands over its column: a phone has it beside the verdict."""
     mark: str
     """Its CSS class: better, worse or even."""
     short: str
@@ -56,37 +57,44 @@ class GridCell:
 
 @dataclass(frozen=True)
 class VerdictGrid:
-    """All verdicts: a row for each contender, a column for each condition."""
+    """All verdicts: a row for each contender, a column for each condition; of many conditions a row
+    for each, and a column for each contender.
+    """
 
     metric: str
     first: str
     heads: list[list[str]]
-    """The levels of each condition."""
-    rows: list[tuple[str, list[GridCell]]]
+    """What stands over each column, line by line."""
+    rows: list[tuple[str, list[GridCell | None]]]
+    """None where a contender has no cell."""
+
+
+MOST_CONDITIONS_ACROSS = 8
+"""With more, columns of conditions are wider than the page."""
 
 
 def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
     """Arrange the verdicts; None where there is nothing to compare or one condition only."""
-    contenders = _by_contender(compared)
-    if not contenders or len(compared.groups) < 2:
-        return None
-    conditions = {
-        id(contender): condition_text(group.condition)
+    verdicts = {
+        (level_text(compared.factor, contender.label), condition_text(group.condition)): contender
         for group in compared.groups
         for contender in group.contenders
+        if contender.comparison is not None
     }
-    rows = [
-        (
-            level_text(compared.factor, label),
-            [_grid_cell(each, conditions[id(each)], compared) for each in results],
-        )
-        for label, results in contenders.items()
-    ]
+    if not verdicts or len(compared.groups) < 2:
+        return None
+    down, across = (list(dict.fromkeys(names)) for names in zip(*verdicts, strict=True))
+    if len(across) > MOST_CONDITIONS_ACROSS:
+        down, across = across, down
+        verdicts = {(condition, name): found for (name, condition), found in verdicts.items()}
     return VerdictGrid(
         quantity(compared.metric, 1).title,
         level_text(compared.factor, compared.first),
-        [condition_text(group.condition).split(", ") for group in compared.groups],
-        rows,
+        [head.split(", ") for head in across],
+        [
+            (name, [_grid_cell(verdicts.get((name, head)), head, compared) for head in across])
+            for name in down
+        ],
     )
 
 
@@ -108,10 +116,13 @@ def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
     return side + size
 
 
-def _grid_cell(contender: ContenderResult, condition: str, compared: Comparisons) -> GridCell:
-    comparison = contender.comparison
-    full = verdict_text(comparison, compared.metric) if comparison else ""
-    return GridCell(condition, mark_class(contender, compared), _short(contender, compared), full)
+def _grid_cell(
+    contender: ContenderResult | None, head: str, compared: Comparisons
+) -> GridCell | None:
+    if contender is None or contender.comparison is None:
+        return None
+    full = verdict_text(contender.comparison, compared.metric)
+    return GridCell(head, mark_class(contender, compared), _short(contender, compared), full)
 
 
 def _short(contender: ContenderResult, compared: Comparisons) -> str:
