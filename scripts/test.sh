@@ -28,7 +28,8 @@ main() {
     }
     cargo_lint_lane fmt --check
     cargo_lint_lane clippy --locked --all-targets -- -D warnings
-    cargo_test_lane
+    cargo_test_lane "cargo test" endpoint
+    stack_cargo_test_lanes
     go_test_lane
     pytest_lane fast "not cli and not guest and not native and not browser"
     pytest_lane browser browser
@@ -80,12 +81,13 @@ count() {
     ((failed == 0)) || fail_lane "$lane"
 }
 
+# cargo_test_lane LANE DIRECTORY [OPTIONS]
 cargo_test_lane() {
-    local log="$WORK/cargo-test.log" status=0 passed failed ignored
-    announce "cargo test"
-    # The integration tests run the program from the target directory, which other checkouts build into as well; the
-    # lock is the one of setup.sh.
-    flock "$CACHE/setup.lock" env -C endpoint "$CARGO" test --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+    local lane=$1 log="$WORK/cargo-test.log" status=0 passed failed ignored
+    announce "$lane"
+    # The endpoint's integration tests run the program from the target directory, which other checkouts build into as
+    # well; the lock is the one of setup.sh.
+    flock "$CACHE/setup.lock" env -C "$2" "$CARGO" test --locked --no-fail-fast "${@:3}" 2>&1 | tee "$log" || status=$?
     # One line for each test binary.
     read -r passed failed ignored < <(awk '
         /^test result: / {
@@ -96,7 +98,22 @@ cargo_test_lane() {
             }
         }
         END { print passed + 0, failed + 0, ignored + 0 }' "$log")
-    count "$status" "cargo test" "$passed" "$failed" "$ignored"
+    count "$status" "$lane" "$passed" "$failed" "$ignored"
+}
+
+# What roles written in Rust have in common, and those of the stacks that are built here: their libraries take minutes.
+stack_cargo_test_lanes() {
+    local manifest name built
+    for manifest in stacks/*/Cargo.toml; do
+        name=$(basename "$(dirname "$manifest")")
+        built="$CACHE/stacks/$name"
+        if [[ $name != role && ! -f $built/stack.toml ]]; then
+            printf '\n== cargo test, %s: skipped, it is not built: netwarp stack build %s\n' "$name" "$name"
+            SKIPPED=$((SKIPPED + 1))
+            continue
+        fi
+        cargo_test_lane "cargo test, $name" "stacks/$name" --release --target-dir "$built/target"
+    done
 }
 
 # The role of quic-go: what builds it is not needed for anything else.

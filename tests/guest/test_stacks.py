@@ -12,6 +12,7 @@ import pytest
 
 from bench.counting import count
 from bench.lines import FAST, Transfer
+from netwarp.backends.stack_building import shipped
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.stacks import find_stack, missing_program
 
@@ -48,23 +49,24 @@ def test_a_role_that_is_wrong_is_found_out() -> None:
     assert refused is not None
 
 
-@pytest.mark.parametrize("name", ["quic-go", "quiche"])
+@pytest.mark.parametrize("name", shipped())
 def test_a_shipped_stack_speaks_the_protocol(name: str) -> None:
     require(name)
     status, failures = checked(name)
     assert (status, set(failures.values())) == (0, {None}), failures
 
 
-@pytest.mark.parametrize("name", ["quic-go", "quiche"])
+@pytest.mark.parametrize("name", shipped())
 def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
     require(name)
+    congestion = find_stack(name).congestion[0]
     study = tmp_path / "stacks.toml"
     study.write_text(
         f"""
         title = "Two implementations"
         replicates = 1
         path = {{ rtt = "20ms", rate = "20mbit", loss = "1%" }}
-        transport = {{ congestion = "reno" }}
+        transport = {{ congestion = "{congestion}" }}
         workload = {{ kind = "bulk", size = "500kB", chunks = 2 }}
         [factors]
         transport = ["quic", {{ kind = "quic", stack = "{name}", label = "{name}" }}]
@@ -77,7 +79,7 @@ def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
         assert done.returncode == 0, done.stderr
         records.append((tmp_path / place / "runs" / "c001-r00" / RECORDS_FILE).read_bytes())
     assert records[0] == records[1]
-    assert b'"congestion":"reno"' in records[0]
+    assert f'"congestion":"{congestion}"'.encode() in records[0]
 
 
 def test_a_role_in_go_asks_for_the_time_once_a_wake_up() -> None:

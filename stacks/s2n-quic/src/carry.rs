@@ -1,0 +1,77 @@
+//! A chunk carried over a stream of s2n-quic's.
+
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use netwarp_role::Chunk;
+use s2n_quic::stream::{BidirectionalStream, ReceiveStream, SendStream};
+
+/// Moves a chunk from beginning to end.
+///
+/// # Arguments
+/// * `ends` - whether this side ends the stream when all has arrived, or waits for the other to do so.
+///
+/// # Errors
+/// A peer that does what it should not; a connection that broke.
+pub(crate) async fn carry(stream: BidirectionalStream, chunk: Chunk, ends: bool) -> Result<Chunk> {
+    let (incoming, outgoing) = stream.split();
+    let mut carrier = Carrier {
+        incoming,
+        outgoing,
+        chunk,
+        unsent: Bytes::new(),
+        is_ended: false,
+    };
+    poll_fn(|context| carrier.poll(context, ends)).await?;
+    if ends {
+        carrier.outgoing.finish().context("end the stream")?;
+    }
+    Ok(carrier.chunk)
+}
+
+struct Carrier {
+    incoming: ReceiveStream,
+    outgoing: SendStream,
+    chunk: Chunk,
+    /// What the stream has not taken yet.
+    unsent: Bytes,
+    /// Whether the peer has ended its side.
+    is_ended: bool,
+}
+
+impl Carrier {
+    fn poll(&mut self, context: &mut Context<'_>, ends: bool) -> Poll<Result<()>> {
+        while !self.is_ended {
+            match self.incoming.poll_receive(context) {
+                Poll::Ready(Ok(Some(bytes))) => self.chunk.incoming(&bytes)?,
+                Poll::Ready(Ok(None)) => self.is_ended = true,
+                Poll::Ready(Err(error)) => {
+                    return Poll::Ready(Err(error).context("read from a stream"));
+                }
+                Poll::Pending => break,
+            }
+        }
+        loop {
+            if self.unsent.is_empty() {
+                self.unsent = Bytes::copy_from_slice(self.chunk.outgoing()?);
+            }
+            let length = self.unsent.len();
+            if length == 0 {
+                break;
+            }
+            let taken = self.outgoing.poll_send(&mut self.unsent, context);
+            self.chunk.advance(length - self.unsent.len());
+            match taken {
+                Poll::Ready(taken) => taken.context("write to a stream")?,
+                Poll::Pending => break,
+            }
+        }
+        if self.chunk.is_done() && (ends || self.is_ended) {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
+        }
+    }
+}

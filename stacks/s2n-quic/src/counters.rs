@@ -1,0 +1,104 @@
+//! What s2n-quic tells of its connections, counted.
+
+use std::time::Duration;
+
+use netwarp_role::{ConnectionRecord, Job, Resume, Settings, Side, Stats, now_ns};
+use s2n_quic::Connection;
+use s2n_quic::provider::event::events::{PacketLost, RecoveryMetrics};
+use s2n_quic::provider::event::{ConnectionInfo, ConnectionMeta, Subscriber};
+
+use crate::endpoint::initial_window_bytes;
+
+/// Counts for every connection.
+pub(crate) struct Counting;
+
+/// What was counted of one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counters {
+    /// When s2n-quic began it, on `CLOCK_MONOTONIC`.
+    pub(crate) begun_ns: u64,
+    lost_packets: u64,
+    last: Option<Metrics>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Metrics {
+    smoothed_rtt: Duration,
+    min_rtt: Duration,
+    congestion_window_bytes: u32,
+}
+
+impl Subscriber for Counting {
+    type ConnectionContext = Counters;
+
+    fn create_connection_context(&mut self, _: &ConnectionMeta, _: &ConnectionInfo) -> Counters {
+        Counters {
+            begun_ns: now_ns(),
+            lost_packets: 0,
+            last: None,
+        }
+    }
+
+    fn on_packet_lost(&mut self, counted: &mut Counters, _: &ConnectionMeta, lost: &PacketLost) {
+        counted.lost_packets += u64::from(!lost.is_mtu_probe);
+    }
+
+    fn on_recovery_metrics(
+        &mut self,
+        counted: &mut Counters,
+        _: &ConnectionMeta,
+        metrics: &RecoveryMetrics,
+    ) {
+        counted.last = Some(Metrics {
+            smoothed_rtt: metrics.smoothed_rtt,
+            min_rtt: metrics.min_rtt,
+            congestion_window_bytes: metrics.congestion_window,
+        });
+    }
+}
+
+impl Counters {
+    /// Of a connection, if s2n-quic still knows it.
+    pub(crate) fn of(connection: &Connection) -> Option<Self> {
+        connection
+            .query_event_context(|counted: &Self| *counted)
+            .ok()
+    }
+
+    /// What is to be written down of the connection.
+    pub(crate) fn record(
+        &self,
+        job: &Job,
+        side: Side,
+        transfer: u64,
+        (start_ns, connected_ns): (u64, u64),
+    ) -> ConnectionRecord {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let last = self.last;
+        ConnectionRecord {
+            side,
+            connection: transfer,
+            transfer,
+            abandoned: false,
+            resumed: Resume::Nothing,
+            start_ns,
+            connected_ns,
+            settings: Settings {
+                transport: "quic",
+                congestion: job.transport.congestion.clone(),
+                initial_window_bytes: initial_window_bytes(job).into(),
+                mss_bytes: job.payload_bytes().into(),
+                send_buffer_bytes: job.transport.buffer_bytes,
+                receive_buffer_bytes: job.transport.buffer_bytes,
+                paced: true,
+            },
+            stats: Stats {
+                retransmitted_packets: Some(self.lost_packets),
+                smoothed_rtt_ns: last.map(|last| nanoseconds(last.smoothed_rtt)),
+                min_rtt_ns: last.map(|last| nanoseconds(last.min_rtt)),
+                congestion_window_bytes: last.map(|last| last.congestion_window_bytes.into()),
+                ..Stats::default()
+            },
+        }
+    }
+}
