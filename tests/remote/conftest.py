@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 import threading
@@ -24,7 +25,11 @@ from netwarp.backends.remote.server import Server
 from netwarp.backends.remote.session import Pairing, ServerFacts
 
 ENDPOINT_VERSION = "0.1.0"
-settings.register_profile("remote", deadline=None)  # no timed assertion
+settings.register_profile(
+    "remote",
+    deadline=None,  # no timed assertion
+    max_examples=int(os.environ.get("NETWARP_FUZZ_RUNS", "100")),  # as of `make fuzz`
+)
 settings.load_profile("remote")
 CAPABILITIES = HostCapabilities(
     "6.12", rootless=False, missing_path=None, missing_netem=None, missing_sctp="no SCTP",

@@ -43,6 +43,26 @@ def test_what_is_not_a_servers_to_do_is_refused(name: str, why: str) -> None:
     assert why in reason
 
 
+def test_workloads_beside_the_first_are_refused_whatever_they_are() -> None:
+    sound, harmful = job(), golden("command-line")
+    beside = wire.Competing(
+        name="beside", port=4400, transport=harmful.transport, workload=harmful.workload, start_ns=0
+    )
+    for asked in ({"competing": (beside,)}, {"port": 22}):
+        reason = refusal(sound.model_copy(update=asked), Limits())
+        assert reason is not None
+        assert "several workloads" in reason
+
+
+def test_whatever_a_job_can_ask_for_has_been_looked_at() -> None:
+    """A new field of a job is not taken from other hosts before admission knows it."""
+    harmless = {"format", "run", "name", "seed", "sampling", "limits"}
+    judged = {
+        "paths", "transport", "workload", "start_ns", "port", "competing", "timeline", "capture",
+    }  # fmt: skip
+    assert set(Job.model_fields) == harmless | judged
+
+
 def test_no_file_is_read() -> None:
     content = wire.FileContent(kind="file", path="/etc/shadow", size_bytes=10)
     sound = job()

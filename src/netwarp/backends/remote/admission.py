@@ -31,6 +31,11 @@ def refusal(job: Job, limits: Limits) -> str | None:
 
 
 def _refused_kind(job: Job) -> str | None:
+    if job.competing or job.port is not None:
+        return (
+            "it has several workloads, and a server has one port for data: use the virtual or the"
+            " native backend"
+        )
     reason = workload_of(job).server_refusal(job)
     if reason is not None:
         return reason
