@@ -147,6 +147,27 @@ def test_ratios_are_those_of_the_comparisons() -> None:
     assert sctp["ratio"] > 1
 
 
+@pytest.mark.parametrize("kind", ["line", "ratio"])
+def test_lines_of_other_series_than_transports_have_their_names_at_their_ends(kind: str) -> None:
+    versions = {"tcp": "2", "quic": "3"}
+    runs = [
+        replace(
+            run,
+            factors={
+                "workload.http": versions[run.factors["transport"]],
+                "path.loss": run.factors["path.loss"],
+                "path.rtt": run.factors["path.rtt"],
+            },
+        )
+        for run in support.results().runs
+        if run.factors["transport"] in versions
+    ]
+    given = {"kind": kind, "x": "path.loss", "y": "completion_time_s", "series": "workload.http"}
+    chart = draw(Figure.model_validate(given), Results(tuple(runs)), "one")
+    labels = {row["series"] for row in chart.spec["data"]["values"] if "label_y" in row}
+    assert labels == ({"HTTP/2", "HTTP/3"} if kind == "line" else {"HTTP/3"})
+
+
 def test_names_at_the_ends_of_lines_do_not_overlap() -> None:
     plan = layout(support.results(), "completion_time_s", "path.loss", "transport")
     means = [row | {"mean": 5.0, "low": 5.0, "high": 5.0} for row in mean_rows(plan)]

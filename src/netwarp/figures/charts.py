@@ -79,7 +79,7 @@ def line(plan: Layout) -> Spec:
         layers.append(_dots(plan, y | {"field": "value"}, legend=legend))
     layers += _line_and_points(plan, y, tips, legend=legend)
     labels: list[Row] = []
-    if not legend or plan.series not in (None, "transport"):
+    if _names_lines(plan, legend=legend):
         log = is_log(values, plan.y_log)
         labels = label_rows(plan, means, "mean", apart=_label_share(plan), log=log)
         layers.append(name_labels(plan, y))
@@ -114,7 +114,7 @@ def ratio(plan: Layout) -> Spec:
     points["mark"].pop("stroke")
     layers = [one, _spread(plan, y, legend=legend), lines, points]
     labels: list[Row] = []
-    if rows and not legend:
+    if rows and _names_lines(plan, legend=legend):
         labels = label_rows(plan, rows, "ratio", apart=_label_share(plan), log=True)
         layers.append(name_labels(plan, y))
     height = round(0.8 * plan.theme.height)
@@ -326,6 +326,11 @@ def _fields(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: S
 def _names_at_ends(plan: Layout) -> bool:
     """Whether lines are named where they end; a legend then says nothing more."""
     return plan.series == "transport" and len(plan.series_labels) <= MOST_LABELLED
+
+
+def _names_lines(plan: Layout, *, legend: bool) -> bool:
+    """Whether lines have their names at their ends, beside a legend or without one."""
+    return not legend or plan.series not in (None, "transport")
 
 
 def _label_share(plan: Layout) -> float:
