@@ -25,6 +25,7 @@ from netwarp.stacks import (
 )
 from netwarp.study import Study
 from netwarp.study.study import study_from_mapping
+from netwarp.transports import TRANSPORTS
 from netwarp.wording import transport_text
 
 WRONG = Path(__file__).parent / "guest" / "wrong_stack"
@@ -179,6 +180,24 @@ def test_the_sources_of_a_stack_in_go_pass_their_own_tests(name: str) -> None:
         ["go", "test", "./..."], cwd=SOURCES / name, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_what_a_stack_does_of_its_own_accord_is_in_the_table(name: str) -> None:
+    stack = find_stack(name, {"HOME": "/nonexistent"})
+    transport = {"congestion": stack.congestion[0]}
+    rows = equal_treatment(study_of(stack.model_dump(mode="json"), transport=transport))
+    told = {(row["setting"], row["transport"]): row for row in rows}
+    declared = stack.behaviour
+    assert set(declared) == {"HyStart", "ACK frequency", "UDP payload", "GSO"}
+    quinns = TRANSPORTS["quic"].behaviour
+    for setting, value in declared.items():
+        if value == quinns[setting]:
+            assert (setting, "other") not in told
+            continue
+        assert told[setting, "other"]["value"] == value
+        assert told[setting, "quic"]["value"] == quinns[setting]
+        assert told[setting, "other"]["reason"] or told[setting, "quic"]["reason"]
 
 
 INTEROP = {"interop": str(Path(__file__).parent / "guest" / "interop" / "right.sh")}

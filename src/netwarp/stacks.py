@@ -38,6 +38,8 @@ EMPTY_IN_GUESTS = (Path("/tmp"), Path("/run"))  # noqa: S108 - where nothing of 
 ITS_OWN = "its own"
 """Value of what a program is not told."""
 PATH_VARIABLE = "NETWARP_STACKS"
+Behaviour = dict[Literal["HyStart", "ACK frequency", "UDP payload", "GSO"], str]
+"""What implementations of QUIC differ in beside their options."""
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -74,6 +76,8 @@ class Manifest(Section):
     interop: bool = False
     """Whether its program, started without arguments, also does what the QUIC interop runner asks
     of endpoints."""
+    behaviour: Behaviour = Field(default={})
+    """What it does that no option decides, for the equal-treatment table."""
     treatment: dict[str, str] = Field(default={})
     """Why it differs in a setting of the equal-treatment table."""
 
@@ -110,6 +114,7 @@ class Stack(Manifest):
             missing_resume={way: lacks for way in ("1rtt", "0rtt") if way not in self.resume},
             missing_reconnect={"migrate": Missing(f"{self.name}'s role does not migrate")},
             inherent=self.treatment,
+            behaviour={str(setting): value for setting, value in self.behaviour.items()},
         )
 
 

@@ -113,6 +113,9 @@ class TransportTraits:
     inherent: Mapping[str, str] = field(default_factory=dict)
     """Why it differs from others in a setting of the equal-treatment table, where it cannot help
     it."""
+    behaviour: Mapping[str, str] = field(default_factory=dict)
+    """What the implementation does that no option decides, by the settings of the equal-treatment
+    table."""
 
 
 IMPLEMENTATIONS = ("quic-go",)
@@ -212,6 +215,13 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
             " nothing with less"
         ),
         inherent={"pacing": "quinn always paces; the kernel's TCP paces under bbr alone"},
+        # quinn-proto: in congestion/ slow start ends by loss alone; AckFrequencyConfig.
+        behaviour={
+            "HyStart": "none",
+            "ACK frequency": "every 2nd packet, or after 25 ms",
+            "UDP payload": "what the MTU allows",
+            "GSO": "used",
+        },
     ),
     "udp": TransportTraits(
         name="UDP",

@@ -141,6 +141,10 @@ def _tcp(name: str) -> Callable[[_Treated], str]:
     return value_of
 
 
+def _behaviour(setting: str) -> Callable[[_Treated], str]:
+    return lambda treated: treated.spec.transport.traits.behaviour.get(setting, NOT_ITS_OWN)
+
+
 def _reconnection(treated: _Treated) -> str:
     spec = treated.spec
     return spec.transport.resolved_reconnect if spec.path.may_hand_over else NOT_ITS_OWN
@@ -178,6 +182,8 @@ _SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "nodelay": lambda treated: str(treated.spec.transport.nodelay).lower(),
     "encryption": _encryption,
 }
+_BEHAVIOUR = ("HyStart", "ACK frequency", "UDP payload", "GSO")
+"""What implementations do that no option decides (`TransportTraits.behaviour`)."""
 _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "ECN": lambda treated: "offered" if treated.spec.transport.ecn else "not offered",
     "model": lambda treated: treated.spec.transport.model,
@@ -190,11 +196,14 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "reconnection": _reconnection,
     "connections": _connections,
     "paths": lambda treated: str(len(treated.spec.paths)),
+    **{setting: _behaviour(setting) for setting in _BEHAVIOUR},
 }
 """Listed only in studies that treat transports differently in them."""
 
-_TOLD = frozenset({"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay"})
-"""What transports are told of, but for programs that decide alone."""
+_TOLD = frozenset(
+    {"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay", *_BEHAVIOUR}
+)
+"""What is known of transports, but not of programs that decide alone."""
 
 _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",
@@ -209,4 +218,5 @@ def _reason(setting: str, value: str, traits: TransportTraits) -> str:
     if value == ITS_OWN:
         return "the interop runner's contract tells a program nothing of it"
     inherent = traits.inherent.get(setting) or _BY_DESIGN.get(setting)
-    return inherent or "the study says so"
+    own = "the implementation's own" if setting in _BEHAVIOUR else None
+    return inherent or own or "the study says so"
