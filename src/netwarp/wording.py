@@ -222,6 +222,9 @@ def favourable(comparison: Comparison, metric: str) -> bool | None:
 
 def factor_title(factor: str) -> str:
     """Name a factor in words: `path.loss` is "Packet loss"."""
+    workload, own = _of_workload(factor)
+    if workload:
+        return f"{sentence_case(workload)}'s {factor_name(own)}"
     known = FACTOR_TITLES.get(factor)
     name = factor.rsplit(".", 1)[-1].replace("_", " ")
     return known or (name.upper() if name in _ACRONYMS else name.capitalize())
@@ -234,6 +237,7 @@ def factor_unit(factor: str) -> str:
 
 def level_text(factor: str, label: str) -> str:
     """Write one level as people read it."""
+    _, factor = _of_workload(factor)
     if factor == "transport":
         return transport_text(label)
     if factor == "workload.http":
@@ -280,10 +284,22 @@ def sentence_case(text: str) -> str:
 
 def factor_name(factor: str) -> str:
     """Name a factor in a word or two within a sentence: `path.rtt` is "RTT"."""
+    workload, own = _of_workload(factor)
+    if workload:
+        return f"{workload}'s {factor_name(own)}"
     if factor in FACTOR_NAMES:
         return FACTOR_NAMES[factor]
     name = factor.rsplit(".", 1)[-1].replace("_", " ")
     return name.upper() if name in _ACRONYMS else name
+
+
+def _of_workload(factor: str) -> tuple[str, str]:
+    """Take a factor of one of several workloads apart: its name, and what it would be if alone."""
+    section, _, rest = factor.partition(".")
+    workload, dot, own = rest.partition(".")
+    if section != "workload" or not dot:
+        return "", factor
+    return workload, own if own.startswith("transport") else f"workload.{own}"
 
 
 def _factor(effect: float, verdict: Verdict) -> float:

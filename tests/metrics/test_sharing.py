@@ -8,7 +8,7 @@ from netwarp.measure.sharing import Arrived, convergence_ns, harm, jain_index, s
 from netwarp.metrics import failure_from_records, metric_named, metrics_from_records
 from netwarp.results import Results, RunResult
 from netwarp.results.harm import with_harm
-from netwarp.wire import Goodput, OfWorkload, job_from_json, read_records
+from netwarp.wire import Bulk, Goodput, OfWorkload, Transfer, job_from_json, read_records
 from support import GOLDEN
 
 SECOND = 1_000_000_000
@@ -60,6 +60,12 @@ def test_convergence_is_to_the_first_second_in_which_each_has_its_part_within_a_
     assert convergence_ns([second, second], span_ns, rtt_ns=0) == 0
 
 
+def test_shares_that_only_cross_do_not_converge() -> None:
+    first, second = arrived(100, 50, 10, 10, 10), arrived(0, 50, 90, 90, 90)
+    assert shares([first, second], SECOND, 2 * SECOND) == [0.5, 0.5]
+    assert convergence_ns([first, second], (SECOND, 5 * SECOND), rtt_ns=0) is None
+
+
 def test_a_run_of_several_workloads_has_the_metrics_of_each() -> None:
     job = job_from_json((GOLDEN / "job-competing.json").read_text())
     records = read_records(GOLDEN / "records-competing.jsonl")
@@ -109,3 +115,25 @@ def test_harm_is_against_the_run_alone_of_the_same_replicate() -> None:
     assert found[1]["ping.harm_ratio"] == pytest.approx(3 / 5)
     assert "ping.harm_ratio" not in found[0], "nobody measured it alone"
     assert found[2:] == [{**each.metrics} for each in runs[2:]], "alone nobody is harmed"
+
+
+def test_the_goodput_of_what_was_broken_off_is_over_its_whole_time() -> None:
+    """One that others starved early was there all the same."""
+    job = job_from_json((GOLDEN / "job-competing.json").read_text())
+    records = read_records(GOLDEN / "records-competing.jsonl")
+    (one,) = (
+        each.line
+        for each in records
+        if isinstance(each, OfWorkload) and each.workload == "one"
+        if isinstance(each.line, Transfer) and each.line.side == "client"
+    )
+    starved = one.model_copy(update={"bytes": 3_000_000, "last_byte_ns": 2_000_000_000})
+    changed = [
+        each.model_copy(update={"line": starved})
+        if isinstance(each, OfWorkload) and each.line is one
+        else each
+        for each in records
+    ]
+    assert isinstance(job.workload, Bulk)
+    assert job.workload.duration_ns == 30 * SECOND
+    assert metrics_from_records(job, changed)["one.goodput_bit_s"] == pytest.approx(24e6 / 30)

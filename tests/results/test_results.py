@@ -9,6 +9,7 @@ import support
 from netwarp.evaluation import load
 from netwarp.results import Results, from_plan
 from netwarp.results.parquet import to_frame, write_results
+from netwarp.wording import condition_text, factor_title
 
 
 def test_equal_results_give_equal_bytes_and_leave_nothing_behind(tmp_path: Path) -> None:
@@ -86,3 +87,12 @@ def test_the_records_of_a_run_directory_give_these_results(tmp_path: Path) -> No
             assert run.value(metric) == (
                 None if expected is None else pytest.approx(expected, abs=1e-8)
             )
+
+
+def test_a_factor_of_one_of_several_workloads_is_worded_as_its_own() -> None:
+    assert factor_title("workload.second.transport") == "Second's transport"
+    assert factor_title("workload.udp.rate") == "Udp's rate"
+    assert condition_text({"workload.second.transport": "quic", "path.loss": "1%"}) == (
+        "second's transport QUIC, loss 1 %"
+    )
+    assert factor_title("workload.size") == "File size"

@@ -120,6 +120,8 @@ def test_equal_treatment_lists_each_workload() -> None:
 
 WEB: dict[str, Any] = {"name": "web", "kind": "page", "page": "web-30", "transport": "tls"}
 WEB = WEB | {"client": "chromium"}
+CALL: dict[str, Any] = {"name": "call", "kind": "flow", "transport": "udp", "rate": "1mbit"}
+CALL = CALL | {"stop": "1s"}
 CUBIC = {"kind": "tcp", "congestion": "cubic"}
 
 
@@ -208,6 +210,12 @@ CUBIC = {"kind": "tcp", "congestion": "cubic"}
             {"path": PATH | {"handovers": {"every": "5s", "count": 2}, "second": PATH}},
             "path.handovers",
             "",
+        ),
+        (
+            [{**CALL, "packet_table": True}],
+            {},
+            "workload.0.packet_table",
+            "of a run's only workload",
         ),
         ([ONE | {"sise": "1MB"}], {}, "workload.0.sise", "unknown key"),
         ([ONE], {"factors": {"workload.size": ["1MB"]}}, 'factors."workload.size"', "nothing"),

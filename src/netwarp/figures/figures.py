@@ -14,6 +14,7 @@ from netwarp.figures.layout import Layout, layout
 from netwarp.figures.over_time.figure import timeline_figure
 from netwarp.figures.rows import ratio_rows
 from netwarp.figures.style import SCREEN
+from netwarp.metrics import metric_named
 from netwarp.results.comparisons import main_metric
 from netwarp.run_directory import write_bytes, write_text
 from netwarp.study.questions import Figure
@@ -178,12 +179,12 @@ def _subtitle(figure: Figure, plan: Layout) -> str:
     better = "lower" if less_is_better(figure.metric) else "higher"
     if figure.kind.startswith("ratio"):
         better = f"{'below' if better == 'lower' else 'above'} 1"
+    verdict = f" {better.capitalize()} is better."
+    if metric_named(figure.metric).better == "neither":
+        verdict = ""
     # A heat map has no axis to say the unit.
     unit = f" in {plan.shown.unit}" if figure.kind == "heatmap" and plan.shown.unit else ""
-    return (
-        f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}. {better.capitalize()} is better."
-        f"{_without_value(plan)}"
-    )
+    return f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}.{verdict}{_without_value(plan)}"
 
 
 def _without_value(plan: Layout) -> str:

@@ -30,6 +30,12 @@ def expected_cpu_s(jobs: Iterable[Job]) -> float:
 
 
 def _run_cpu_s(job: Job) -> float:
+    workloads = job.workloads
+    of_each = sum(map(_workload_cpu_s, workloads))
+    return of_each - (len(workloads) - 1) * START_CPU_S  # they start in one guest
+
+
+def _workload_cpu_s(job: Job) -> float:
     workload = workload_of(job)
     content_bytes = workload.content_bytes(job)
     if content_bytes is None:

@@ -77,8 +77,9 @@ def convergence_ns(arrived: Sequence[Arrived], span_ns: tuple[int, int], rtt_ns:
     """Give the time until all have a fair share: delta-fair convergence (RFC 5166, section 2.3).
 
     It is the time from when all are there to the beginning of the first window in which each has
-    its nth part within a tenth of it. The window is a second, or ten round-trip times if that is
-    longer; it is moved on by a tenth of itself. None where there is no such window.
+    its nth part within a tenth of it, and from which on each has that until the end as well: shares
+    that only cross are not fair. The window is a second, or ten round-trip times if that is longer;
+    it is moved on by a tenth of itself. None where there is no such window.
 
     Args:
         arrived: what came of each.
@@ -86,10 +87,16 @@ def convergence_ns(arrived: Sequence[Arrived], span_ns: tuple[int, int], rtt_ns:
         rtt_ns: of the idle path.
     """
     window_ns = max(WINDOW_NS, WINDOW_RTTS * rtt_ns)
-    fair = 1 / len(arrived)
     since_ns, until_ns = span_ns
     for start_ns in range(since_ns, until_ns - window_ns + 1, window_ns // 10):
-        found = shares(arrived, start_ns, start_ns + window_ns)
-        if found and all(abs(share - fair) <= FAIR_WITHIN * fair for share in found):
+        ends_ns = (start_ns + window_ns, until_ns)
+        if all(_is_fair(shares(arrived, start_ns, end_ns)) for end_ns in ends_ns):
             return start_ns - since_ns
     return None
+
+
+def _is_fair(found: Sequence[float] | None) -> bool:
+    if found is None:
+        return False
+    fair = 1 / len(found)
+    return all(abs(share - fair) <= FAIR_WITHIN * fair for share in found)

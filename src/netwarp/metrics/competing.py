@@ -31,7 +31,7 @@ def _unmeasured(run: RunRecords) -> float | None:
 
 
 JAIN_INDEX = Metric(
-    "jain_index", "index", "higher", "Jain's fairness index",
+    "jain_index", "index", "higher", "Fairness index",
     "(Σx)² ÷ (n · Σx²) of the content of each workload that arrived while all were there: 1 where"
     " all have the same, 1/n where one has everything (Jain, Chiu, Hawe 1984). Of workloads whose"
     " content goes the same way as the first one's; requests and responses have none.",
@@ -41,8 +41,9 @@ JAIN_INDEX = Metric(
 CONVERGENCE_TIME_S = Metric(
     "convergence_time_s", "s", "lower", "Convergence time",
     "Time from the start of the last workload until the first second (ten round-trip times where"
-    " those are longer) in which each has its fair share within a tenth of it: delta-fair"
-    " convergence (RFC 5166, section 2.3). Missing where there is none.", "of_workload",
+    " those are longer) in which each has its fair share within a tenth of it, and has it from"
+    " there to the end as well: delta-fair convergence (RFC 5166, section 2.3). Missing where there"
+    " is none.", "of_workload",
     _unmeasured, SHORTER, in_report=True,
 )  # fmt: skip
 SHARE_RATIO = Metric(

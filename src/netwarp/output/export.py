@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError
 from netwarp.metrics import metric_named
+from netwarp.metrics.competing import workload_views
 from netwarp.output.iperf3 import iperf3_document
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.suggestions import did_you_mean
@@ -84,7 +85,16 @@ def to_json(data: RunData) -> str:
 
 
 def to_iperf3(data: RunData) -> str:
-    """Write an array with the document that iperf3 would have printed for each run."""
+    """Write an array with the document that iperf3 would have printed for each run.
+
+    Raises:
+        InputError: runs have several workloads, and a document of iperf3's is of one.
+    """
+    if data.study.cells[0].workloads:
+        raise InputError(
+            "--format iperf3: its documents are of one flow, and these runs have several workloads:"
+            " choose csv or json"
+        )
     documents = [iperf3_document(run, data) for run in data.results.runs]
     return json.dumps(documents, indent=2, ensure_ascii=False) + "\n"
 
@@ -100,7 +110,12 @@ def to_har(data: RunData) -> str:
         job = data.job(run.run)
         if job is not None:
             title = f"{run.run}: {cell_text(run.factors, ', ')}"
-            archives.append(workload_of(job).http_archive(job, data.records(run.run), title))
+            records = data.records(run.run)
+            views = [(each.job, each.records) for each in workload_views(job, records)]
+            archives += [
+                workload_of(one).http_archive(one, of_one, title)
+                for one, of_one in views or [(job, records)]
+            ]
     loaded = [each for each in archives if each is not None]
     if not loaded:
         raise InputError("--format har: no run loaded a page over HTTP, or none was kept")

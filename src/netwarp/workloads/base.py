@@ -86,6 +86,11 @@ class WorkloadSection(Section):
         return False
 
     @property
+    def has_table(self) -> bool:
+        """Whether a run writes a table of its messages beside its records."""
+        return False
+
+    @property
     def least_ns(self) -> int:
         """How long it goes on at least after it began, as far as its keys say."""
         return 0

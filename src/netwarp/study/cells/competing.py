@@ -226,6 +226,9 @@ def _refuse_alone(one: NamedWorkload) -> None:
             " a run with nobody",
             "choose another kind, or start them all in one command",
         )
+    if spec.workload.has_table:
+        reason = "a table is of a run's only workload"
+        raise KeyValueError(f"{key}.packet_table", True, reason, "drop it")
     stack = spec.transport.stack
     if stack is not None and stack.decides_alone:
         reason = f"{stack.name} has ports and files of its own, and shares a run with nobody"

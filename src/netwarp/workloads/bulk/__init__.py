@@ -97,10 +97,15 @@ class BulkWorkload(Workload[wire.Bulk]):
         return of_kind(records, Download) if leaves_file(job) else received(job, records)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the receiver had the last byte, or its program had ended."""
+        """Say when the receiver had the last byte, its program had ended, or it was broken off."""
         if leaves_file(job):
             return max(each.ended_ns for each in of_kind(records, Download))
-        return max(transfer.last_byte_ns for transfer in received(job, records))
+        bulk, came = self.of(job), received(job, records)
+        last_ns = max(transfer.last_byte_ns for transfer in came)
+        if bulk.duration_ns is None or sum(each.bytes for each in came) == bulk.content.size_bytes:
+            return last_ns
+        # However early its last byte came: others may have had the path since then.
+        return max(last_ns, self.start_ns(records) + bulk.duration_ns)
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
         """Say how the ends differ, from each other or from what was asked."""

@@ -49,6 +49,11 @@ class FlowSection(ArrivalsSection):
         return self.payload_bytes
 
     @property
+    def has_table(self) -> bool:
+        """Whether a run writes a table of its messages."""
+        return self.packet_table
+
+    @property
     def resolved_interval_ns(self) -> int:
         """The interval given, or that of the rate."""
         if self.rate_bit_s is None:
