@@ -7,13 +7,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use crate::capture::KeyLog;
 use crate::control::{Message, Order};
 use crate::job::{Contract, Job};
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
-use crate::role_process::{RoleProcess, RoleStart};
+use crate::role_process::{RoleProcess, RoleStart, Shared};
 use crate::topology::{self, BuildStep, Namespace};
 
 /// The machines or namespaces that carry a run out.
@@ -47,11 +46,11 @@ pub(crate) trait Host {
     /// It cannot be kept.
     fn finish(&mut self, job: &Job) -> Result<()>;
 
-    /// Starts a role, which reads the job from `job_file` and logs its TLS secrets to `keys`, if there is one.
+    /// Starts a role, which reads the job from `job_file` and shares memory with this process.
     ///
     /// # Errors
     /// It cannot be started.
-    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>>;
+    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>>;
 }
 
 /// A role at work. Its descriptor is readable when it has something to say. Dropped, it ends.
@@ -130,7 +129,7 @@ impl Host for Namespaces {
         (self.finish)(job)
     }
 
-    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
         let role = job.transport.stack.as_ref().filter(|stack| stack.contract == Contract::Roles);
         let program = role.map(|stack| stack.program.as_str());
         let namespace = match side {
@@ -144,7 +143,7 @@ impl Host for Namespaces {
             job: job_file,
             address: topology::server_address(0).into(),
             port: job.port,
-            keys,
+            shared,
         };
         let network = self.network.as_ref().context("the path is not built yet")?;
         let role = network.within(namespace, || RoleProcess::spawn(&start, is_virtual))?;

@@ -15,6 +15,7 @@ mod control;
 mod deadline;
 mod distribution;
 mod flow;
+mod gauges;
 #[cfg(test)]
 mod golden;
 mod guest;

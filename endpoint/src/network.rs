@@ -16,7 +16,6 @@ use crate::netlink::mptcp;
 pub(crate) use crate::netlink::qdisc::QueueSample;
 use crate::netlink::qdisc::{self, NetemCounters, Queueing};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
-use crate::netlink::sock_diag::{self, ConnectionSample};
 use crate::netlink::{NetlinkError, Socket};
 use crate::netns::{NetNs, write_sysctl};
 use crate::topology::{BuildStep, Device, Namespace, Shaper, mac};
@@ -150,8 +149,12 @@ impl Network {
         Ok(samples)
     }
 
-    /// What the TCP connections of a host are like now.
-    pub(crate) fn sample_connections(&mut self, host: Namespace) -> Result<Vec<ConnectionSample>> {
+    /// What the kernel says of a host's connections, asked over a socket of `NETLINK_SOCK_DIAG`.
+    pub(crate) fn sample_connections<T>(
+        &mut self,
+        host: Namespace,
+        ask: impl FnOnce(&mut Socket) -> Result<T, NetlinkError>,
+    ) -> Result<T> {
         let made = self.namespaces.get_mut(&host).with_context(|| format!("no {host:?} was built"))?;
         if made.sockets.is_none() {
             made.namespace.enter()?;
@@ -159,8 +162,7 @@ impl Network {
             self.home.enter()?;
             made.sockets = Some(opened?);
         }
-        let sockets = made.sockets.as_mut().context("it was opened just now")?;
-        Ok(sock_diag::connections(sockets)?)
+        Ok(ask(made.sockets.as_mut().context("it was opened just now")?)?)
     }
 
     fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {

@@ -24,11 +24,14 @@ use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
 use crate::probe;
 use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::record_writer::RecordWriter;
-use crate::role_process::name;
+use crate::role_process::{Shared, name};
 use crate::sampling::Sampler;
 use crate::timeline::Timeline;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Folder of the run's directory for what QUIC's connections did.
+const QLOG_DIRECTORY: &str = "qlog";
 
 /// Carries out `directory/job.json`, to the last record in `directory/records.jsonl`. Gives how the run failed, if it did.
 ///
@@ -58,9 +61,16 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let keys = job.capture.then(KeyLog::new).transpose().stage("setup")?;
     let jobs = job.workloads();
     let files = JobFiles::write(&jobs, job_file).stage("setup")?;
+    let sampler = Sampler::new(job).stage("setup")?;
+    let qlog = job_file.with_file_name(QLOG_DIRECTORY);
     let mut pairs = Vec::new();
     for (place, one) in jobs.iter().enumerate() {
-        pairs.push(Pair::spawn(host, one, files.file(place, job_file), keys.as_ref()).stage("setup")?);
+        let shared = |side| Shared {
+            keys: keys.as_ref(),
+            gauges: sampler.as_ref().and_then(|each| each.gauges(side)),
+            qlog: one.transport.quic.qlog.then_some(&*qlog),
+        };
+        pairs.push(Pair::spawn(host, one, files.file(place, job_file), shared).stage("setup")?);
     }
     let capture = start_capture(host, job, keys, job_file).stage("setup")?;
     let watcher = start_watcher(host, job).stage("setup")?;
@@ -77,7 +87,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
         clock_name: if clock == ClockKind::Virtual { "virtual" } else { "real" },
         capacities: Capacities::new(job),
         progress: Progress::default(),
-        sampler: Sampler::new(job),
+        sampler,
         records,
     };
     relay.run()?;

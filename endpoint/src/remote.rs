@@ -13,7 +13,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use crate::capture::KeyLog;
 use crate::control::Order;
 use crate::host::{Event, Host, Role};
 use crate::job::Job;
@@ -22,7 +21,7 @@ use crate::native;
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
-use crate::role_process::{self, RoleProcess, RoleStart};
+use crate::role_process::{self, RoleProcess, RoleStart, Shared};
 
 /// Names the environment variable that has the run's token, which other users of the machine do not see there.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
@@ -107,12 +106,12 @@ impl Host for Remote {
         Ok(())
     }
 
-    fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {
         match side {
             Side::Server => Ok(Box::new(self.server.take().context("the server was started already")?)),
             Side::Client => {
                 let (address, port) = (self.address, Some(self.port));
-                let start = RoleStart { side, program: None, job: job_file, address, port, keys };
+                let start = RoleStart { side, program: None, job: job_file, address, port, shared };
                 Ok(Box::new(RoleProcess::spawn(&start, false)?))
             }
         }

@@ -22,6 +22,7 @@ use crate::arrival_log::Span;
 use crate::check;
 use crate::clock::{self, Moment};
 use crate::control::{MESSAGE_FD, Message, Order};
+use crate::gauges;
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
 use crate::request_prefix::RequestPrefix;
@@ -207,6 +208,9 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> E
     // If the orchestrator is gone already, there will be no order to begin.
     if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
         return complain(stage, &format!("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG): {errno}"));
+    }
+    if let Err(error) = gauges::inherit() {
+        return complain(stage, &format!("{error:#}"));
     }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_io().build() {
         Ok(runtime) => runtime,

@@ -16,9 +16,11 @@ use nix::unistd::{Pid, pipe2};
 
 use crate::capture::{KeyLog, key_log};
 use crate::control::{MESSAGE_FD, Order};
+use crate::gauges::{self, SharedGauges};
 use crate::host::{Event, Role};
 use crate::message_pipe::MessagePipe;
 use crate::record::Side;
+use crate::transport::QLOG_VARIABLE;
 
 /// This program, whatever it is called.
 const OURSELVES: &str = "/proc/self/exe";
@@ -36,7 +38,7 @@ pub(crate) struct RoleProcess {
 }
 
 /// What a role is started with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct RoleStart<'a> {
     /// Which of the two it is.
     pub side: Side,
@@ -48,8 +50,19 @@ pub(crate) struct RoleStart<'a> {
     pub address: IpAddr,
     /// The server's port; none for the one that servers have.
     pub port: Option<u16>,
+    /// What it shares with this process.
+    pub shared: Shared<'a>,
+}
+
+/// Memory and files that a role shares with the orchestrator.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Shared<'a> {
     /// Where it logs its TLS secrets, if it is to.
     pub keys: Option<&'a KeyLog>,
+    /// Where it says what its connections are like, if they are sampled.
+    pub gauges: Option<&'a SharedGauges>,
+    /// Where it writes what its connections of QUIC do, if it is to.
+    pub qlog: Option<&'a Path>,
 }
 
 impl RoleProcess {
@@ -58,7 +71,7 @@ impl RoleProcess {
     /// # Errors
     /// A program that is not there, or cannot be executed.
     pub(crate) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
-        let RoleStart { side, program, job, address, port, keys } = *start;
+        let RoleStart { side, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
         let name = name(side);
         let (their_orders, our_orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
         let (our_messages, their_messages) = pipe2(OFlag::O_CLOEXEC).context("make a pipe")?;
@@ -74,7 +87,10 @@ impl RoleProcess {
         let clock = virtual_clock.then_some(c"NETWARP_CLOCK=virtual");
         let path = (!is_ours).then_some(PATH);
         let secrets = keys.map(|_| key_log::ROLE_ENVIRONMENT);
-        let environment: Vec<_> = clock.into_iter().chain(path).chain(secrets).collect();
+        let board = gauges.map(|_| gauges::ROLE_ENVIRONMENT);
+        let qlog = qlog.map(qlog_environment).transpose()?;
+        let environment: Vec<_> =
+            clock.into_iter().chain(path).chain(secrets).chain(board).chain(qlog.as_deref()).collect();
 
         // posix_spawn shares the memory until exec: a plain fork would copy page tables for nothing.
         let mut actions = nix::spawn::PosixSpawnFileActions::init().context("prepare a process")?;
@@ -82,6 +98,9 @@ impl RoleProcess {
         actions.add_dup2(their_messages.as_raw_fd(), MESSAGE_FD).context("prepare a process")?;
         if let Some(keys) = keys {
             actions.add_dup2(keys.as_raw_fd(), key_log::ROLE_FD).context("prepare a process")?;
+        }
+        if let Some(gauges) = gauges {
+            actions.add_dup2(gauges.as_raw_fd(), gauges::ROLE_FD).context("prepare a process")?;
         }
         let attributes = nix::spawn::PosixSpawnAttr::init().context("prepare a process")?;
         let process = nix::spawn::posix_spawn(&*program, &actions, &attributes, &arguments, &environment)
@@ -122,6 +141,12 @@ impl Role for RoleProcess {
             None => Ok(vec![Event::Gone(self.reap()?)]),
         }
     }
+}
+
+/// The variable that names the directory of qlog files.
+fn qlog_environment(directory: &Path) -> Result<CString> {
+    let value = [QLOG_VARIABLE.as_bytes(), b"=", directory.as_os_str().as_bytes()].concat();
+    CString::new(value).context("the run's directory contains a NUL byte")
 }
 
 /// How a process ended, unless it was successfully, with its last message complete.
@@ -178,7 +203,8 @@ mod tests {
     fn a_process_that_exits_without_a_message_is_gone() {
         let address = std::net::Ipv4Addr::LOCALHOST.into();
         let job = Path::new("/none");
-        let start = RoleStart { side: Side::Server, program: None, job, address, port: None, keys: None };
+        let start =
+            RoleStart { side: Side::Server, program: None, job, address, port: None, shared: Shared::default() };
         let mut role = RoleProcess::spawn(&start, false).unwrap();
         let events = role.receive().unwrap();
         assert!(matches!(&events[..], [Event::Gone(Some(how))] if how.starts_with("exited with status")), "{events:?}");

@@ -31,6 +31,8 @@ CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
 PACKETS_FILE = "packets.csv"
 """What arrived of a flow, message by message, where it was asked for."""
+QLOG_FOLDER = "qlog"
+"""What connections of QUIC did, a file each, where it was asked for."""
 # A run under way lives under a hidden name; a directory with its proper name is finished.
 PARTIAL_SUFFIX = ".partial"
 
@@ -220,6 +222,10 @@ class RunDirectory:
         """Find the table of messages that a run wrote; None where it was asked for none."""
         path = self.run_path(run) / PACKETS_FILE
         return path if path.is_file() and not path.is_symlink() else None
+
+    def qlog_of(self, run: str) -> list[Path]:
+        """List what the run's connections of QUIC wrote of themselves; nothing where unasked."""
+        return sorted((self.run_path(run) / QLOG_FOLDER).glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
         """Whether results, summary and report were made by this version, of all runs there are."""

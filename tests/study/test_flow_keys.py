@@ -9,6 +9,8 @@ import pytest
 
 from netwarp import wire
 from netwarp.errors import StudyError
+from netwarp.plan import plan_study
+from netwarp.study.compare import study_from_compare
 from support import job_of
 
 FLOW: dict[str, Any] = {"kind": "flow", "interval": "20ms", "count": 50}
@@ -243,3 +245,22 @@ def test_messages_that_travel_alone_are_told_to_the_endpoint() -> None:
     assert sctp.unordered
     often = job_of("sctp", workload=FLOW, transport={"max_retransmissions": 2}).transport.sctp
     assert (often.message_lifetime_ns, often.max_retransmissions) == (None, 2)
+
+
+def test_flows_race_on_the_command_line() -> None:
+    study = study_from_compare(
+        transports=["udp", "tcp"],
+        path={"rtt": ["40ms"], "loss": ["0%", "2%"]},
+        flow=["1mbit"],
+        of_flow={"payload": ["250B"], "arrivals": ["poisson"], "interval": []},
+    )
+    planned = plan_study(study)[0].job.workload
+    assert isinstance(planned, wire.Flow)
+    assert planned.arrivals == wire.PoissonArrivals(kind="poisson", interval_ns=2_000_000)
+    assert (planned.messages, planned.duration_ns) == (None, 10_000_000_000)
+    assert [figure.y for figure in study.figures] == ["message_delay_s_p95"]
+    with pytest.raises(StudyError) as refused:
+        study_from_compare(
+            transports=["udp"], path={}, flow=["1mbit"], of_flow={"interval": ["1s"]}
+        )
+    assert refused.value.key == "--interval"

@@ -185,4 +185,7 @@ pub struct SctpOptions {
 pub struct QuicOptions {
     /// Send each message of a flow as a datagram (RFC 9221), which nothing repeats.
     pub datagrams: bool,
+    /// Write what each connection did to a file in the folder `qlog` of the run's directory, as qlog
+    /// (draft-ietf-quic-qlog-main-schema).
+    pub qlog: bool,
 }

@@ -1,9 +1,9 @@
-//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and TCP's connections,
-//! as `ss -tin` does.
+//! Sockets of a network namespace (`sock_diag(7)`): those that wait for clients, as `ss -lntu` shows them, and connections of TCP
+//! and SCTP, as `ss -tin` and `ss -Sin` do.
 
 use super::message::{Attributes, Request, attribute, u16_at};
 use super::{NetlinkError, Socket};
-use crate::transport::TcpInfo;
+use crate::transport::{SctpInfo, TcpInfo};
 
 /// `SOCK_DIAG_BY_FAMILY` of `include/uapi/linux/sock_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -21,6 +21,10 @@ const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
 /// `idiag_ext` of the request: attributes to be told beside, each a bit.
 const EXTENSIONS_OFFSET: usize = 2;
 const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_SKMEMINFO: u16 = 7;
+/// Places in the attribute `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`), four bytes each.
+const SK_MEMINFO_WMEM_ALLOC: usize = 2;
+const SK_MEMINFO_SNDBUF: usize = 3;
 /// Bytes of a `struct inet_diag_msg`, and where the other end's port is in it (`id.idiag_dport`).
 const MESSAGE_BYTES: usize = 72;
 const PEER_PORT_OFFSET: usize = 6;
@@ -46,7 +50,7 @@ const WAITING: [(i32, i32, u32); 6] = [
 pub(crate) fn waiting_ports(socket: &mut Socket) -> Result<Vec<u16>, NetlinkError> {
     let mut ports = Vec::new();
     for (family, protocol, states) in WAITING {
-        match socket.dump(&request(family, protocol, states)) {
+        match socket.dump(&request(family, protocol, states, &[])) {
             Ok(sockets) => ports.extend(sockets.iter().filter_map(|found| local_port(found))),
             Err(NetlinkError::Refused { .. }) if protocol == libc::IPPROTO_SCTP => {}
             Err(error) => return Err(error),
@@ -55,12 +59,20 @@ pub(crate) fn waiting_ports(socket: &mut Socket) -> Result<Vec<u16>, NetlinkErro
     Ok(ports)
 }
 
-/// One end of a TCP connection, as it is now.
+/// One end of a connection of the kernel, as it is now.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ConnectionSample {
+pub(crate) struct Seen<I> {
     pub port: u16,
     pub peer_port: u16,
-    pub info: TcpInfo,
+    pub info: I,
+}
+
+/// An SCTP association, and its socket's memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SeenAssociation {
+    pub info: SctpInfo,
+    /// What its send buffer still has room for.
+    pub send_room_bytes: u32,
 }
 
 /// The TCP connections of the socket's network namespace over IPv4, MPTCP's subflows among them.
@@ -70,27 +82,51 @@ pub(crate) struct ConnectionSample {
 ///
 /// # Errors
 /// A kernel that does not answer.
-pub(crate) fn connections(socket: &mut Socket) -> Result<Vec<ConnectionSample>, NetlinkError> {
-    Ok(socket
-        .dump(&request(libc::AF_INET, libc::IPPROTO_TCP, CONNECTED))?
-        .iter()
-        .filter_map(|each| sample(each))
-        .collect())
+pub(crate) fn tcp_connections(socket: &mut Socket) -> Result<Vec<Seen<TcpInfo>>, NetlinkError> {
+    let info = |message: &[u8]| TcpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?);
+    connections(socket, libc::IPPROTO_TCP, &[INET_DIAG_INFO], info)
 }
 
-fn sample(message: &[u8]) -> Option<ConnectionSample> {
-    Some(ConnectionSample {
-        port: u16_at(message, PORT_OFFSET).map(u16::from_be)?,
-        peer_port: u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?,
-        info: TcpInfo::from_bytes(attribute(message.get(MESSAGE_BYTES..)?, INET_DIAG_INFO)?)?,
-    })
+/// The SCTP associations of the socket's network namespace over IPv4.
+///
+/// # Arguments
+/// * `socket` - of `NETLINK_SOCK_DIAG`.
+///
+/// # Errors
+/// A kernel that does not answer, or has no `CONFIG_INET_SCTP_DIAG`.
+pub(crate) fn sctp_associations(socket: &mut Socket) -> Result<Vec<Seen<SeenAssociation>>, NetlinkError> {
+    let info = |message: &[u8]| {
+        let memory = attribute(message, INET_DIAG_SKMEMINFO)?;
+        let word = |place: usize| Some(u32::from_ne_bytes(*memory.get(4 * place..)?.first_chunk()?));
+        let send_room_bytes = word(SK_MEMINFO_SNDBUF)?.saturating_sub(word(SK_MEMINFO_WMEM_ALLOC)?);
+        Some(SeenAssociation { info: SctpInfo::from_bytes(attribute(message, INET_DIAG_INFO)?)?, send_room_bytes })
+    };
+    connections(socket, libc::IPPROTO_SCTP, &[INET_DIAG_INFO, INET_DIAG_SKMEMINFO], info)
 }
 
-fn request(family: i32, protocol: i32, states: u32) -> Request {
+/// Connections of a protocol, each with what is made of its attributes; those without are left out.
+fn connections<I>(
+    socket: &mut Socket,
+    protocol: i32,
+    extensions: &[u16],
+    info: impl Fn(&[u8]) -> Option<I>,
+) -> Result<Vec<Seen<I>>, NetlinkError> {
+    let seen = |message: &[u8]| {
+        Some(Seen {
+            port: u16_at(message, PORT_OFFSET).map(u16::from_be)?,
+            peer_port: u16_at(message, PEER_PORT_OFFSET).map(u16::from_be)?,
+            info: info(message.get(MESSAGE_BYTES..)?)?,
+        })
+    };
+    let messages = socket.dump(&request(libc::AF_INET, protocol, CONNECTED, extensions))?;
+    Ok(messages.iter().filter_map(|message| seen(message)).collect())
+}
+
+fn request(family: i32, protocol: i32, states: u32, extensions: &[u16]) -> Request {
     let mut structure = [0; REQUEST_BYTES];
     structure[0] = family as u8;
     structure[1] = protocol as u8;
-    structure[EXTENSIONS_OFFSET] = if states == CONNECTED { 1 << (INET_DIAG_INFO - 1) } else { 0 };
+    structure[EXTENSIONS_OFFSET] = extensions.iter().map(|extension| 1 << (extension - 1)).sum();
     structure[STATES_OFFSET..STATES_OFFSET + 4].copy_from_slice(&states.to_ne_bytes());
     let attempt = format!("list the sockets of family {family} and protocol {protocol}");
     Request::new(attempt, SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &structure, &Attributes::new())
@@ -139,7 +175,7 @@ mod tests {
         let (_server, _) = listener.accept().unwrap();
         client.write_all(&[0; 1000]).unwrap();
         let ports = [client.local_addr(), client.peer_addr()].map(|address| address.unwrap().port());
-        let seen = connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
+        let seen = tcp_connections(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
         let ours = seen.iter().find(|each| [each.port, each.peer_port] == ports).expect("the client's end");
         assert!(ours.info.cwnd_bytes() > 0);
         assert!(ours.info.acked_bytes() <= 1001);

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::capture::KeyLog;
 use crate::control::Order;
 use crate::host::{Host, Role};
 use crate::job::Job;
 use crate::record::{Failure, OfWorkloadRecord, Record, Side};
-use crate::role_process::name;
+use crate::role_process::{Shared, name};
 use crate::workload::{self, Workload};
 
 /// The server and the client of one of a run's workloads.
@@ -35,9 +34,14 @@ impl<'a> Pair<'a> {
     ///
     /// # Errors
     /// One cannot be started.
-    pub(super) fn spawn(host: &mut dyn Host, job: &'a Job, job_file: &Path, keys: Option<&KeyLog>) -> Result<Self> {
-        let server = host.spawn(Side::Server, job, job_file, keys)?;
-        let client = host.spawn(Side::Client, job, job_file, keys)?;
+    pub(super) fn spawn<'s>(
+        host: &mut dyn Host,
+        job: &'a Job,
+        job_file: &Path,
+        shared: impl Fn(Side) -> Shared<'s>,
+    ) -> Result<Self> {
+        let server = host.spawn(Side::Server, job, job_file, shared(Side::Server))?;
+        let client = host.spawn(Side::Client, job, job_file, shared(Side::Client))?;
         Ok(Self {
             job,
             workload: workload::of(&job.workload),

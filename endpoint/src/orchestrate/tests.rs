@@ -4,9 +4,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use super::*;
-use crate::capture::KeyLog;
 use crate::host::Role;
 use crate::network::Network;
+use crate::role_process::Shared;
 
 #[test]
 fn progress_comes_each_second_then_each_tenth() {
@@ -56,7 +56,7 @@ impl Host for Scripted {
         Ok(())
     }
 
-    fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path, _keys: Option<&KeyLog>) -> Result<Box<dyn Role>> {
+    fn spawn(&mut self, side: Side, _job: &Job, _job_file: &Path, _shared: Shared<'_>) -> Result<Box<dyn Role>> {
         let script = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,

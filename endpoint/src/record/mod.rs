@@ -67,7 +67,8 @@ pub enum Record {
     /// The bottleneck of one direction of a path, sampled at the router.
     #[serde(rename = "queue_samples")]
     QueueSamples(QueueSamplesRecord),
-    /// One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`) and its counterparts.
+    /// One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path),
+    /// and what netwarp's QUIC tells of itself.
     #[serde(rename = "connection_samples")]
     ConnectionSamples(ConnectionSamplesRecord),
     /// A bottleneck's queueing discipline as read back from the kernel, and what it did.

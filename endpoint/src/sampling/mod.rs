@@ -1,44 +1,56 @@
-//! What queues and connections are like while a run goes on: the bottlenecks at the routers, and the kernel's connections at the
-//! content's sender.
+//! What queues and connections are like while a run goes on: the bottlenecks at the routers, and the connections at the content's
+//! sender.
 //!
 //! A sample costs about as much as thirty packets: it is a dozen system calls, and a guest's are dear. So its time is chosen by
 //! what the packets cost meanwhile ([`Pace`]), unless the job says how often.
 
+mod connections;
 mod pace;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
+use self::connections::{Activity, ConnectionSample, Limits, Source};
 use self::pace::Pace;
+use crate::gauges::SharedGauges;
 use crate::job::{Direction, Job, Workload};
-use crate::netlink::sock_diag::ConnectionSample;
 use crate::network::{Network, QueueSample};
 use crate::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 use crate::topology::{Namespace, bottleneck};
 
 /// The samples of a run, until now.
-#[derive(Debug)]
 pub(crate) struct Sampler {
     pace: Pace,
-    /// Who sends content.
-    sides: Vec<Side>,
+    /// Whom to ask for the connections of whoever sends content.
+    sources: Vec<(Side, Source)>,
     queues: Vec<QueueSamplesRecord>,
-    /// By the port of the connection's end and that of the other.
-    connections: BTreeMap<(u16, u16), ConnectionSamplesRecord>,
+    /// By the port of the connection's end, that of the other, and a number.
+    connections: BTreeMap<(u16, u16, u64), ConnectionSamplesRecord>,
 }
 
 impl Sampler {
     /// For a job that is to be sampled.
-    pub(crate) fn new(job: &Job) -> Option<Self> {
-        let sampling = job.sampling.as_ref()?;
+    ///
+    /// # Errors
+    /// No memory to share with roles.
+    pub(crate) fn new(job: &Job) -> Result<Option<Self>> {
+        let Some(sampling) = &job.sampling else { return Ok(None) };
         let numbers = 0..u32::try_from(job.paths.len()).unwrap_or(u32::MAX);
         let directions = |path| [Direction::Down, Direction::Up].map(|direction| no_samples(path, direction));
-        Some(Self {
+        Ok(Some(Self {
             pace: Pace::new(sampling),
-            sides: senders(job),
+            sources: sources(job)?,
             queues: numbers.flat_map(directions).collect(),
             connections: BTreeMap::new(),
+        }))
+    }
+
+    /// What a role is to share with this process, if anything.
+    pub(crate) fn gauges(&self, side: Side) -> Option<&SharedGauges> {
+        self.sources.iter().filter(|(of, _)| *of == side).find_map(|(_, source)| match source {
+            Source::Gauges(shared) => Some(shared),
+            Source::Tcp | Source::Sctp => None,
         })
     }
 
@@ -64,14 +76,14 @@ impl Sampler {
                 push_queue(kept, elapsed_ns, &sample);
             }
         }
-        for &side in &self.sides {
+        for (side, source) in &self.sources {
             let namespace = match side {
                 Side::Client => Namespace::Client,
                 Side::Server => Namespace::Server,
             };
-            for sample in network.sample_connections(namespace)? {
-                let kept = self.connections.entry((sample.port, sample.peer_port));
-                push_connection(kept.or_insert_with(|| no_connection_samples(side, &sample)), elapsed_ns, &sample);
+            for sample in source.sample(network, namespace)? {
+                let kept = self.connections.entry((sample.port, sample.peer_port, sample.number));
+                push_connection(kept.or_insert_with(|| no_connection_samples(*side, &sample)), elapsed_ns, &sample);
             }
         }
         self.pace.taken(elapsed_ns, carried_packets);
@@ -85,16 +97,18 @@ impl Sampler {
     }
 }
 
-/// Who sends content, of all workloads together.
-fn senders(job: &Job) -> Vec<Side> {
-    let mut sides = Vec::new();
+/// Whom to ask for the connections of whoever sends content, of all workloads together.
+fn sources(job: &Job) -> Result<Vec<(Side, Source)>> {
+    let mut sources: Vec<(Side, Source)> = Vec::new();
     for each in job.workloads() {
         let side = sender(&each.workload);
-        if !sides.contains(&side) {
-            sides.push(side);
+        for kind in Source::kinds(&each) {
+            if !sources.iter().any(|(of, source)| *of == side && source.is_of(kind)) {
+                sources.push((side, Source::of(kind)?));
+            }
         }
     }
-    sides
+    Ok(sources)
 }
 
 /// Who sends the content; of programs that are not ours, the server is taken to.
@@ -148,21 +162,70 @@ fn no_connection_samples(side: Side, sample: &ConnectionSample) -> ConnectionSam
         busy_ns: Vec::new(),
         rwnd_limited_ns: Vec::new(),
         sndbuf_limited_ns: Vec::new(),
+        has_sent_all: Vec::new(),
     }
 }
 
 fn push_connection(kept: &mut ConnectionSamplesRecord, at_ns: u64, sample: &ConnectionSample) {
-    let info = &sample.info;
+    let [busy_ns, rwnd_limited_ns, sndbuf_limited_ns] = limits_ns(kept, at_ns, sample.limits);
     kept.at_ns.push(at_ns);
-    kept.cwnd_bytes.push(info.cwnd_bytes());
-    kept.ssthresh_bytes.push(info.ssthresh_bytes());
-    kept.rtt_ns.push(info.rtt_ns());
-    kept.unacked_bytes.push(info.unacked_bytes());
-    kept.acked_bytes.push(info.acked_bytes());
-    kept.retrans_packets.push(info.retrans_packets());
-    kept.pacing_rate_bit_s.push(info.pacing_rate_bit_s());
-    let [busy_ns, rwnd_limited_ns, sndbuf_limited_ns] = info.limits_ns();
+    kept.cwnd_bytes.push(sample.cwnd_bytes);
+    kept.ssthresh_bytes.push(sample.ssthresh_bytes);
+    kept.rtt_ns.push(sample.rtt_ns);
+    kept.unacked_bytes.push(sample.unacked_bytes);
+    kept.acked_bytes.extend(sample.acked_bytes);
+    kept.retrans_packets.push(sample.retrans_packets);
+    kept.pacing_rate_bit_s.push(sample.pacing_rate_bit_s);
     kept.busy_ns.push(busy_ns);
     kept.rwnd_limited_ns.push(rwnd_limited_ns);
     kept.sndbuf_limited_ns.push(sndbuf_limited_ns);
+    kept.has_sent_all.push(sample.has_sent_all);
+}
+
+/// How long a connection was busy, and was kept by its peer's window and by its send buffer. Where it does not count that itself,
+/// what it is about now stands for the time since the sample before.
+fn limits_ns(kept: &ConnectionSamplesRecord, at_ns: u64, limits: Limits) -> [u64; 3] {
+    let activity = match limits {
+        Limits::Counted(limits_ns) => return limits_ns,
+        Limits::Now(activity) => activity,
+    };
+    let last = |column: &Vec<u64>| column.last().copied().unwrap_or(0);
+    let since_last_ns = at_ns - kept.at_ns.last().copied().unwrap_or(at_ns);
+    let spent_ns = |is_so: bool| if is_so { since_last_ns } else { 0 };
+    [
+        last(&kept.busy_ns) + spent_ns(activity != Activity::Idle),
+        last(&kept.rwnd_limited_ns) + spent_ns(activity == Activity::PeerFull),
+        last(&kept.sndbuf_limited_ns) + spent_ns(activity == Activity::BufferFull),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_counted_stands_for_the_time_since_the_sample_before() {
+        let sample = |activity| ConnectionSample {
+            port: 4433,
+            peer_port: 1,
+            number: 0,
+            cwnd_bytes: 1,
+            ssthresh_bytes: 0,
+            rtt_ns: 0,
+            unacked_bytes: 0,
+            acked_bytes: None,
+            retrans_packets: 0,
+            pacing_rate_bit_s: 0,
+            limits: Limits::Now(activity),
+            has_sent_all: false,
+        };
+        let mut kept = no_connection_samples(Side::Server, &sample(Activity::Idle));
+        use Activity::{BufferFull, Busy, Idle, PeerFull};
+        for (at_ns, activity) in [(10, Busy), (20, Busy), (50, PeerFull), (60, BufferFull), (100, Idle)] {
+            push_connection(&mut kept, at_ns, &sample(activity));
+        }
+        assert_eq!(kept.busy_ns, [0, 10, 40, 50, 50]);
+        assert_eq!((kept.rwnd_limited_ns, kept.sndbuf_limited_ns), (vec![0, 0, 30, 30, 30], vec![0, 0, 0, 10, 10]));
+        assert!(kept.acked_bytes.is_empty());
+    }
 }

@@ -30,6 +30,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) use self::error::Error;
 use self::error::{Context as _, Result, bail};
 pub(crate) use self::quic::http3::{Http3Opener, Http3Streams};
+pub(crate) use self::quic::qlog::VARIABLE as QLOG_VARIABLE;
+pub(crate) use self::sctp::info::SctpInfo;
 pub(crate) use self::stack::Stack;
 pub(crate) use self::tcp::info::TcpInfo;
 use crate::clock::Moment;

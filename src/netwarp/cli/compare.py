@@ -76,6 +76,28 @@ def compare(
     server: Annotated[
         options.Listed, options.study_option("Who serves the page: netwarp, caddy or nginx.")
     ] = None,
+    flow: Annotated[
+        options.Listed,
+        options.study_option(
+            "A flow of messages in place of a file: so many payload bits a second. Delays, jitter"
+            " and losses race."
+        ),
+    ] = None,
+    interval: Annotated[
+        options.Listed, options.study_option("Or a message of the flow so often, such as 20ms.")
+    ] = None,
+    payload: Annotated[
+        options.Listed, options.study_option("Bytes of a flow's message. Default: 1200B.")
+    ] = None,
+    duration: Annotated[
+        options.Listed, options.study_option("How long a flow's messages are sent. Default: 10s.")
+    ] = None,
+    arrivals: Annotated[
+        options.Listed,
+        options.study_option(
+            "When a flow's messages are due: constant, poisson. Default: constant."
+        ),
+    ] = None,
     direction: Annotated[
         str,
         typer.Option(
@@ -111,13 +133,18 @@ def compare(
 
     asked = {"page": page, "http": http, "client": client, "server": server}
     of_page = {key: levels(each) for key, each in asked.items()}
+    paced = {"interval": interval, "payload": payload, "duration": duration, "arrivals": arrivals}
+    of_flow = {key: levels(each) for key, each in paced.items()}
     has_page = any(of_page.values())
+    has_flow = flow is not None or any(of_flow.values())
     with console().status("planning"):  # seconds, where cells are tens of thousands
         study = study_from_compare(
-            transports=levels(transport) or ([] if has_page else list(ON_ONE_PATH)),
+            transports=levels(transport) or _usual(has_page=has_page, has_flow=has_flow),
             path=path,
-            sizes=levels(size) or ([] if file is not None or has_page else ["10MB"]),
+            sizes=levels(size) or ([] if file is not None or has_page or has_flow else ["10MB"]),
             page=of_page,
+            flow=levels(flow),
+            of_flow=of_flow,
             file=file,
             congestion=levels(congestion),
             chunks=levels(chunks),
@@ -132,3 +159,10 @@ def compare(
         )
     staging = options.staging(precision, decide, max_time)
     run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging, executor)
+
+
+def _usual(*, has_page: bool, has_flow: bool) -> list[str]:
+    """List who races where nobody says: of pages the versions of HTTP do."""
+    if has_page:
+        return []
+    return ["udp", *ON_ONE_PATH] if has_flow else list(ON_ONE_PATH)

@@ -68,7 +68,7 @@ def timeline(
 def export(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     format_: Annotated[
-        str, typer.Option("--format", metavar="csv|json|iperf3|har", help="What to write.")
+        str, typer.Option("--format", metavar="csv|json|iperf3|har|qlog", help="What to write.")
     ] = "csv",
     run: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="Only this run. Default: all.")

@@ -176,7 +176,17 @@ def box(plan: Layout) -> Spec:
 
 def cdf(plan: Layout) -> Spec:
     """Draw the empirical distribution of the runs: how many were at most so slow."""
-    rows = step_rows(plan)
+    return distribution(plan, step_rows(plan), "Share of runs")
+
+
+def distribution(plan: Layout, rows: list[Row], share: str) -> Spec:
+    """Draw a distribution function: what share is at most so large.
+
+    Args:
+        plan: what the chart is about.
+        rows: its steps, with value and share.
+        share: title of the axis of shares.
+    """
     # Every panel has its own axis: only what one of them spans counts.
     by_panel: dict[str, list[float]] = {}
     for row in rows:
@@ -186,7 +196,7 @@ def cdf(plan: Layout) -> Spec:
         "value", title=plan.shown.axis_title, scale=value_scale(widest, plan.y_log, zero=False),
         axis={"format": ".6~g", "tickCount": 4, "labelOverlap": "greedy"},
     )  # fmt: skip
-    y = field("share", title="Share of runs", axis={"format": ".0%"})
+    y = field("share", title=share, axis={"format": ".0%"})
     steps = {
         "mark": {
             "type": "line", "interpolate": "step-after", "strokeWidth": plan.theme.line_width

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from netwarp.errors import InputError
 from netwarp.figures.chart import Chart, finished
-from netwarp.figures.charts import OVER_FACTOR, scatter
+from netwarp.figures.charts import OVER_FACTOR, distribution, scatter
+from netwarp.figures.delays import delay_rows, unit_of
 from netwarp.figures.drift import MEASURED, drift_chart
 from netwarp.figures.layout import Layout, layout
 from netwarp.figures.over_time.figure import timeline_figure
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netwarp.figures.over_time.figure import Kept
-    from netwarp.figures.style import Theme
+    from netwarp.figures.style import Spec, Theme
     from netwarp.results import CellResult, Results
 
 
@@ -50,6 +51,9 @@ def draw_all(
         name = _free_name(figure, {chart.name for chart in charts})
         if figure.kind == "timeline":
             chart = timeline_figure(figure, results, kept, name, theme) if kept else None
+            charts += [chart] if chart else []
+        elif figure.kind == "delay-cdf":
+            chart = _delay_figure(figure, results, kept, name, theme) if kept else None
             charts += [chart] if chart else []
         elif figure.y in results.metrics:
             charts.append(draw(figure, results, name, theme))
@@ -111,7 +115,24 @@ def draw(figure: Figure, results: Results, name: str, theme: Theme = SCREEN) -> 
         chart = scatter(plan, figure.x)
     else:
         chart = OVER_FACTOR[figure.kind](plan)
-    title = figure.title or _title(figure, results)
+    return _titled(figure, plan, chart, name, theme)
+
+
+def _delay_figure(
+    figure: Figure, results: Results, kept: Kept, name: str, theme: Theme
+) -> Chart | None:
+    """Draw how delays within runs are distributed; None where no run has any, or none is kept."""
+    y_log = _log(figure.y_scale)
+    plan = layout(results, figure.metric, None, figure.series, y_log=y_log, theme=theme)
+    rows = delay_rows(plan, kept)
+    if not rows:
+        return None
+    chart = distribution(plan, rows, f"Share of {unit_of(figure.metric)}s")
+    return _titled(figure, plan, chart, name, theme)
+
+
+def _titled(figure: Figure, plan: Layout, chart: Spec, name: str, theme: Theme) -> Chart:
+    title = figure.title or _title(figure, plan.results)
     alt = _alt_text(figure, plan, title)
     return Chart(name, title, alt, finished(chart, title, _subtitle(figure, plan), alt, theme))
 
@@ -148,6 +169,8 @@ def _title(figure: Figure, results: Results) -> str:
         metric = f"{metric}, ratio to {first},"
     if figure.kind == "cdf":
         return f"Distribution of {metric.lower()}"
+    if figure.kind == "delay-cdf":
+        return f"Distribution of {metric.partition(',')[0].lower()}"
     if figure.kind == "scatter" and figure.x is not None:
         return f"{metric} against {quantity(figure.x, 1).title.lower()}"
     if figure.x is None:
@@ -164,6 +187,7 @@ _SHOWN = {
     "heatmap": "Means",
     "box": "Median, quartiles, whiskers to 1.5 IQR, and every run",
     "cdf": "Empirical distribution",
+    "delay-cdf": "Distribution within a run, mean over runs",
     "scatter": "Every run",
     "ratio": "Ratios with 95 % confidence intervals, filled where significant (Holm)",
     "ratio-heatmap": "Ratios, in brackets where not significant (Holm)",

@@ -1,14 +1,16 @@
-"""What kept the content's sender from sending more, share by share of its connections' time.
+"""What limited a sender: its application, windows, buffers, pacing or the link, by its connections'
+time.
 
 The kernel's TCP counts how long a connection had something to send, and how long its peer's window
-or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms). The rest of the time it sent as
-much as it thought right: while packets queue at the bottleneck, the link is what limits it; where
-none do, its congestion window is, or its pacing if it paces.
+or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms); of SCTP and QUIC each sample
+stands for the time since the one before. The rest of the time a connection sent as much as it
+thought right. Where it had sent all that it was given, its application is what limited it. Else it
+is the link while packets queue at the bottleneck; where none do, pacing if it paces and its
+congestion window has room for a packet, and the window if it has not.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -18,8 +20,9 @@ from netwarp.wire import Connection, ConnectionSamples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from netwarp.wire import Job, Record
+    from netwarp.wire import Job, Path, Record
 
 Limit = Literal["application", "rwnd", "sndbuf", "link", "pacing", "cwnd"]
 LIMITS: tuple[Limit, ...] = get_args(Limit)
@@ -32,8 +35,9 @@ def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float]
     path = job.paths[0]
     rate_bit_s = getattr(path, job.direction).rate_bit_s
     packet_ns = 8 * path.mtu_bytes * NS_PER_S / rate_bit_s if rate_bit_s else 0
+    queued = {at_ns for at_ns, delay_ns in delay_at.items() if delay_ns > packet_ns}
     paced = any(each.settings.paced for each in records if isinstance(each, Connection))
-    spent: Counter[Limit] = Counter()
+    spent: dict[Limit, float] = dict.fromkeys(LIMITS, 0.0)
     for each in records:
         if not isinstance(each, ConnectionSamples):
             continue
@@ -44,11 +48,36 @@ def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float]
             sndbuf_ns = min(
                 each.sndbuf_limited_ns[after] - each.sndbuf_limited_ns[before], busy_ns - rwnd_ns
             )
-            queues = delay_at.get(each.at_ns[after], 0.0) > packet_ns
-            own: Limit = "link" if queues else "pacing" if paced else "cwnd"
             spent["application"] += lasted_ns - busy_ns
             spent["rwnd"] += rwnd_ns
             spent["sndbuf"] += sndbuf_ns
-            spent[own] += busy_ns - rwnd_ns - sndbuf_ns
+            for index in (before, after):
+                own = _own_limit(each, index, queued=queued, paced=paced, path=path)
+                spent[own] += (busy_ns - rwnd_ns - sndbuf_ns) / 2
     whole_ns = sum(spent.values())
     return {limit: spent[limit] / whole_ns for limit in LIMITS} if whole_ns else None
+
+
+def _own_limit(
+    samples: ConnectionSamples,
+    index: int,
+    *,
+    queued: AbstractSet[int],
+    paced: bool,
+    path: Path,
+) -> Limit:
+    """Say what limited a connection that neither window nor buffer of an end held back.
+
+    Args:
+        samples: the connection's.
+        index: place of the sample.
+        queued: times at which packets queued at the bottleneck.
+        paced: whether it paces.
+        path: where its packets go.
+    """
+    if samples.has_sent_all[index]:
+        return "application"
+    if samples.at_ns[index] in queued:
+        return "link"
+    has_room = samples.unacked_bytes[index] + path.mtu_bytes <= samples.cwnd_bytes[index]
+    return "pacing" if paced and has_room else "cwnd"

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from netwarp.measure.run_records import RunRecords
 
 _WORDS: Mapping[Limit, tuple[str, str]] = {
-    "application": ("the application", "it had nothing to send"),
+    "application": ("the application", "it had sent all that it was given"),
     "rwnd": ("the receive window", "its peer's window held it back"),
     "sndbuf": ("the send buffer", "its send buffer had no more to send"),
     "link": ("the link", "it sent what it could, and packets queued at the bottleneck"),
-    "pacing": ("pacing", "it paced its packets, and none queued at the bottleneck"),
+    "pacing": ("pacing", "it paced its packets, its window had room, and none queued"),
     "cwnd": ("the congestion window", "its window was full, and no packet queued"),
 }
 
@@ -33,10 +33,15 @@ def _share(run: RunRecords, limit: Limit) -> float | None:
     return None if shares is None else shares[limit]
 
 
+def limit_metric(limit: Limit) -> str:
+    """Give the name of the metric with a limit's share of the time."""
+    return f"limited_by_{limit}_ratio"
+
+
 LIMIT_METRICS = tuple(
     Metric(
-        f"limited_by_{limit}_ratio", "ratio", "neither", f"Limited by {_WORDS[limit][0]}",
-        f"Share of the time of the sender's TCP connections in which {_WORDS[limit][1]}.",
+        limit_metric(limit), "ratio", "neither", f"Limited by {_WORDS[limit][0]}",
+        f"Share of the time of the sender's connections in which {_WORDS[limit][1]}.",
         "connection_samples", partial(_share, limit=limit),
     )
     for limit in LIMITS

@@ -13,6 +13,7 @@ from netwarp.metrics import metric_named
 from netwarp.metrics.competing import workload_views
 from netwarp.output.iperf3 import iperf3_document
 from netwarp.results.fixed_conditions import fixed_conditions
+from netwarp.run_directory import RunDirectory
 from netwarp.suggestions import did_you_mean
 from netwarp.version import __version__
 from netwarp.wording import cell_text
@@ -128,6 +129,22 @@ def to_har(data: RunData) -> str:
     return json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
 
 
+def to_qlog(data: RunData) -> str:
+    """List the files in which QUIC's connections say what they did, one on each line.
+
+    Raises:
+        InputError: no run wrote any.
+    """
+    directory = RunDirectory(data.directory)
+    paths = [path for run in data.results.runs for path in directory.qlog_of(run.run)]
+    if not paths:
+        raise InputError(
+            "--format qlog: no run wrote what its connections of QUIC did, or none was kept:"
+            " set transport.quic.qlog = true"
+        )
+    return "".join(f"{path}\n" for path in paths)
+
+
 def _fixed(data: RunData) -> dict[str, str]:
     runs = data.results.runs
     return fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
@@ -150,5 +167,6 @@ EXPORTS: Mapping[str, Callable[[RunData], str]] = {
     "json": to_json,
     "iperf3": to_iperf3,
     "har": to_har,
+    "qlog": to_qlog,
 }
 """Formats by name."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.report import trust
 from netwarp.report.answer import answer_sentences, verdict_grid
+from netwarp.report.limits import limit_table
 from netwarp.report.median_runs import median_runs
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
@@ -41,6 +42,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         numbers=number_table(data.results, compared, fixed, data.clock),
         claims=data.claims,
         figures=[figure_values(chart) for chart in charts],
+        limits=limit_table(data.results),
         over_time=_over_time(runs) if runs else None,
         trust=trust.collect(data, compared),
         relevant=percent(data.results.criteria.relevant, 2),

@@ -19,11 +19,15 @@ PATH_OPTIONS = tuple(key for key, _ in options())
 """Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
 PAGE_OPTIONS = ("page", "http", "client", "server")
 """Keys of a ``[workload]`` of the kind ``page`` that are options of the command line."""
+FLOW_OPTIONS = ("payload", "interval", "duration", "arrivals")
+"""Keys of a ``[workload]`` of the kind ``flow`` that are options of the command line."""
 USUAL_HTTP = ("2", "3")
+USUAL_DURATION = "10s"
 _OPTIONS = (
     *(f"path.{key}" for key in PATH_OPTIONS),
     *(f"workload.{key}" for key in ("size", "file", "chunks", "dial", "direction", "verify")),
     *(f"workload.{key}" for key in PAGE_OPTIONS),
+    *(f"workload.{key}" for key in FLOW_OPTIONS),
     *(f"transport.{key}" for key in ("congestion", "streams", "resume")),
 )
 """Keys that have an option of their own; any other is given with `--set`."""
@@ -35,6 +39,8 @@ def study_from_compare(
     path: Mapping[str, Sequence[str]],
     sizes: Sequence[str] = (),
     page: Mapping[str, Sequence[str]] | None = None,
+    flow: Sequence[str] = (),
+    of_flow: Mapping[str, Sequence[str]] | None = None,
     file: str | None = None,
     congestion: Sequence[str] = (),
     chunks: Sequence[str] = (),
@@ -57,6 +63,8 @@ def study_from_compare(
         page: levels by key of a page's ``[workload]``, see :data:`PAGE_OPTIONS`; where it has any
             of ``page``, pages are loaded in place of a content that is sent, and versions of HTTP
             take the place of transports.
+        flow: rates at which messages are sent in place of a content.
+        of_flow: levels by key of a flow's ``[workload]``, see :data:`FLOW_OPTIONS`.
         file: the file to send.
         congestion: levels of ``transport.congestion``.
         chunks: levels of the number of parts the content is cut into.
@@ -80,8 +88,15 @@ def study_from_compare(
             )
             raise Refusals(COMMAND).study_error(unknown)
     asked = {key: levels for key, levels in (page or {}).items() if levels}
-    tables = _of_pages(asked, transports) if asked else _of_contents(transports)
-    tables["workload"]["verify"] = verify
+    paced = {key: levels for key, levels in (of_flow or {}).items() if levels}
+    if asked:
+        tables = _of_pages(asked, transports)
+    elif flow or paced:
+        tables = _of_flows(flow, paced, transports)
+    else:
+        tables = _of_contents(transports)
+    if tables["workload"]["kind"] != "flow":
+        tables["workload"]["verify"] = verify
     if direction != "down":
         tables["workload"]["direction"] = direction
     for key, levels in path.items():
@@ -96,7 +111,7 @@ def study_from_compare(
         tables["workload"] |= {"visit": "second"} if asked else {"transfers": 2}
     if file is not None:
         tables["workload"]["file"] = file
-    tables["figure"] = _figures(tables["factors"])
+    tables["figure"] = _figures(tables["factors"], _metric_of(tables["workload"]["kind"]))
     return study_from_mapping(
         apply_overrides(tables, overrides, replicates=replicates, seed=seed),
         file=COMMAND,
@@ -113,6 +128,19 @@ def _of_contents(transports: Sequence[str]) -> dict[str, Any]:
         "workload": {"kind": "bulk"},
         "factors": {"transport": list(transports)},
     }
+
+
+def _of_flows(
+    rates: Sequence[str], paced: Mapping[str, Sequence[str]], transports: Sequence[str]
+) -> dict[str, Any]:
+    tables = _of_contents(transports)
+    tables["workload"] = {"kind": "flow"}
+    if "duration" not in paced:
+        tables["workload"]["duration"] = USUAL_DURATION
+    _vary(tables, "workload", "rate", rates)
+    for key, levels in paced.items():
+        _vary(tables, "workload", key, levels)
+    return tables
 
 
 def _of_pages(asked: Mapping[str, Sequence[str]], transports: Sequence[str]) -> dict[str, Any]:
@@ -149,10 +177,16 @@ def _whole(level: str) -> str | int:
     return int(level) if re.fullmatch("[0-9]{1,10}", level) else level
 
 
-def _figures(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def _metric_of(workload: str) -> str:
+    """Choose what is drawn of a workload."""
+    if workload == "flow":
+        return "message_delay_s_p95"
+    return "completion_time_s" if workload == "bulk" else "page_load_time_s"
+
+
+def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str, Any]]:
     """Draw how long it took over each varied condition, or as bars when there is none."""
     racing, *conditions = factors
-    metric = "completion_time_s" if racing == "transport" else "page_load_time_s"
     if not conditions:
         return [{"kind": "bar", "x": racing, "y": metric}]
     return [{"kind": "line", "x": key, "y": metric, "series": racing} for key in conditions]
@@ -167,6 +201,8 @@ def _display(key: str) -> str:
     bare = key.removeprefix("factors.").replace('"', "")
     if bare in ("transport", "transport.kind"):
         return "--transport"
+    if bare == "workload.rate":
+        return "--flow"
     section, _, name = bare.partition(".")
     if bare in _OPTIONS or not name:
         return option_of(name or bare)

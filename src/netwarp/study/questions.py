@@ -13,6 +13,8 @@ from netwarp.study.cells.factors import Factor, factor_key, flattened
 from netwarp.suggestions import did_you_mean
 
 Levels = dict[str, Any]
+DELAYS = ("message_delay_s_", "delay_s_", "rr_latency_s_")
+"""How the metrics begin that are quantiles of delays within a run."""
 
 
 class Figure(Section):
@@ -23,17 +25,27 @@ class Figure(Section):
     """
 
     kind: Literal[
-        "line", "bar", "heatmap", "box", "cdf", "scatter", "ratio", "ratio-heatmap", "timeline"
+        "line",
+        "bar",
+        "heatmap",
+        "box",
+        "cdf",
+        "delay-cdf",
+        "scatter",
+        "ratio",
+        "ratio-heatmap",
+        "timeline",
     ] = "line"
     """What is drawn: means with 95 % confidence intervals (line, bar), means as colours over two
-    factors (heatmap), the distribution of the samples (box, cdf), one metric against another
-    (scatter), the ratio to the first transport (ratio, over two factors ratio-heatmap), or runs
-    over time (timeline)."""
+    factors (heatmap), the distribution of the samples (box, cdf), that of the delays within the
+    runs of a `flow` or an `rr` (delay-cdf), one metric against another (scatter), the ratio to the
+    first transport (ratio, over two factors ratio-heatmap), or runs over time (timeline)."""
     x: str | None = None
-    """Factor along the horizontal axis; of a scatter chart, the metric there. A cdf and a timeline
-    have none."""
+    """Factor along the horizontal axis; of a scatter chart, the metric there. A cdf, a delay-cdf
+    and a timeline have none."""
     y: str | None = None
-    """Metric that is shown; needed by all but a timeline."""
+    """Metric that is shown; needed by all but a timeline. Of a delay-cdf one of the quantiles:
+    those of `message_delay_s_p50`, `delay_s_p50` or `rr_latency_s_p50`, whichever is named."""
     series: str | None = None
     """Factor that is told apart by colour; of a timeline, whose levels have a row each."""
     where: Levels = Field(default_factory=dict)
@@ -82,9 +94,13 @@ def checked_figure(
         reason, remedy = "missing", "add it: the metric that is shown"
         raise KeyValueError(f"{key}.y", None, reason, remedy)
     refuse_unknown_metric(figure.y, f"{key}.y", own_metrics)
-    if (figure.x is None) != (figure.kind == "cdf"):
+    if figure.kind == "delay-cdf" and not figure.y.startswith(DELAYS):
+        begins = ", ".join(f"{begin}p50" for begin in DELAYS)
+        raise KeyValueError(f"{key}.y", figure.y, "no delay within runs", f"one of {begins}")
+    if (figure.x is None) != (figure.kind in ("cdf", "delay-cdf")):
         remedy = "drop x" if figure.x else f"add x, one of: {', '.join(keys) or 'no factors'}"
-        reason = "a cdf has its metric along x" if figure.x else f"a {figure.kind} chart needs x"
+        is_along = f"a {figure.kind} has its metric along x"
+        reason = is_along if figure.x else f"a {figure.kind} chart needs x"
         raise KeyValueError(f"{key}.x", figure.x, reason, remedy)
     if figure.kind == "scatter" and figure.x is not None:
         refuse_unknown_metric(figure.x, f"{key}.x", own_metrics)

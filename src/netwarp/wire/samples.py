@@ -36,7 +36,9 @@ class QueueSamples(Wire):
 
 
 class ConnectionSamples(Wire):
-    """One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`) and its counterparts."""
+    """One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of
+    its primary path), and what netwarp's QUIC tells of itself.
+    """
 
     record: Literal["connection_samples"]
     """Always `connection_samples`."""
@@ -53,18 +55,26 @@ class ConnectionSamples(Wire):
     ssthresh_bytes: tuple[U64, ...]
     """Slow start threshold; 0 until there is one."""
     rtt_ns: tuple[U64, ...]
-    """Smoothed round-trip time; 0 until there is one."""
+    """Smoothed round-trip time; 0 until there is one. SCTP's is in ticks of the kernel, 10 ms in a
+    guest."""
     unacked_bytes: tuple[U64, ...]
     """Sent and not acknowledged."""
     acked_bytes: tuple[U64, ...]
-    """`bytes_acked`: acknowledged since it was set up."""
+    """Acknowledged since it was set up: TCP's payload (`bytes_acked`), QUIC's packets; empty for
+    SCTP, which does not count it."""
     retrans_packets: tuple[U64, ...]
-    """Sent again since it was set up."""
+    """Sent again since it was set up: TCP's segments, SCTP's chunks; for QUIC what it has taken for
+    lost, in full packets."""
     pacing_rate_bit_s: tuple[U64, ...]
     """Rate to which its sending is paced; 0 where it is not paced."""
     busy_ns: tuple[U64, ...]
-    """Time since it was set up during which it had something to send."""
+    """Time since it was set up during which it had something to send, or to have acknowledged. TCP
+    counts this time and that of the next two columns; of SCTP and QUIC each sample stands for the
+    time since the one before."""
     rwnd_limited_ns: tuple[U64, ...]
     """Of it, time during which the peer's window kept it from sending."""
     sndbuf_limited_ns: tuple[U64, ...]
-    """Of it, time during which its send buffer had no more to send."""
+    """Of it, time during which its send buffer had no more to send, and no room for what there
+    was."""
+    has_sent_all: tuple[bool, ...]
+    """Whether it had sent all that it was given, while its congestion window had room for more."""

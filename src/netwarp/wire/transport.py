@@ -185,3 +185,6 @@ class QuicOptions(Wire):
 
     datagrams: bool
     """Send each message of a flow as a datagram (RFC 9221), which nothing repeats."""
+    qlog: bool
+    """Write what each connection did to a file in the folder `qlog` of the run's directory, as qlog
+    (draft-ietf-quic-qlog-main-schema)."""

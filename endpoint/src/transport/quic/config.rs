@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::{EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 
+use super::gauged::WithGauges;
 use super::last_flight::{LastFlight, WithRoom};
+use crate::gauges::ConnectionGauges;
 use crate::job::{Job, Page, Workload};
 
 /// The application's code for an orderly close.
@@ -32,10 +34,16 @@ const IPV6_HEADER_BYTES: u32 = 40;
 ///
 /// # Arguments
 /// * `last_flight` - of a client's connection that may send early data.
+/// * `gauges` - of a connection that is sampled.
 ///
 /// # Errors
 /// A congestion control quinn does not have, an MTU too small for QUIC.
-pub(crate) fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<LastFlight>>) -> Result<TransportConfig> {
+pub(super) fn transport(
+    job: &Job,
+    address: IpAddr,
+    last_flight: Option<Arc<LastFlight>>,
+    gauges: Option<Arc<ConnectionGauges>>,
+) -> Result<TransportConfig> {
     let options = &job.transport;
     let window = VarInt::from_u64(options.buffer_bytes)
         .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
@@ -43,6 +51,9 @@ pub(crate) fn transport(job: &Job, address: IpAddr, last_flight: Option<Arc<Last
     let mut congestion = congestion(&options.congestion, initial_window_bytes(job, address)?)?;
     if let Some(last_flight) = last_flight {
         congestion = Arc::new(WithRoom { inner: congestion, last_flight });
+    }
+    if let Some(gauges) = gauges {
+        congestion = Arc::new(WithGauges { inner: congestion, gauges });
     }
     let mut config = TransportConfig::default();
     config
@@ -174,7 +185,7 @@ mod tests {
     fn a_path_too_narrow_for_quic_is_refused() {
         let mut job = job();
         job.paths[0].mtu_bytes = 1227;
-        let refused = format!("{:#}", transport(&job, V4, None).unwrap_err());
+        let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
         assert!(refused.contains("1227") && refused.contains("1199"), "{refused}");
     }
 
@@ -183,10 +194,10 @@ mod tests {
         let mut job = job();
         for known in ["cubic", "reno", "bbr"] {
             job.transport.congestion = known.to_owned();
-            transport(&job, V4, None).unwrap();
+            transport(&job, V4, None, None).unwrap();
         }
         job.transport.congestion = "vegas".to_owned();
-        let refused = format!("{:#}", transport(&job, V4, None).unwrap_err());
+        let refused = format!("{:#}", transport(&job, V4, None, None).unwrap_err());
         assert!(refused.contains("vegas") && refused.contains("cubic"), "{refused}");
     }
 }

@@ -4,6 +4,7 @@
 //! receiver confirms. The server learns of that stream when something has come on it, so it does not wait for it before it
 //! takes datagrams.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use crate::clock::Moment;
 use crate::content::Reader;
 use crate::deadline::Deadline;
 use crate::flow::{MessageSink, Pacer};
+use crate::gauges::ConnectionGauges;
 use crate::record::Side;
 use crate::sink::SharedSink;
 use crate::transport::error::{Context as _, Result, bail};
@@ -25,6 +27,7 @@ const END: u8 = 0x04;
 /// Datagrams, and the stream beside them.
 pub(super) struct DatagramFlow {
     connection: quinn::Connection,
+    gauges: Option<Arc<ConnectionGauges>>,
     beside: Beside,
 }
 
@@ -33,8 +36,15 @@ impl DatagramFlow {
     ///
     /// # Arguments
     /// * `window_bytes` - the stream's, of which its receiver takes note.
-    pub(super) fn new(connection: quinn::Connection, side: Side, window_bytes: u64) -> Self {
-        Self { connection: connection.clone(), beside: Beside { connection, side, window_bytes, stream: None } }
+    /// * `gauges` - of a connection that is sampled.
+    pub(super) fn new(
+        connection: quinn::Connection,
+        side: Side,
+        window_bytes: u64,
+        gauges: Option<Arc<ConnectionGauges>>,
+    ) -> Self {
+        let beside = Beside { connection: connection.clone(), side, window_bytes, stream: None };
+        Self { connection, gauges, beside }
     }
 
     /// Gives the sink a datagram's message.
@@ -75,7 +85,8 @@ impl Beside {
                 Side::Server => self.connection.accept_bi().await,
             }
             .context("opening the stream beside a flow's datagrams")?;
-            self.stream = Some(Stream { send, receive: Receiver::new(receive, self.window_bytes), index: 0 });
+            self.stream =
+                Some(Stream { send, receive: Receiver::new(receive, self.window_bytes), index: 0, gauges: None });
         }
         Ok(self.stream.as_mut().expect("it was made"))
     }
@@ -118,6 +129,7 @@ impl transport::Stream for DatagramFlow {
                 }
                 if let Some(message) = pacer.due_message(Moment::now().since(0)) {
                     let datagram = Bytes::copy_from_slice(message);
+                    let _waiting = self.gauges.as_ref().map(ConnectionGauges::waiting);
                     self.connection.send_datagram_wait(datagram).await.context("sending a datagram over quic")?;
                 }
             }

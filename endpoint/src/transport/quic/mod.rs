@@ -6,8 +6,10 @@
 mod blocks;
 mod config;
 mod datagram_flow;
+mod gauged;
 pub(crate) mod http3;
 mod last_flight;
+pub(crate) mod qlog;
 mod receive;
 mod ring;
 mod runtime;
@@ -41,6 +43,7 @@ use super::error::{Context as _, Result};
 use super::identity::{self, Identity, SERVER_NAME};
 use super::{Carrier, Duplex, Pending, Place, Report, peer_filter, socket};
 use crate::clock::{self, Moment};
+use crate::gauges::ConnectionGauges;
 use crate::heap;
 use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
 use crate::record::{Settings, Side, Stats};
@@ -56,6 +59,9 @@ pub(crate) struct Dialer {
 
 /// The server's side.
 pub(crate) struct Listener {
+    job: Job,
+    place: Place,
+    config: ServerConfig,
     endpoint: Endpoint,
     identity: Identity,
     options: Options,
@@ -83,11 +89,12 @@ impl Dialer {
     }
 
     /// For one connection.
-    fn config(&self, server: IpAddr) -> Result<ClientConfig> {
+    fn config(&self, server: IpAddr, gauges: Option<Arc<ConnectionGauges>>) -> Result<ClientConfig> {
         let last_flight = Arc::<LastFlight>::default();
         let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
         let has_early_data = self.job.transport.resume == Resume::ZeroRtt;
-        let transport = config::transport(&self.job, server, has_early_data.then_some(last_flight))?;
+        let mut transport = config::transport(&self.job, server, has_early_data.then_some(last_flight), gauges)?;
+        transport.qlog_stream(qlog::stream(&self.job.transport, Side::Client)?);
         config.transport_config(Arc::new(transport));
         Ok(config)
     }
@@ -99,7 +106,9 @@ impl super::Dialer for Dialer {
             let attempt = || format!("connecting to {server} over quic");
             let start = Moment::now();
             let endpoint = self.endpoint.lock().expect("no holder panics").clone();
-            let connecting = endpoint.connect_with(self.config(server.ip())?, server, SERVER_NAME);
+            let gauges = gauged::gauges(&self.options.transport, endpoint.local_addr()?.port(), server.port());
+            let config = self.config(server.ip(), gauges.clone())?;
+            let connecting = endpoint.connect_with(config, server, SERVER_NAME);
             let connection = match connecting.with_context(attempt)?.into_0rtt() {
                 // The ticket that was left allows early data. Should the server not accept it, the streams say so.
                 Ok((connection, _)) => connection,
@@ -107,7 +116,7 @@ impl super::Dialer for Dialer {
             };
             let connected = Moment::now();
             let options = self.options.clone();
-            let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
+            let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
             Ok(Box::new(connection) as Box<dyn super::Connection>)
         })
     }
@@ -138,9 +147,18 @@ impl Listener {
         let crypto =
             QuicServerConfig::try_from(identity.server_config(job, u32::MAX)?).context("choosing QUIC's ciphers")?;
         let mut config = ServerConfig::with_crypto(Arc::new(Watched::server(crypto)));
-        config.transport_config(Arc::new(config::transport(job, place.address.ip(), None)?));
-        let (endpoint, options) = bind(job, place, Some(config))?;
-        Ok(Self { endpoint, identity, options })
+        config.transport_config(Arc::new(config::transport(job, place.address.ip(), None, None)?));
+        let (endpoint, options) = bind(job, place, Some(config.clone()))?;
+        Ok(Self { job: job.clone(), place, config, endpoint, identity, options })
+    }
+
+    /// For one connection, which keeps gauges or writes a log.
+    fn watched(&self, gauges: Option<Arc<ConnectionGauges>>) -> Result<Arc<ServerConfig>> {
+        let mut config = self.config.clone();
+        let mut transport = config::transport(&self.job, self.place.address.ip(), None, gauges)?;
+        transport.qlog_stream(qlog::stream(&self.job.transport, Side::Server)?);
+        config.transport_config(Arc::new(transport));
+        Ok(Arc::new(config))
     }
 }
 
@@ -154,15 +172,23 @@ impl super::Listener for Listener {
             let incoming = self.endpoint.accept().await.context("the QUIC endpoint was closed")?;
             let start = Moment::now();
             let (endpoint, options) = (self.endpoint.clone(), self.options.clone());
+            let gauges =
+                gauged::gauges(&options.transport, self.place.address.port(), incoming.remote_address().port());
+            let is_watched = gauges.is_some() || options.transport.quic.qlog;
+            let own = is_watched.then(|| self.watched(gauges.clone())).transpose()?;
             let handshake: Pending<'static, _> = Box::pin(async move {
-                let connecting = incoming.accept().context("QUIC handshake")?;
+                let connecting = match own {
+                    Some(own) => incoming.accept_with(own),
+                    None => incoming.accept(),
+                }
+                .context("QUIC handshake")?;
                 let connection = match options.transport.resume {
                     // Early data is read, and answered, before the handshake is over; a server can always.
                     Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
                     Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
                 };
                 let connected = Moment::now();
-                let connection = Connection { connection, endpoint, options, streams: 0, start, connected };
+                let connection = Connection { connection, endpoint, options, gauges, streams: 0, start, connected };
                 Ok(Box::new(connection) as Box<dyn super::Connection>)
             });
             Ok(handshake)
@@ -236,6 +262,8 @@ struct Connection {
     connection: quinn::Connection,
     endpoint: Endpoint,
     options: Options,
+    /// Where this end is sampled.
+    gauges: Option<Arc<ConnectionGauges>>,
     streams: u32,
     start: Moment,
     connected: Moment,
@@ -246,7 +274,7 @@ impl Connection {
         let index = self.streams;
         self.streams += 1;
         let receive = Receiver::new(receive, self.options.transport.buffer_bytes);
-        Box::new(Stream { send, receive, index })
+        Box::new(Stream { send, receive, index, gauges: self.gauges.clone() })
     }
 }
 
@@ -254,7 +282,7 @@ impl Connection {
     /// What stands for the one stream of a connection whose messages are datagrams; none of others.
     fn datagram_flow(&self, side: Side) -> Option<Box<dyn super::Stream>> {
         let Options { transport, .. } = &self.options;
-        let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes);
+        let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes, self.gauges.clone());
         transport.quic.datagrams.then(|| Box::new(flow()) as Box<dyn super::Stream>)
     }
 }

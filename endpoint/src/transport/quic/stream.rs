@@ -1,5 +1,7 @@
 //! A QUIC stream as the workloads use it: messages and contents in both directions, and its end.
 
+use std::sync::Arc;
+
 use quinn::{ReadError, StoppedError};
 
 use super::blocks::Blocks;
@@ -7,6 +9,7 @@ use super::closed_at_the_end;
 use super::receive::Receiver;
 use crate::clock::Moment;
 use crate::content::Reader;
+use crate::gauges::ConnectionGauges;
 use crate::sink::SharedSink;
 use crate::transport::error::{Context as _, Error, bail};
 use crate::transport::{self, Pending, Sent};
@@ -20,6 +23,8 @@ pub(super) struct Stream {
     pub receive: Receiver,
     /// Its place among the connection's streams, from 0.
     pub index: u32,
+    /// Of its connection, where that is sampled.
+    pub gauges: Option<Arc<ConnectionGauges>>,
 }
 
 impl transport::Stream for Stream {
@@ -28,7 +33,10 @@ impl transport::Stream for Stream {
     }
 
     fn send<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
-        Box::pin(async { self.send.write_all(message).await.context("sending over quic") })
+        Box::pin(async {
+            let _waiting = self.gauges.as_ref().map(ConnectionGauges::waiting);
+            self.send.write_all(message).await.context("sending over quic")
+        })
     }
 
     fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()> {
@@ -42,6 +50,7 @@ impl transport::Stream for Stream {
             while content.remaining_bytes() > 0 {
                 let mut block = blocks.take();
                 let length = content.read(&mut block)?.len();
+                let _waiting = self.gauges.as_ref().map(ConnectionGauges::waiting);
                 self.send.write_chunk(blocks.lend(block, length)).await.context("sending the content over quic")?;
             }
             Ok(Sent { first_byte, sha256: content.into_sha256() })

@@ -4,6 +4,7 @@ mod api;
 mod association;
 mod batch;
 mod inbox;
+pub(crate) mod info;
 mod messages;
 mod migration;
 mod multihoming;

@@ -119,6 +119,11 @@ impl TcpInfo {
             .map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)
     }
 
+    /// Whether all that it was given has been sent, and its window has room for more.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments
+    }
+
     /// Whether the peer has answered the SYN. Before that, nothing has been negotiated.
     pub(crate) fn has_connected(&self) -> bool {
         self.state != SYN_SENT

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from netwarp.figures.lines import MOST_POINTS, Line, thinned
 from netwarp.measure.queueing import queue_delays
 from netwarp.units import NS_PER_S
-from netwarp.wire import ConnectionSamples
+from netwarp.wire import ConnectionSamples, QueueSamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class SampledLine:
 
 def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
     """Make the lines of what was sampled, in the order of the chart; those that are all zero are
-    left out.
+    left out, and so is the bottleneck's throughput where goodput is known.
     """
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
     queue = queue_delays(job, records, job.direction)
@@ -42,8 +42,14 @@ def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
         (at_ns / NS_PER_S, delay_ns / 1e6)
         for at_ns, delay_ns in zip(queue.at_ns, queue.delay_ns, strict=True)
     ]
+    counted = any(each.acked_bytes for each in connections)
     of_all = "" if len(connections) < 2 else f", all {len(connections)} connections"
     found = (
+        (
+            "Throughput of the bottleneck (Mbit/s)",
+            "throughput (Mbit/s)",
+            [] if counted else _carried_mbit_s(job, records),
+        ),
         ("Queueing delay at the bottleneck (ms)", "queueing delay (ms)", queued),
         (
             f"Congestion window (kB{of_all})",
@@ -63,6 +69,25 @@ def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
     ]
 
 
+def _carried_mbit_s(job: Job, records: Sequence[Record]) -> list[Point]:
+    """Give what left the bottleneck between samples, headers included, at the end of each step."""
+    samples = next(
+        (
+            each
+            for each in records
+            if isinstance(each, QueueSamples) and (each.path, each.direction) == (0, job.direction)
+        ),
+        None,
+    )
+    if samples is None:
+        return []
+    moments = zip(samples.at_ns, samples.sent_bytes, strict=True)
+    return [
+        (until_ns / NS_PER_S, 8 * (after - before) / (until_ns - since_ns) * NS_PER_S / 1e6)
+        for (since_ns, before), (until_ns, after) in pairwise(moments)
+    ]
+
+
 def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
     """Make a step line of the bytes acknowledged between samples, of all connections together."""
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
@@ -76,7 +101,7 @@ def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
 
 def _by_time(connections: Sequence[ConnectionSamples], column: str) -> dict[int, list[int]]:
     values: dict[int, list[int]] = {}
-    for each in connections:
+    for each in (each for each in connections if getattr(each, column)):
         for at_ns, value in zip(each.at_ns, getattr(each, column), strict=True):
             values.setdefault(at_ns, []).append(value)
     return dict(sorted(values.items()))

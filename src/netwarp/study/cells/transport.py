@@ -179,6 +179,14 @@ class CellTransport(TransportOptions):
         return self
 
     @model_validator(mode="after")
+    def _refuse_what_another_stack_does_not_do(self) -> Self:
+        asked = {"datagrams": self.datagrams, "qlog": self.qlog}
+        for key in (key for key, is_set in asked.items() if is_set and self.stack is not None):
+            reason = "netwarp asks it of its own QUIC alone"
+            raise KeyValueError(key, True, reason, "drop it, or drop stack")
+        return self
+
+    @model_validator(mode="after")
     def _refuse_sack_without_rack(self) -> Self:
         if self.resolved_tcp.recovery == "classic" and self.resolved_tcp.sack:
             # net/ipv4/tcp_input.c, tcp_identify_packet_loss.
@@ -247,7 +255,7 @@ class CellTransport(TransportOptions):
     @property
     def resolved_quic(self) -> QuicOptions:
         """QUIC's options: those given, else none."""
-        return QuicOptions(datagrams=bool(self.datagrams))
+        return QuicOptions(datagrams=bool(self.datagrams), qlog=bool(self.qlog))
 
     @property
     def key_of_lone_messages(self) -> str | None:

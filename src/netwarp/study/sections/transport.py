@@ -107,6 +107,12 @@ class TransportOptions(Section):
     datagrams: bool | None = None
     """QUIC: each message of a `flow` is a datagram (RFC 9221), which nothing repeats; congestion
     control and pacing hold for it as for streams. Default: false, one stream."""
+    qlog: bool | None = None
+    """QUIC: write what each connection sent, received and lost, and its congestion control, to a
+    file of its own in the folder `qlog` of the run's directory: `server-0.sqlog`, `client-0.sqlog`
+    and so on, as qlog (draft-ietf-quic-qlog-main-schema), which qvis opens. `netwarp export DIR
+    --format qlog` says where they are. Times of the run change by about a microsecond. quinn 0.11
+    writes round-trip times in seconds, where qlog has milliseconds. Default: false."""
     rto_initial_ns: DurationNs | None = Field(default=None, alias="rto_initial")
     """SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s."""
     rto_min_ns: DurationNs | None = Field(default=None, alias="rto_min")

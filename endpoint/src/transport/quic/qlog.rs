@@ -1,0 +1,75 @@
+//! What a connection sent, received and lost, and what its congestion control did, as qlog (draft-ietf-quic-qlog-main-schema) in
+//! a file of its own: JSON text sequences, which qvis opens.
+//!
+//! Where the files go is said by the variable that QUIC implementations have for it. They are written when a connection is
+//! over, or a megabyte is full: nothing waits for it in virtual time.
+
+use std::fs::{File, create_dir_all};
+use std::io::{BufWriter, ErrorKind};
+use std::path::Path;
+use std::time::Instant;
+
+use quinn::{QlogConfig, QlogStream};
+
+use crate::job::Transport;
+use crate::record::Side;
+use crate::role_process;
+use crate::transport::error::{Context as _, Result};
+
+/// Names the directory of the files.
+pub(crate) const VARIABLE: &str = "QLOGDIR";
+
+/// What is kept in memory before it is written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Where a new connection's events are to go, in the directory that the variable names; none where nobody asks for them.
+///
+/// # Errors
+/// A file that cannot be made.
+pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStream>> {
+    if !options.quic.qlog {
+        return Ok(None);
+    }
+    let directory = std::env::var_os(VARIABLE).context("QLOGDIR does not say where qlog files go")?;
+    let side = role_process::name(side);
+    let file = next_file(directory.as_ref(), side).with_context(|| format!("making a file in {directory:?}"))?;
+    let mut config = QlogConfig::default();
+    config
+        .writer(Box::new(BufWriter::with_capacity(BUFFER_BYTES, file)))
+        .title(Some(format!("netwarp, {side}")))
+        .start_time(Instant::now());
+    Ok(config.into_stream())
+}
+
+/// The first file of a side that is not there yet: each connection has its own.
+fn next_file(directory: &Path, side: &str) -> std::io::Result<File> {
+    create_dir_all(directory)?;
+    let mut number = 0;
+    loop {
+        match File::create_new(directory.join(format!("{side}-{number}.sqlog"))) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => return made,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_a_file_of_its_own() {
+        let directory = std::env::temp_dir().join(format!("netwarp-qlog-{}", std::process::id()));
+        for _ in 0..2 {
+            next_file(&directory, "server").unwrap();
+        }
+        next_file(&directory, "client").unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(&directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(names, ["client-0.sqlog", "server-0.sqlog", "server-1.sqlog"]);
+    }
+}
