@@ -20,6 +20,9 @@ from netwarp.figures.style import PAPER, TRANSPORT_STYLES, series_styles
 from netwarp.results import Results
 from netwarp.study import study_from_mapping
 from netwarp.study.questions import Figure
+from netwarp.wire import FlowStats, Job, Record, read_records
+
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -42,7 +45,7 @@ def everything(spec: Any) -> list[dict[str, Any]]:
 
 def test_studies_can_ask_for_every_kind() -> None:
     kinds = set(get_args(Figure.model_fields["kind"].annotation))
-    assert kinds == {*CHART_KINDS, "timeline"}
+    assert kinds == {*CHART_KINDS, "delay-cdf", "timeline"}
 
 
 @pytest.mark.parametrize("kind", CHART_KINDS)
@@ -317,3 +320,40 @@ def test_a_level_at_which_the_metric_means_nothing_keeps_its_place_and_is_named(
     assert {row["x_text"] for row in mean_rows(plan)} == {"1 %", "5 %"}
     whole = draw(asked, support.results(), "whole").spec["title"]["subtitle"]
     assert whole.endswith("Lower is better.")
+
+
+class KeptFlows:
+    """Records of flows whose delays are known: of replicate n, n + 1 ms for each thousandth."""
+
+    def job(self, run: str) -> Job | None:
+        """Give nothing: the distribution needs no job."""
+        del run
+        return None
+
+    def records(self, run: str) -> list[Record]:
+        """Give a flow's packets and messages."""
+        (golden, *_) = (
+            each
+            for each in read_records(GOLDEN / "records-flow.jsonl")
+            if isinstance(each, FlowStats)
+        )
+        step_ns = 1_000_000 * (int(run[-2:]) + 1)
+        delays = tuple(step_ns * permille for permille in range(1001))
+        message = golden.model_copy(update={"unit": "message", "delay_quantiles_ns": delays})
+        packet = golden.model_copy(update={"unit": "packet", "delay_quantiles_ns": (7,) * 1001})
+        return [packet, message]
+
+
+def test_delays_within_runs_are_drawn_by_their_mean_quantiles() -> None:
+    shown = support.results(replicates=3, failed_run=None)
+    runs = tuple(replace(run, metrics={"message_delay_s_p50": 1.0}) for run in shown.runs)
+    asked = Figure(kind="delay-cdf", y="message_delay_s_p50", series="transport")
+    (chart,) = draw_all([asked], Results(runs), KeptFlows())
+    rows = chart.spec["data"]["values"]
+    found = {row["share"]: row["value"] for row in rows}
+    # The replicates' steps are 1, 2 and 3 ms: 2 on average.
+    assert found[0.5] == pytest.approx(1.0)
+    assert found[0.999] == pytest.approx(1.998)
+    assert found[1.0] == pytest.approx(2.0)
+    assert chart.title == "Distribution of message delay"
+    assert draw_all([asked], Results(runs)) == [], "without records there is nothing to draw"

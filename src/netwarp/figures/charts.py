@@ -176,15 +176,16 @@ def box(plan: Layout) -> Spec:
 
 def cdf(plan: Layout) -> Spec:
     """Draw the empirical distribution of the runs: how many were at most so slow."""
-    return distribution(plan, step_rows(plan), "Share of runs")
+    return distribution(plan, step_rows(plan), plan.shown.axis_title, "Share of runs")
 
 
-def distribution(plan: Layout, rows: list[Row], share: str) -> Spec:
+def distribution(plan: Layout, rows: list[Row], value: str, share: str) -> Spec:
     """Draw a distribution function: what share is at most so large.
 
     Args:
         plan: what the chart is about.
         rows: its steps, with value and share.
+        value: title of the axis of values.
         share: title of the axis of shares.
     """
     # Every panel has its own axis: only what one of them spans counts.
@@ -193,7 +194,7 @@ def distribution(plan: Layout, rows: list[Row], share: str) -> Spec:
         by_panel.setdefault(row["panel"], []).append(row["value"])
     widest = max(by_panel.values(), key=lambda values: max(values) / (min(values) or 1))
     x = field(
-        "value", title=plan.shown.axis_title, scale=value_scale(widest, plan.y_log, zero=False),
+        "value", title=value, scale=value_scale(widest, plan.y_log, zero=False),
         axis={"format": ".6~g", "tickCount": 4, "labelOverlap": "greedy"},
     )  # fmt: skip
     y = field("share", title=share, axis={"format": ".0%"})

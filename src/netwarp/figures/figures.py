@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from netwarp.figures.over_time.figure import Kept
     from netwarp.figures.style import Spec, Theme
     from netwarp.results import CellResult, Results
+    from netwarp.wording import Quantity
 
 
 def draw_all(
@@ -127,8 +128,14 @@ def _delay_figure(
     rows = delay_rows(plan, kept)
     if not rows:
         return None
-    chart = distribution(plan, rows, f"Share of {unit_of(figure.metric)}s")
+    value = f"{_delay(plan.shown)} ({plan.shown.unit})"
+    chart = distribution(plan, rows, value, f"Share of {unit_of(figure.metric)}s")
     return _titled(figure, plan, chart, name, theme)
+
+
+def _delay(shown: Quantity) -> str:
+    """Name what a quantile is one of: "Message delay, 95 %" is of the message delay."""
+    return shown.title.partition(",")[0]
 
 
 def _titled(figure: Figure, plan: Layout, chart: Spec, name: str, theme: Theme) -> Chart:
@@ -170,7 +177,7 @@ def _title(figure: Figure, results: Results) -> str:
     if figure.kind == "cdf":
         return f"Distribution of {metric.lower()}"
     if figure.kind == "delay-cdf":
-        return f"Distribution of {metric.partition(',')[0].lower()}"
+        return f"Distribution of {_delay(quantity(figure.metric, 1)).lower()}"
     if figure.kind == "scatter" and figure.x is not None:
         return f"{metric} against {quantity(figure.x, 1).title.lower()}"
     if figure.x is None:
