@@ -46,6 +46,7 @@ FACTOR_TITLES = {
     "workload.http": "Version of HTTP",
     "workload.kind": "Workload",
     "transport.kind": "Transport",
+    "transport.model": "Kernel or simulator",
 }
 
 FACTOR_UNITS = {
@@ -65,8 +66,15 @@ FACTOR_NAMES = {
     "transport.reconnect": "reconnection",
 }
 
-_TELLING_FACTORS = frozenset({"workload.http"})
+_TELLING_FACTORS = frozenset({"workload.http", "transport.model"})
 """Factors whose levels say themselves what they are."""
+
+_MODEL_NAMES: Mapping[str, str] = {
+    "kernel": "real kernel",
+    "ns3": "ns-3 set up like Linux",
+    "ns3default": "ns-3 as it comes",
+}
+"""Levels of `transport.model` in words."""
 
 
 @dataclass(frozen=True)
@@ -242,6 +250,8 @@ def level_text(factor: str, label: str) -> str:
         return transport_text(label)
     if factor == "workload.http":
         return f"HTTP/{label}"
+    if factor == "transport.model":
+        return _MODEL_NAMES.get(label, label)
     scale = scale_of([label])
     if scale is None:
         return label

@@ -31,8 +31,6 @@ def test_the_senders_connection_is_sampled_whatever_the_transport(
         # Nothing to compare the window with but the path: 125 kB under way and as much queued.
         assert 100_000 < max(found.cwnd_bytes) < 1_000_000, run.transport
         assert 50e6 <= max(found.rtt_ns) <= 140e6, run.transport
-        if run.transport == "quic":  # of the others it has what was selectively acknowledged
-            assert max(found.unacked_bytes) <= max(found.cwnd_bytes) + 3000, run.transport
         assert sum(run.metrics[f"limited_by_{limit}_ratio"] for limit in ("link", "cwnd")) > 0.8
         if found.acked_bytes:
             assert 10e6 * 0.5 < found.acked_bytes[-1] < 10e6 * 1.1, run.transport

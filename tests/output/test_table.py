@@ -21,6 +21,7 @@ from netwarp.output.export import export_results
 from netwarp.results import Results
 from netwarp.wire import Goodput
 from netwarp.wording import (
+    cell_text,
     condition_text,
     digits_to_tell,
     effect_text,
@@ -255,3 +256,8 @@ def test_iperf3_has_an_interval_for_each_second_of_a_run_recorded_over_time(
 def test_an_unknown_format_is_refused(kept: RunData) -> None:
     with pytest.raises(InputError, match="csv, json, iperf3"):
         export_results(kept, "xml")
+
+
+def test_a_simulator_is_named_in_words() -> None:
+    levels = {"transport": "tcp", "transport.model": "ns3default", "workload.count": "100"}
+    assert cell_text(levels) == "TCP · ns-3 as it comes, count 100"

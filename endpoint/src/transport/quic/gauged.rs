@@ -4,13 +4,16 @@
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
 use crate::gauges::ConnectionGauges;
 use crate::job::Transport;
+
+/// What quinn takes the round-trip time for until it has measured one (`TransportConfig::initial_rtt`; RFC 9002, 6.2.2).
+const INITIAL_RTT: Duration = Duration::from_millis(333);
 
 /// The gauges of a new connection, where this end is sampled.
 pub(super) fn gauges(options: &Transport, port: u16, peer_port: u16) -> Option<Arc<ConnectionGauges>> {
@@ -60,7 +63,9 @@ impl Controller for Gauged {
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
         self.gauges.acked_bytes.fetch_add(bytes, Relaxed);
-        self.gauges.rtt_ns.store(rtt.get().as_nanos() as u64, Relaxed);
+        if rtt.get() != INITIAL_RTT {
+            self.gauges.rtt_ns.store(rtt.get().as_nanos() as u64, Relaxed);
+        }
         self.inner.on_ack(now, sent, bytes, app_limited, rtt);
     }
 
