@@ -136,7 +136,10 @@ def read_manifest(directory: Path) -> Manifest:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{file}: {key}: {first['msg']}") from None
+        raise InputError(
+            f"{file}: {key}: {first['msg']}; if another version of netwarp has built it, then"
+            f" `netwarp stack build {directory.name}`"
+        ) from None
     except ValueError as error:
         raise InputError(f"{file}: not a manifest: {error}") from None
     if manifest.role_protocol != ROLE_PROTOCOL:
