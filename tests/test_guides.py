@@ -75,10 +75,10 @@ def test_what_a_document_has_one_run_can_be_planned(
     monkeypatch.setattr(library, "run", plan)
     monkeypatch.setattr(library, "backend_for", lambda *_: VirtualBackend)
     monkeypatch.setattr(machine, "install_ns3", lambda: None)
+    (readme_study,) = (b.text for b in blocks(BY_NAME["README.md"]) if b.language == "toml")
+    (tmp_path / "study.toml").write_text(readme_study)
     for block in blocks(BY_NAME[name]):
-        if block.language == "toml" and block.text.startswith(("#", "title")):
-            (tmp_path / (block.file or "study.toml")).write_text(block.text)
-        elif block.file is not None:
+        if block.file is not None:
             (tmp_path / block.file).write_text(block.text)
     for _, command, *arguments in commands(BY_NAME[name]):
         if command in RUNS_SOMETHING:
