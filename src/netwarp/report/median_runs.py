@@ -43,6 +43,8 @@ def median_runs(data: RunData) -> MedianRuns | None:
         chart = run_chart(run, data, samples_alone=False) if run else None
         if run is None:
             continue
+        if chart is None and any(cell.workloads for cell in data.study.cells):
+            continue  # which of several workloads run differs from cell to cell
         if chart is None:
             # A study's runs record over time or they don't: one is enough to know.
             return None

@@ -179,8 +179,9 @@ class CompetingBuilder:
     ) -> KeyValueError:
         """Name the key at which the user wrote what an error of a workload is about."""
         key, name, remedy = error.key or "", self._names[index], error.remedy
+        value = error.value
         if key == "workload.duration" and section.stop_ns is not None:
-            key = f"workload.{index}.stop"
+            key, value = f"workload.{index}.stop", format_duration(section.stop_ns)
         elif key.startswith("workload."):
             key = f"workload.{index}.{key.removeprefix('workload.')}"
         elif key.startswith('factors."workload.'):
@@ -200,7 +201,7 @@ class CompetingBuilder:
                 if varied in self._keys
                 else f"workload.{index}.transport{inside}"
             )
-        return KeyValueError(key or None, error.value, error.reason, remedy)
+        return KeyValueError(key or None, value, error.reason, remedy)
 
 
 def _refuse_stop(table: Mapping[str, Any]) -> None:
