@@ -157,3 +157,33 @@ fn limits(job: &Job) -> Result<Limits> {
         .and_then(|limits| limits.with_max_handshake_duration(idle))
         .map_err(|error| anyhow!("set s2n-quic's limits: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The job of a bulk transfer that the planner has written.
+    fn job() -> Job {
+        let golden = "../../tests/golden/job-bulk-quic-stack.json";
+        Job::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap()
+    }
+
+    #[test]
+    fn the_first_flight_is_counted_in_payloads() {
+        let mut job = job();
+        job.transport.initial_window_packets = 10;
+        job.transport.mss_bytes = Some(1200);
+        assert_eq!(initial_window_bytes(&job), 12_000);
+    }
+
+    #[test]
+    fn a_congestion_control_that_s2n_quic_lacks_is_refused() {
+        let mut job = job();
+        for (name, is_there) in [("cubic", true), ("bbr", true), ("reno", false)] {
+            name.clone_into(&mut job.transport.congestion);
+            assert_eq!(congestion(&job).is_ok(), is_there, "{name}");
+        }
+    }
+}
