@@ -38,10 +38,8 @@ pub struct QueueSamplesRecord {
 pub struct ConnectionSamplesRecord {
     /// Whose end it is.
     pub side: Side,
-    /// Its own port.
-    pub port: u32,
-    /// The other end's port.
-    pub peer_port: u32,
+    /// The server's port. The client's is drawn by the kernel, and in no record.
+    pub server_port: u32,
     /// When it was sampled.
     pub at_ns: Vec<u64>,
     /// Congestion window: `ss` has it in segments.

@@ -7,6 +7,7 @@
 mod connections;
 mod pace;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
@@ -93,8 +94,30 @@ impl Sampler {
     /// All that was seen. What was never seen has no record.
     pub(crate) fn records(self) -> impl Iterator<Item = Record> {
         let queues = self.queues.into_iter().filter(|queue| !queue.at_ns.is_empty()).map(Record::QueueSamples);
-        queues.chain(self.connections.into_values().map(Record::ConnectionSamples))
+        let mut connections: Vec<_> = self.connections.into_values().collect();
+        connections.sort_by(by_content);
+        queues.chain(connections.into_iter().map(Record::ConnectionSamples))
     }
+}
+
+/// Orders samples by what they say: the clients' ports, by which connections are told apart, are random.
+fn by_content(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) -> Ordering {
+    fn key(record: &ConnectionSamplesRecord) -> (bool, u32, [&[u64]; 10], &[bool]) {
+        let columns = [
+            &record.at_ns,
+            &record.cwnd_bytes,
+            &record.ssthresh_bytes,
+            &record.rtt_ns,
+            &record.unacked_bytes,
+            &record.acked_bytes,
+            &record.retrans_packets,
+            &record.busy_ns,
+            &record.rwnd_limited_ns,
+            &record.sndbuf_limited_ns,
+        ];
+        (record.side == Side::Server, record.server_port, columns.map(Vec::as_slice), &record.has_sent_all)
+    }
+    key(one).cmp(&key(other))
 }
 
 /// Whom to ask for the connections of whoever sends content, of all workloads together.
@@ -149,8 +172,10 @@ fn push_queue(kept: &mut QueueSamplesRecord, at_ns: u64, sample: &QueueSample) {
 fn no_connection_samples(side: Side, sample: &ConnectionSample) -> ConnectionSamplesRecord {
     ConnectionSamplesRecord {
         side,
-        port: sample.port.into(),
-        peer_port: sample.peer_port.into(),
+        server_port: match side {
+            Side::Client => sample.peer_port.into(),
+            Side::Server => sample.port.into(),
+        },
         at_ns: Vec::new(),
         cwnd_bytes: Vec::new(),
         ssthresh_bytes: Vec::new(),
@@ -205,7 +230,34 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_stands_for_the_time_since_the_sample_before() {
-        let sample = |activity| ConnectionSample {
+        let sample = |activity| ConnectionSample { limits: Limits::Now(activity), ..idle() };
+        let mut kept = no_connection_samples(Side::Server, &sample(Activity::Idle));
+        use Activity::{BufferFull, Busy, Idle, PeerFull};
+        for (at_ns, activity) in [(10, Busy), (20, Busy), (50, PeerFull), (60, BufferFull), (100, Idle)] {
+            push_connection(&mut kept, at_ns, &sample(activity));
+        }
+        assert_eq!(kept.busy_ns, [0, 10, 40, 50, 50]);
+        assert_eq!((kept.rwnd_limited_ns, kept.sndbuf_limited_ns), (vec![0, 0, 30, 30, 30], vec![0, 0, 0, 10, 10]));
+        assert!(kept.acked_bytes.is_empty());
+    }
+
+    #[test]
+    fn the_order_of_connections_hangs_on_no_port() {
+        let of = |port, at_ns| {
+            let sample = ConnectionSample { peer_port: port, ..idle() };
+            let mut kept = no_connection_samples(Side::Server, &sample);
+            push_connection(&mut kept, at_ns, &sample);
+            kept
+        };
+        let sorted = |mut records: Vec<ConnectionSamplesRecord>| {
+            records.sort_by(by_content);
+            records
+        };
+        assert_eq!(sorted(vec![of(1, 20), of(2, 10)]), sorted(vec![of(1, 10), of(2, 20)]));
+    }
+
+    fn idle() -> ConnectionSample {
+        ConnectionSample {
             port: 4433,
             peer_port: 1,
             number: 0,
@@ -216,16 +268,8 @@ mod tests {
             acked_bytes: None,
             retrans_packets: 0,
             pacing_rate_bit_s: 0,
-            limits: Limits::Now(activity),
+            limits: Limits::Now(Activity::Idle),
             has_sent_all: false,
-        };
-        let mut kept = no_connection_samples(Side::Server, &sample(Activity::Idle));
-        use Activity::{BufferFull, Busy, Idle, PeerFull};
-        for (at_ns, activity) in [(10, Busy), (20, Busy), (50, PeerFull), (60, BufferFull), (100, Idle)] {
-            push_connection(&mut kept, at_ns, &sample(activity));
         }
-        assert_eq!(kept.busy_ns, [0, 10, 40, 50, 50]);
-        assert_eq!((kept.rwnd_limited_ns, kept.sndbuf_limited_ns), (vec![0, 0, 30, 30, 30], vec![0, 0, 0, 10, 10]));
-        assert!(kept.acked_bytes.is_empty());
     }
 }

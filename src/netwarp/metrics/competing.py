@@ -123,7 +123,7 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
         if isinstance(each, OfWorkload):
             own += [each.line] if each.workload == job.name else []
         elif not isinstance(each, ConnectionSamples) or (
-            each.side == side and job.port in (each.port, each.peer_port)
+            each.side == side and job.port == each.server_port
         ):
             own.append(each)
     return own

@@ -44,10 +44,8 @@ class ConnectionSamples(Wire):
     """Always `connection_samples`."""
     side: Side
     """Whose end it is."""
-    port: U32
-    """Its own port."""
-    peer_port: U32
-    """The other end's port."""
+    server_port: U32
+    """The server's port. The client's is drawn by the kernel, and in no record."""
     at_ns: tuple[U64, ...]
     """When it was sampled."""
     cwnd_bytes: tuple[U64, ...]
