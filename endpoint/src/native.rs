@@ -74,7 +74,7 @@ fn run_here(run_directory: &Path) -> ExitCode {
     let (prepared, finished) = (run_directory.to_owned(), run_directory.to_owned());
     let prepare = move |job: &Job| prepare(job, &prepared);
     let mut host = Namespaces::new(ClockKind::Real, prepare, move |job| finish(job, &finished));
-    carry_out(run_directory, &mut host)
+    run_on(run_directory, &mut host)
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
@@ -98,7 +98,7 @@ fn finish(job: &Job, run_directory: &Path) -> Result<()> {
 }
 
 /// Carries out `run_directory/job.json` on these hosts, as [`run`] does.
-pub(crate) fn carry_out(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
+pub(crate) fn run_on(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
     match live(run_directory, host) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(failure)) => complain(&format!("{}: {}", failure.stage, failure.message)),

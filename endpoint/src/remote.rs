@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 /// Carries out `run_dir/job.json`. What goes wrong is in the records, and said on standard error as well.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     match Remote::open(arguments) {
-        Ok(mut host) => native::carry_out(&arguments.run_dir, &mut host),
+        Ok(mut host) => native::run_on(&arguments.run_dir, &mut host),
         Err(error) => native::complain(&format!("{error:#}")),
     }
 }

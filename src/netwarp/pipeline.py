@@ -28,6 +28,7 @@ from netwarp.execution import (
     kept_outcomes,
 )
 from netwarp.execution.provenance import provenance
+from netwarp.execution.time_limits import is_over
 from netwarp.machine.load import others_share
 from netwarp.machine.speed import stored_speed
 from netwarp.plan import PlannedRun, plan_study
@@ -197,7 +198,7 @@ class _Executed:
             if not wanted:
                 return True
             if limit is not None and not is_in_time():
-                self.observer.limited(limit.length_s, is_share=limit.is_share)
+                self.observer.limited(limit)
                 return False
             more = [
                 run
@@ -216,7 +217,7 @@ class _Executed:
             if left and limit is not None:
                 self._write_plan(done)
                 self.observer.added(-len(left))
-                self.observer.limited(limit.length_s, is_share=limit.is_share)
+                self.observer.limited(limit)
                 return False
         return True
 
@@ -327,23 +328,6 @@ def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) ->
         others = others_share(cpus_before, cpu_times())
         noted["other_work"] = max(others, noted.get("other_work", 0.0))
     write_json(directory.provenance_file, noted)
-
-
-def time_limit(length_s: float) -> TimeLimit:
-    """Give a time limit that begins now."""
-    return TimeLimit(length_s, time.monotonic() + length_s)
-
-
-def share(limit: TimeLimit, part: float) -> TimeLimit:
-    """Give a part (0 to 1) of what is left of a time limit, from now on."""
-    now_s = time.monotonic()
-    left_s = max(0.0, limit.until_s - now_s)
-    return TimeLimit(limit.length_s, now_s + part * left_s, is_share=True)
-
-
-def is_over(limit: TimeLimit) -> bool:
-    """Whether a time limit is reached."""
-    return time.monotonic() >= limit.until_s
 
 
 def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:

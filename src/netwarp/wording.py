@@ -127,6 +127,12 @@ def count(whole: int) -> str:
     return f"{whole:,}".replace(",", THIN)
 
 
+def value_text(metric: str, value: float) -> str:
+    """Write a value of a metric with its unit."""
+    shown = quantity(metric, value)
+    return f"{number(value * shown.scale)} {shown.unit}".rstrip()
+
+
 def mean_text(estimate: Estimate, shown: Quantity) -> str:
     """Write mean ± half-width of the 95 % interval, without the unit.
 

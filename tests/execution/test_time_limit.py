@@ -50,9 +50,9 @@ class Told(Unobserved):
     def added(self, runs: int) -> None:
         self.runs += runs
 
-    def limited(self, length_s: float, *, is_share: bool) -> None:
-        assert not is_share
-        self.limits_s.append(length_s)
+    def limited(self, limit: TimeLimit) -> None:
+        assert not limit.is_share
+        self.limits_s.append(limit.length_s)
 
 
 def study() -> Study:

@@ -15,7 +15,8 @@ from netwarp.cli.printing import print_scorecard
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.estimate.staging import TimeLimit
 from netwarp.evaluation import RunData, load
-from netwarp.pipeline import time_limit, write_outputs
+from netwarp.execution.time_limits import time_limit
+from netwarp.pipeline import write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare

@@ -214,11 +214,11 @@ def time_limit(max_time: str | None) -> TimeLimit | None:
     Raises:
         InputError: not a duration.
     """
-    from netwarp import pipeline
+    from netwarp.execution import time_limits
 
     if max_time is None:
         return None
     try:
-        return pipeline.time_limit(parse_duration_ns(max_time) / NS_PER_S)
+        return time_limits.time_limit(parse_duration_ns(max_time) / NS_PER_S)
     except UnitError as error:
         raise InputError(f"--max-time {max_time}: {error}") from None

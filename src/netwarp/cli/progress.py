@@ -16,6 +16,7 @@ from rich.progress import (
 )
 
 from netwarp.cli.terminal import escaped
+from netwarp.estimate.staging import TimeLimit
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import Clock, Status
 from netwarp.units import span_text
@@ -120,11 +121,11 @@ class ProgressBar:
         if self._progress is not None:
             self._progress.update(self._task, total=self._total)
 
-    def limited(self, length_s: float, *, is_share: bool) -> None:
+    def limited(self, limit: TimeLimit) -> None:
         """The time limit, or a study's share of it, is reached."""
-        what = "this study's share of the time limit" if is_share else "the time limit"
+        what = "this study's share of the time limit" if limit.is_share else "the time limit"
         self._console.print(
-            f"{what} of {span_text(length_s)} is reached: no more replicates are added",
+            f"{what} of {span_text(limit.length_s)} is reached: no more replicates are added",
             highlight=False,
         )
 

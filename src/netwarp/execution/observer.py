@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from netwarp.estimate.staging import TimeLimit
     from netwarp.plan import PlannedRun
     from netwarp.run_directory import Clock, Status
 
@@ -18,10 +19,8 @@ class Observer(Protocol):
     def added(self, runs: int) -> None:
         """So many more runs were planned, to decide what was open."""
 
-    def limited(self, length_s: float, *, is_share: bool) -> None:
-        """A time limit of so many seconds, or a study's share of it, is reached: no more runs are
-        added.
-        """
+    def limited(self, limit: TimeLimit) -> None:
+        """A time limit is reached: no more runs are added."""
 
     def started(self, run: PlannedRun) -> None:
         """A run begins."""
@@ -45,7 +44,7 @@ class Unobserved:
     def added(self, runs: int) -> None:
         """Do nothing."""
 
-    def limited(self, length_s: float, *, is_share: bool) -> None:
+    def limited(self, limit: TimeLimit) -> None:
         """Do nothing."""
 
     def started(self, run: PlannedRun) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
-from netwarp.measure.run_records import RunRecords
+from netwarp.measure.run_records import ContentReader, RunRecords
 from netwarp.measure.select import sender
 from netwarp.measure.sharing import Arrived, convergence_ns, jain_index, shares
 from netwarp.metrics.limits import LIMIT_METRICS
@@ -130,7 +130,7 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
 
 
 @dataclass(frozen=True)
-class _Together:
+class _Together(ContentReader):
     """How the records of all workloads together tell when they began and ended."""
 
     views: Sequence[WorkloadView]
@@ -139,16 +139,6 @@ class _Together:
         """Say when the first client began."""
         del records
         return min(each.span_ns[0] for each in self.views)
-
-    def breaks_off(self, job: Job) -> bool:
-        """Say nothing of all together."""
-        del job
-        return False
-
-    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Give the records that times are taken from."""
-        del job
-        return records
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
         """Give nothing: content is a workload's."""

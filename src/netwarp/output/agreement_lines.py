@@ -17,6 +17,7 @@ from netwarp.wording import (
     percent,
     quantity,
     sentence_case,
+    value_text,
     verdict_text,
 )
 
@@ -68,10 +69,10 @@ def _path_blocks(found: Agreement) -> Iterator[Table | Text]:
 
 def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, str | None]]:
     """Give each property of the path: its name, in virtual time, measured in real time."""
-    yield "RTT", _shown("path_min_rtt_s", asked.rtt_s), _spread(found, "path_min_rtt_s")
+    yield "RTT", value_text("path_min_rtt_s", asked.rtt_s), _spread(found, "path_min_rtt_s")
     for direction, rate_bit_s in asked.rates:
         metric = f"probed_rate_{direction}_bit_s"
-        rate = "unlimited" if rate_bit_s is None else _shown(metric, rate_bit_s)
+        rate = "unlimited" if rate_bit_s is None else value_text(metric, rate_bit_s)
         yield f"rate {direction}", rate, _spread(found, metric, "at least ")
     for direction, loss in asked.losses:
         yield f"loss {direction}", percent(loss), _spread(found, f"probed_loss_{direction}")
@@ -181,8 +182,3 @@ def _lines_of_one_alone(found: Agreement) -> Iterator[Text]:
             names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
             more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
             yield Text(f"only in {time} time: {names}{more}")
-
-
-def _shown(metric: str, value: float) -> str:
-    shown = quantity(metric, value)
-    return f"{number(value * shown.scale)} {shown.unit}"

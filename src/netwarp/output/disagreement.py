@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from netwarp.machine.load import DISTURBING
 from netwarp.measure.disturbance import LOST_SHARE, RTT_LEAST_NS
 from netwarp.units import NS_PER_S
-from netwarp.wording import number, percent, quantity
+from netwarp.wording import percent, quantity, value_text
 
 if TYPE_CHECKING:
     from netwarp.results import CellResult
@@ -88,18 +88,18 @@ def reasons(
 def _of_path(asked: PathAsked, real: CellResult, relevant: float) -> Iterator[Reason]:
     rtt_s = _median(real, "path_min_rtt_s")
     if rtt_s is not None and abs(rtt_s - asked.rtt_s) > relevant * asked.rtt_s:
-        there, here = (_shown("path_min_rtt_s", each) for each in (rtt_s, asked.rtt_s))
+        there, here = (value_text("path_min_rtt_s", each) for each in (rtt_s, asked.rtt_s))
         yield Reason("path", f"its RTT is {there}, in virtual time {here}")
     for direction, rate_bit_s in asked.rates:
         metric = f"probed_rate_{direction}_bit_s"
         probed_bit_s = max(real.values(metric), default=None)
         if probed_bit_s is None:
             continue
-        arrives = f"packets {_WAY[direction]} arrive at {_shown(metric, probed_bit_s)}"
+        arrives = f"packets {_WAY[direction]} arrive at {value_text(metric, probed_bit_s)}"
         if rate_bit_s is None:
             yield Reason("path", f"{arrives}, in virtual time at any rate")
         elif probed_bit_s < rate_bit_s * (1 - relevant):
-            yield Reason("path", f"{arrives}, in virtual time at {_shown(metric, rate_bit_s)}")
+            yield Reason("path", f"{arrives}, in virtual time at {value_text(metric, rate_bit_s)}")
     for direction, loss in asked.losses:
         probed = _mean(real, f"probed_loss_{direction}")
         if probed is not None and abs(probed - loss) > LOST_SHARE / 10:
@@ -120,8 +120,8 @@ def _of_cpu(real: CellResult, metric: str, gap: float) -> Iterator[Reason]:
     if is_time and gap > 0 and cpu_s > EXPLAINS * gap:
         yield Reason(
             "CPU",
-            f"both ends used {_shown(metric, cpu_s)} of CPU time, which is free in virtual time;"
-            f" the difference is {_shown(metric, gap)}",
+            f"both ends used {value_text(metric, cpu_s)} of CPU time, which is free in virtual"
+            f" time; the difference is {value_text(metric, gap)}",
         )
     for side in ("client", "server"):
         busy = _mean(real, f"{side}_busy_ratio")
@@ -139,7 +139,7 @@ def _of_cross_traffic(asked: PathAsked | None, real: CellResult) -> Iterator[Rea
     if least_s is None or high_s is None or (asked is not None and asked.has_jitter):
         return
     if high_s - least_s > max(RTT_LEAST_S, DISTURBING * least_s):
-        low, high = (_shown("path_min_rtt_s", each) for each in (least_s, high_s))
+        low, high = (value_text("path_min_rtt_s", each) for each in (least_s, high_s))
         yield Reason(
             "cross traffic",
             f"without the run's own packets the RTT was {low} at best and up to {high} in nine of"
@@ -165,8 +165,3 @@ def _mean(cell: CellResult, metric: str) -> float | None:
 def _median(cell: CellResult, metric: str) -> float | None:
     estimate = cell.estimate(metric)
     return None if estimate is None else estimate.median
-
-
-def _shown(metric: str, value: float) -> str:
-    shown = quantity(metric, value)
-    return f"{number(value * shown.scale)} {shown.unit}".rstrip()

@@ -9,7 +9,8 @@ from typing import Any
 from netwarp.errors import BackendError
 from netwarp.estimate.staging import TimeLimit
 from netwarp.evaluation import RunData
-from netwarp.pipeline import DEFAULT_PARENT, is_over, share
+from netwarp.execution.time_limits import is_over, share
+from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.report import write_figures
 from netwarp.run_directory import write_json, write_text
 from netwarp.sources.page import render
@@ -41,11 +42,19 @@ def reproduce_document(
         RunDirectoryError: a directory holds something else, or the disk gives out.
         Interrupted: on Ctrl-C; what had finished is kept.
     """
+    drawn = {each.place for each in prepared.studies}
+
+    def run_and_draw(study: Study, place: Path, limit: TimeLimit | None) -> RunData:
+        data = run_study(study, place, limit)
+        if place in drawn:
+            write_figures(data)
+        return data
+
     everything = [one for each in prepared.studies for one in each.executions()]
-    executed = _execute_all(everything, run_study, limit)
+    executed = _execute_all(everything, run_and_draw, limit)
     if limit is not None and not is_over(limit):
         cut_short = [one for one in everything if executed[one[1]].limit_text is not None]
-        executed |= _execute_all(cut_short, run_study, limit)
+        executed |= _execute_all(cut_short, run_and_draw, limit)
     outcomes = tuple(_outcome(each, executed) for each in prepared.studies)
     done = Reproduction(prepared.source, prepared.directory, prepared.quick, outcomes)
     done.directory.mkdir(parents=True, exist_ok=True)
@@ -76,14 +85,11 @@ def _execute(study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | 
 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
-    study = executed[prepared.place]
-    if study.finished is not None:
-        write_figures(study.finished)
     controls = tuple(
         ControlOutcome(control, executed[prepared.control_place(control)])
         for control, _ in prepared.controls
     )
-    return StudyOutcome(study, prepared.name, controls)
+    return StudyOutcome(executed[prepared.place], prepared.name, controls)
 
 
 def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:

@@ -18,7 +18,7 @@ from netwarp.errors import BackendError
 from netwarp.fields import DurationNs, Section
 from netwarp.measure import select
 from netwarp.measure.metric import Metric
-from netwarp.measure.run_records import Arrival
+from netwarp.measure.run_records import Arrival, ContentReader
 from netwarp.wire import Direction, Job, Record, Resume, TransportKind
 
 GUEST_MEMORY_BYTES = 1 << 30
@@ -221,7 +221,7 @@ class HttpArchive:
     entries: Sequence[Mapping[str, Any]]
 
 
-class Workload(ABC, Generic[W]):
+class Workload(ContentReader, ABC, Generic[W]):
     """A kind of workload."""
 
     section: ClassVar[type[WorkloadSection]]
@@ -324,16 +324,6 @@ class Workload(ABC, Generic[W]):
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client began."""
         return select.start_ns(records)
-
-    def breaks_off(self, job: Job) -> bool:
-        """Say whether it goes on for a time, rather than until all of something is done."""
-        del job
-        return False
-
-    def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Give the records that times are taken from."""
-        del job
-        return records
 
     @abstractmethod
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
