@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,13 @@ def test_characters_an_encoding_lacks_are_replaced(netwarp: Netwarp, recorded: P
     whole = netwarp("show", recorded, "--json")
     ascii_only = netwarp("show", recorded, "--json", PYTHONIOENCODING="ascii")
     assert json.loads(ascii_only.stdout) == json.loads(whole.stdout)
+
+
+def test_a_path_that_reads_as_an_emoji_is_printed_as_it_is(
+    netwarp: Netwarp, recorded: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / ":x:"
+    shutil.copytree(recorded, place)
+    answer = netwarp("diff", place, recorded)
+    assert answer.returncode == 0, answer.stderr
+    assert ":x:" in answer.stdout

@@ -10,7 +10,7 @@ from netwarp.cli import options
 from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
-from netwarp.cli.terminal import console
+from netwarp.cli.terminal import planning
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 
@@ -137,7 +137,7 @@ def compare(
     of_flow = {key: levels(each) for key, each in paced.items()}
     has_page = any(of_page.values())
     has_flow = flow is not None or any(of_flow.values())
-    with console().status("planning"):  # seconds, where cells are tens of thousands
+    with planning():
         study = study_from_compare(
             transports=levels(transport) or _usual(has_page=has_page, has_flow=has_flow),
             path=path,

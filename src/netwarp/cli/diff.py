@@ -20,10 +20,8 @@ def diff(
     as_json: options.Json = False,
 ) -> None:
     """Say which cells changed between two run directories, by tests, and what else differs."""
-    from rich.console import Console
-
     from netwarp.cli.printing import print_difference
-    from netwarp.cli.terminal import print_json
+    from netwarp.cli.terminal import answer_console, print_json
     from netwarp.evaluation import load
     from netwarp.output.diff import difference, difference_json
 
@@ -31,4 +29,4 @@ def diff(
     if as_json:
         print_json(difference_json(found))
     else:
-        print_difference(found, Console())
+        print_difference(found, answer_console())

@@ -18,10 +18,8 @@ def show(
     as_json: options.Json = False,
 ) -> None:
     """Print the table of a run directory again."""
-    from rich.console import Console
-
     from netwarp.cli.printing import print_results
-    from netwarp.cli.terminal import print_damage, print_json
+    from netwarp.cli.terminal import answer_console, print_damage, print_json
     from netwarp.library import open_run
 
     shown = open_run(_run_directory(directory))
@@ -29,7 +27,7 @@ def show(
     if as_json:
         print_json(shown.summary())
     else:
-        print_results(shown.data, Console())
+        print_results(shown.data, answer_console())
 
 
 def report(

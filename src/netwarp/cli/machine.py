@@ -40,9 +40,7 @@ def doctor(
     as_json: options.Json = False,
 ) -> None:
     """Say what is missing to run here, and the exact command that mends it."""
-    from rich.console import Console
-
-    from netwarp.cli.terminal import escaped, print_json
+    from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.machine.doctor import examine
 
     if speed:
@@ -52,7 +50,7 @@ def doctor(
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
     else:
-        console = Console()
+        console = answer_console()
         for finding in findings:
             missing = "[yellow]without[/]" if finding.optional else "[bold red]missing[/]"
             mark = "[green]ok[/]     " if finding.ok else missing
@@ -64,10 +62,8 @@ def doctor(
 @kernel_app.command("info")
 def kernel_info(as_json: options.Json = False) -> None:
     """Say which guest kernel is built, from what, and where it is."""
-    from rich.console import Console
-
     from netwarp.backends.guest_files import find_kernel
-    from netwarp.cli.terminal import escaped, print_json
+    from netwarp.cli.terminal import answer_console, escaped, print_json
 
     kernel = find_kernel()
     description = {"directory": str(kernel.directory), **kernel.info}
@@ -75,7 +71,9 @@ def kernel_info(as_json: options.Json = False) -> None:
         print_json(description)
     else:
         for key, value in description.items():
-            Console().print(f"{key:20} {escaped(str(value))}", soft_wrap=True, highlight=False)
+            answer_console().print(
+                f"{key:20} {escaped(str(value))}", soft_wrap=True, highlight=False
+            )
 
 
 @kernel_app.command(
@@ -131,10 +129,8 @@ def install_ns3() -> str:
 
 def show_speed(as_json: bool) -> None:
     """Measure the native speed of every transport and print it."""
-    from rich.console import Console
-
     from netwarp.backends.native import NativeBackend
-    from netwarp.cli.terminal import console, escaped, print_json
+    from netwarp.cli.terminal import answer_console, console, escaped, print_json
     from netwarp.machine.speed import measure_speed
 
     with console().status("measuring") as status:
@@ -145,6 +141,6 @@ def show_speed(as_json: bool) -> None:
         print_json(speed)
         return
     for name, goodput_bit_s in speed["goodput_bit_s"].items():
-        Console().print(f"{name:5} {goodput_bit_s / 1e6:,.0f} Mbit/s", highlight=False)
+        answer_console().print(f"{name:5} {goodput_bit_s / 1e6:,.0f} Mbit/s", highlight=False)
     for name, reason in speed["not_measured"].items():
-        Console().print(f"{name:5} not measured: {escaped(reason)}", soft_wrap=True)
+        answer_console().print(f"{name:5} not measured: {escaped(reason)}", soft_wrap=True)

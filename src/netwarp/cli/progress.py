@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from typing import TYPE_CHECKING
 
 from netwarp.cli.terminal import escaped
 from netwarp.estimate.staging import TimeLimit
 from netwarp.plan import PlannedRun
 from netwarp.run_directory import Clock, Status
 from netwarp.units import span_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 LINE_EVERY_S = 10.0
 
@@ -103,15 +98,7 @@ class ProgressBar:
         self._total = runs
         self._said_s = self.clocks.started_s
         if self._console.is_terminal:
-            self._progress = Progress(
-                TextColumn("[bold]{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TaskProgressColumn(),
-                TextColumn("{task.fields[clocks]}"),
-                TimeRemainingColumn(),
-                console=self._console,
-            )
+            self._progress = _drawn(self._console)
             self._task = self._progress.add_task("running", total=runs, clocks="")
             self._progress.start()
 
@@ -173,3 +160,25 @@ class ProgressBar:
             f" {self.clocks.text(time.monotonic())}",
             highlight=False,
         )
+
+
+def _drawn(console: Console) -> Progress:
+    """Make what draws, which is imported where there is a terminal to draw on."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[clocks]}"),
+        TimeRemainingColumn(),
+        console=console,
+    )

@@ -43,18 +43,17 @@ def serve(
     run. Ctrl-C ends it. docs/remote.md has the commands of both hosts, docs/security.md what is
     defended.
     """
-    from rich.console import Console
-
     from netwarp.backends.remote.admission import Limits
     from netwarp.backends.remote.connecting import parse_address
     from netwarp.backends.remote.identity import fingerprint, new_token, open_identity
     from netwarp.backends.remote.server import Server
     from netwarp.backends.remote.session import Pairing, server_facts, shown_address
     from netwarp.cli.interruption import interruption
+    from netwarp.cli.terminal import answer_console
 
     limits = Limits(content_bytes=_size(max_size), run_s=_duration_s(max_time))
     identity, pairing = open_identity(), Pairing(new_token())
-    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console = answer_console(highlight=False, soft_wrap=True, markup=False)
     server = Server(
         parse_address(listen, "--listen"), identity, server_facts(data_port), limits, pairing,
         console.print,
@@ -83,14 +82,13 @@ def pair(
     changes. A token works once. Copying identity.pem of each host into peers/ of the other does the
     same without a token.
     """
-    from rich.console import Console
-
     from netwarp.backends.remote import connecting
     from netwarp.backends.remote.identity import fingerprint, open_identity
+    from netwarp.cli.terminal import answer_console
 
     identity = open_identity()
     theirs = connecting.pair(connecting.parse_address(server, "HOST:PORT"), token, identity)
-    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console = answer_console(highlight=False, soft_wrap=True, markup=False)
     console.print(f"paired: {server} has certificate {theirs}")
     console.print(f"this host has certificate {fingerprint(identity.certificate)}")
     console.print(f"now: netwarp run STUDY --backend remote --server {server}")

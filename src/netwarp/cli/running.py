@@ -82,14 +82,14 @@ def run(
     as_json: options.Json = False,
 ) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
-    from netwarp.cli.terminal import console
+    from netwarp.cli.terminal import planning
     from netwarp.sources.shipped import study_named
     from netwarp.study import load_study
 
     place = options.backend_at(backend, server)
     study = study_named(study)
     overrides = [*(set_ or []), *options.relevant_override(relevant)]
-    with console().status("planning"):  # seconds, where cells are tens of thousands
+    with planning():
         loaded = load_study(
             study, overrides=overrides, replicates=replicates, seed=seed, quick=quick
         )
@@ -128,10 +128,8 @@ def reproduce(
     --max-time is over (an hour for each source unless it says otherwise); with --quick there are as
     many as the studies say, and verdicts are provisional.
     """
-    from rich.console import Console
-
     from netwarp.cli.printing import print_scorecard
-    from netwarp.cli.terminal import console, print_json
+    from netwarp.cli.terminal import answer_console, console, print_json
     from netwarp.estimate.staging import Staging
     from netwarp.execution.opening import LOCAL, open_executor
     from netwarp.library import backend_for, needs_ns3, run
@@ -174,15 +172,15 @@ def reproduce(
 
             done.append(reproduce_document(each, run_into, limit))
             if not as_json:
-                print_scorecard(done[-1], Console())
+                print_scorecard(done[-1], answer_console())
                 scorecard = done[-1].directory / SCORECARD_HTML
-                Console().print(f"scorecard: {scorecard}", soft_wrap=True)
+                answer_console().print(f"scorecard: {scorecard}", soft_wrap=True)
     page = write_all(done, out) if several else None
     if as_json:
         print_json(to_json(done))
     elif page is not None:
-        Console().print(total_text(done), highlight=False)
-        Console().print(f"all of it on one page: {page}", soft_wrap=True)
+        answer_console().print(total_text(done), highlight=False)
+        answer_console().print(f"all of it on one page: {page}", soft_wrap=True)
     console().print(observer.command_text(), highlight=False)
     if not all(each.succeeded for each in done):
         raise typer.Exit(1)

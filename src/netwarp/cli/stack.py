@@ -21,10 +21,8 @@ OWN = "netwarp"
 @stack_app.command("list")
 def stack_list(as_json: options.Json = False) -> None:
     """List the stacks that netwarp ships and those that are built here."""
-    from rich.console import Console
-
     from netwarp.backends.stack_building import shipped
-    from netwarp.cli.terminal import escaped, print_json
+    from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.stacks import find_stack, installed, missing_program
 
     found = []
@@ -39,7 +37,7 @@ def stack_list(as_json: options.Json = False) -> None:
         state = "built" if each["missing"] is None else f"netwarp stack build {each['name']}"
         can = ", ".join((*each["congestion"], *each["resume"], *each["workloads"]))
         line = f"{each['name']:10} {each['version']:8} {each['kind']:5} {can} ({state})"
-        Console().print(escaped(line), soft_wrap=True, highlight=False)
+        answer_console().print(escaped(line), soft_wrap=True, highlight=False)
 
 
 @stack_app.command("build")
@@ -66,11 +64,9 @@ def stack_check(
     as_json: options.Json = False,
 ) -> None:
     """Hold a program to the role protocol (docs/role-protocol.md), in real runs."""
-    from rich.console import Console
-
     from netwarp.backends.registry import open_backend
     from netwarp.backends.watch import Bounds
-    from netwarp.cli.terminal import escaped, print_json
+    from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.errors import InputError
     from netwarp.machine.conformance import STALL_CPU_S, check_stack, own_stack
     from netwarp.stacks import find_stack, missing_program, stack_in
@@ -90,7 +86,7 @@ def stack_check(
         if not as_json:
             mark = "[green]ok[/]    " if check.failure is None else "[bold red]failed[/]"
             reason = f": {check.failure}" if check.failure else ""
-            Console().print(f"{mark} {escaped(check.demand + reason)}", soft_wrap=True)
+            answer_console().print(f"{mark} {escaped(check.demand + reason)}", soft_wrap=True)
     if as_json:
         checks = [vars(check) for check in found]
         print_json({"stack": stack.name, "version": stack.version, "checks": checks})

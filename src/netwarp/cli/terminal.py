@@ -14,6 +14,8 @@ import typer
 from netwarp.errors import one_line
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rich.console import Console
 
     from netwarp.library import Run
@@ -31,8 +33,6 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
         as_json: whether to print the one object of `--json` instead of a table.
         anew: whether to write the report in any case.
     """
-    from rich.console import Console
-
     from netwarp.pipeline import write_outputs
 
     if as_json:
@@ -43,9 +43,9 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
         from netwarp.cli.printing import print_results
 
         # The table answers at once; what takes longer to write comes after it.
-        print_results(finished.data, Console())
+        print_results(finished.data, answer_console())
         write_outputs(finished.data, anew=anew)
-        Console().print(f"report: {finished.report_file}", soft_wrap=True)
+        answer_console().print(f"report: {finished.report_file}", soft_wrap=True)
     if finished.failed:
         raise typer.Exit(1)
 
@@ -102,6 +102,22 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, emoji=False)
+
+
+def answer_console(
+    *, highlight: bool = True, soft_wrap: bool = False, markup: bool = True
+) -> Console:
+    """Give what writes an answer to standard output. A path with `:x:` in it stays as it is."""
+    from rich.console import Console
+
+    return Console(emoji=False, highlight=highlight, soft_wrap=soft_wrap, markup=markup)
+
+
+def planning() -> AbstractContextManager[object]:
+    """Show on a terminal that a study is planned: seconds, where cells are tens of thousands."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return contextlib.nullcontext()  # without what draws, whose import takes a while
+    return console().status("planning")
 
 
 def escaped(text: str) -> str:

@@ -102,17 +102,15 @@ def _hold(
     kept: Run, other: Run, filters: list[str], relevant: float | None, *, as_json: bool
 ) -> None:
     """Print what agrees and what does not."""
-    from rich.console import Console
-
     from netwarp.cli.printing import print_agreement
-    from netwarp.cli.terminal import print_json
+    from netwarp.cli.terminal import answer_console, print_json
     from netwarp.output.agreement import Answer
 
     found = kept.verify_against(other, filters=filters, relevant=relevant)
     if as_json:
         print_json(found.to_json())
     else:
-        print_agreement(found, Console())
+        print_agreement(found, answer_console())
     if not found.cells or found.count(Answer.DIFFERS) or found.count(Answer.NOT_COMPARED):
         raise typer.Exit(1)
 
@@ -135,10 +133,11 @@ def _again(kept: Run, runs: int | None, jobs: int | None, *, as_json: bool) -> N
 
 def _print_again(found: Verification) -> None:
     """Print each run of a sample, and how many are identical."""
-    from rich.console import Console
     from rich.text import Text
 
-    out = Console()
+    from netwarp.cli.terminal import answer_console
+
+    out = answer_console()
     for part, (then, now) in found.other_programs.items():
         out.print(Text(f"{part}: {then} measured, {now} is here", style="yellow"))
     for run in found.runs:

@@ -6,14 +6,17 @@ import os
 import queue
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import TYPE_CHECKING
 
 from netwarp.backends.base import Backend
 from netwarp.errors import BackendError
 from netwarp.execution.executor import Keeper
 from netwarp.execution.outcome import run_job
 from netwarp.plan import PlannedRun
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 SIGNALS_EVERY_S = 0.2
 
@@ -52,6 +55,9 @@ class LocalExecutor:
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
         """Carry out runs in as many threads as go side by side."""
+        # Imported only when something is to be run: it takes longer than to see that nothing is.
+        from concurrent.futures import ThreadPoolExecutor
+
         self._stopping.clear()
         queued: queue.SimpleQueue[PlannedRun] = queue.SimpleQueue()
         for run in pending:

@@ -13,7 +13,6 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from statistics import NormalDist
 from typing import Literal, get_args
 
 from netwarp import wire
@@ -125,6 +124,8 @@ def _web(makeup: Mapping[wire.ResourceType, Makeup]) -> list[SiteResource]:
 
 def _sizes(makeup: Makeup, draw: random.Random) -> Sequence[int]:
     """Draw sizes that are log-normal and add up: its quantiles, in any order."""
+    from statistics import NormalDist
+
     normal = NormalDist(0, SPREAD)
     places = [(index + 0.5) / makeup.number for index in range(makeup.number)]
     shares = [math.exp(normal.inv_cdf(place)) for place in places]

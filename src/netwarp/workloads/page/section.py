@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -15,8 +14,6 @@ from netwarp.transports import TRANSPORTS, HttpVersion
 from netwarp.wire import Direction, Resume, TransportKind
 from netwarp.workloads.base import FileReader, WorkloadSection
 from netwarp.workloads.page.built_in import PageName, built_in_page
-from netwarp.workloads.page.directory import read_directory
-from netwarp.workloads.page.har import read_har
 from netwarp.workloads.page.programs import HTTP_VERSIONS, ClientName, ServerName, in_job
 from netwarp.workloads.page.resources import SiteResource, resources
 
@@ -39,9 +36,22 @@ _FOUND = 200
 WIRE_VERSIONS: Mapping[HttpVersion, wire.Http] = {"1.1": "h1", "2": "h2", "3": "h3"}
 
 
-def read_page(read: Callable[[str], list[SiteResource]], name: str) -> Mapping[str, Any]:
-    """Read a page, and work out how it loads; see `WorkloadSection.file_readers`."""
-    made = [each.model_dump(mode="json") for each in resources(read(name))]
+def _read_har_page(name: str) -> Mapping[str, Any]:
+    # Imported where a study has such a page: an HTML parser takes longer to import than a plan.
+    from netwarp.workloads.page.har import read_har
+
+    return _read_page(name, read_har(name))
+
+
+def _read_directory_page(name: str) -> Mapping[str, Any]:
+    from netwarp.workloads.page.directory import read_directory
+
+    return _read_page(name, read_directory(name))
+
+
+def _read_page(name: str, site: Sequence[SiteResource]) -> Mapping[str, Any]:
+    """Work out how a page loads; see `WorkloadSection.file_readers`."""
+    made = [each.model_dump(mode="json") for each in resources(site)]
     return {"label": Path(name).name, "file": name, "resources": made}
 
 
@@ -53,8 +63,8 @@ class PageSection(WorkloadSection):
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"har": None, "directory": None}
     file_readers: ClassVar[Mapping[str, FileReader]] = {
-        "har": partial(read_page, read_har),
-        "directory": partial(read_page, read_directory),
+        "har": _read_har_page,
+        "directory": _read_directory_page,
     }
 
     kind: Literal["page"]
