@@ -279,6 +279,7 @@ def test_how_replicates_are_added_is_checked_before_anything_runs(
     [
         (["compare", "--rate", "20Mbps"], "--rate", "write a rate"),
         (["compare", "--bandwidth", "5mbit"], "--bandwidth", 'did you mean "--rate"?'),
+        (["compare", "--cc", "bbr"], "--cc", 'did you mean "--congestion"?'),
         (["compare", "--jobs", "0"], "--jobs", "netwarp compare --help"),
         (["show", "nowhere"], None, None),
     ],

@@ -7,15 +7,14 @@ with an option is found there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from netwarp.cli.options import levels
-from netwarp.cli.plain_options import PlainCommand
-from netwarp.errors import StudyError, show_value
+from netwarp.cli.plain_options import PlainCommand, why_no_whole_number
+from netwarp.errors import StudyError
 from netwarp.path_properties import BY_KEY, options
 from netwarp.units import (
     UnitError,
@@ -46,8 +45,6 @@ READERS: Mapping[str, Callable[[str], object]] = {
 """What reads a level of a path's property on the command line, by the name of its type."""
 
 _PATH_KEYS = {key for key, _ in options()}
-_MOST_DIGITS = 19  # of a seed; every other number is smaller
-_WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
 
 
 class CheckedCommand(PlainCommand):
@@ -83,19 +80,8 @@ def _refuse_bad_text(ctx: Context, parameter: Any, text: str) -> None:
     name = str(parameter.name)
     if name in _PATH_KEYS:
         _refuse_bad_levels(str(ctx.info_name), name, text)
-    elif _takes_whole_number(parameter) and (reason := _why_none(text, parameter)):
+    elif _takes_whole_number(parameter) and (reason := why_no_whole_number(text, parameter)):
         raise typer.BadParameter(reason, ctx=ctx, param=parameter)
-
-
-def _why_none(text: str, parameter: Any) -> str | None:
-    """Say why a text is no whole number that an option takes; None where it is one."""
-    if not _WHOLE_NUMBER.fullmatch(text):
-        return f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits"
-    least, most = parameter.min, parameter.max
-    if (least is None or int(text) >= least) and (most is None or int(text) <= most):
-        return None
-    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-    return f"{text} is not a whole number {bounds}"
 
 
 def _takes_whole_number(parameter: Any) -> bool:

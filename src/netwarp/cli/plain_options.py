@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from netwarp.errors import show_value
+
 if TYPE_CHECKING:
     from typer._click.core import Context, Parameter
 
-_PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
-"""A number that is written in one way only; the others are typer's to read."""
+_MOST_DIGITS = 19  # of a seed; every other number is smaller
+_WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
 
 
 class _PlainOption(TyperOption):
@@ -35,17 +37,11 @@ class _PlainOption(TyperOption):
             return True
         if self.multiple:
             return annotation == list[str] and all(isinstance(each, str) for each in value)
-        if annotation is int:
-            return isinstance(value, str) and self._is_in_range(value)
-        return isinstance(value, str) and annotation in (str, Path)
-
-    def _is_in_range(self, text: str) -> bool:
-        given = self.type_descriptor.parameter_info
-        if _PLAIN_NUMBER.fullmatch(text) is None:
+        if not isinstance(value, str):
             return False
-        return (given.min is None or given.min <= int(text)) and (
-            given.max is None or int(text) <= given.max
-        )
+        if annotation is int:
+            return why_no_whole_number(value, self) is None
+        return annotation in (str, Path)
 
     def _taken(self, value: Any) -> Any:
         if self.multiple:
@@ -53,6 +49,17 @@ class _PlainOption(TyperOption):
         if value is None or self.type_descriptor.annotation is str:
             return value
         return self.type_descriptor.annotation(value)
+
+
+def why_no_whole_number(text: str, parameter: Any) -> str | None:
+    """Say why a text is no whole number that an option takes; None where it is one."""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        return f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits"
+    least, most = parameter.min, parameter.max
+    if (least is None or int(text) >= least) and (most is None or int(text) <= most):
+        return None
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    return f"{text} is not a whole number {bounds}"
 
 
 def _taken_as_they_are(parameters: list[Parameter]) -> list[Parameter]:
