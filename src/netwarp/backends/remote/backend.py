@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.native import HostCapabilities, impairment, probe_host
+from netwarp.backends.native import HostCapabilities, probe_host
 from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
@@ -21,7 +21,7 @@ from netwarp.backends.remote.bridge import Bridge
 from netwarp.backends.remote.channel import ChannelError, RefusedError
 from netwarp.backends.remote.connecting import Connected, connect, parse_address
 from netwarp.backends.remote.identity import Identity, open_identity
-from netwarp.backends.remote.lacks import Host, lack
+from netwarp.backends.remote.lacks import Host, lack, path_refusal
 from netwarp.backends.remote.measurement import path_measurement, with_measurements
 from netwarp.backends.remote.messages import Run, Running
 from netwarp.backends.remote.offloads import offloads
@@ -80,14 +80,13 @@ class RemoteBackend:
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say what a job asks for that two hosts cannot do; see :mod:`lacks`."""
         del sha256
-        asked = impairment(job)
-        if asked is not None:
-            return (
-                f"it asks for {asked}, and the path between two hosts is measured, not set: leave"
-                " it out, or use the virtual backend"
-            )
         here, there = self._hosts()
-        return refusal(job, Limits()) or lack(job, here) or lack(job, there)
+        return (
+            path_refusal(job, here, there)
+            or refusal(job, Limits())
+            or lack(job, here)
+            or lack(job, there)
+        )
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
@@ -154,11 +153,13 @@ class RemoteBackend:
         return (
             Host(
                 "this host", mine.missing_protocols, mine.congestion,
-                mine.socket_buffer_bytes, tcp_buffer_bytes(),
+                mine.socket_buffer_bytes, tcp_buffer_bytes(), not mine.rootless,
+                mine.missing_netem,
             ),
             Host(
                 "the server", welcome.lacks, tuple(welcome.congestion),
-                welcome.socket_buffer_bytes, welcome.tcp_buffer_bytes,
+                welcome.socket_buffer_bytes, welcome.tcp_buffer_bytes, welcome.is_root,
+                welcome.missing_netem,
             ),
         )  # fmt: skip
 

@@ -1,10 +1,11 @@
-"""What a job asks for that one of two hosts cannot do. Pure."""
+"""What a job asks for that two hosts, or one of them, cannot do. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from netwarp.backends.native import impairment
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Job
 
@@ -23,6 +24,37 @@ class Host:
     congestion: tuple[str, ...]
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
+    is_root: bool
+    """Whether netwarp may change its network devices."""
+    missing_netem: str | None
+    """Why its kernel has no netem."""
+
+
+def path_refusal(job: Job, *hosts: Host) -> str | None:
+    """Say why no host imposes what a job asks of the path; None where it asks for nothing.
+
+    One that could is a sender: netem there would drop bundles of segments that a router sees one by
+    one, and TCP would count what waits in it as its own (TCP small queues).
+    """
+    asked = impairment(job)
+    if asked is None:
+        return None
+    able = [host.name for host in hosts if host.is_root and host.missing_netem is None]
+    where = "; ".join(
+        f"{host.name}: {'root' if host.is_root else 'not root'}, "
+        f"{'with' if host.missing_netem is None else 'without'} netem"
+        for host in hosts
+    )
+    why = (
+        f"{' and '.join(able)} could with netem, but netem at a sender changes the sender"
+        if able
+        else "neither side could"
+    )
+    return (
+        f"it asks for {asked}, and the path between two hosts is measured, not set: {why}"
+        f" ({where}): leave it out, have a router between them impose it, or use the virtual"
+        " backend"
+    )
 
 
 def lack(job: Job, host: Host) -> str | None:

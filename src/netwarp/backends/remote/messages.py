@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 
 from netwarp.wire.base import U32, U64, Ratio
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
 """The longest message between hosts that know each other: a record of a run."""
@@ -129,6 +129,10 @@ class Welcome(_Message):
     """Largest buffer that a UDP or SCTP socket is granted."""
     tcp_buffer_bytes: U64
     """Largest buffer that TCP grows to: the smaller maximum of `tcp_rmem` and `tcp_wmem`."""
+    is_root: bool
+    """Whether it may change its network devices."""
+    missing_netem: Text | None
+    """Why its kernel has no netem; null where it has."""
     offloads: list[Text]
     """Those that are on at its network device towards this client."""
 

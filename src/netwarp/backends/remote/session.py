@@ -79,6 +79,8 @@ class ServerFacts:
             congestion=list(self.capabilities.congestion),
             socket_buffer_bytes=self.capabilities.socket_buffer_bytes,
             tcp_buffer_bytes=self.tcp_buffer_bytes,
+            is_root=not self.capabilities.rootless,
+            missing_netem=self.capabilities.missing_netem,
             offloads=list(offloads(local)),
         )
 
