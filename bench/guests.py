@@ -29,17 +29,13 @@ def run(backend: Backend, line: Transfer, seed: int = 1) -> Cost:
 
 def plan(line: Transfer, seed: int = 1) -> PlannedRun:
     """Turn a line into the one run of a study."""
+    content = {"kind": "bulk", "size": line.size, "verify": line.verify}
     study = {
         "title": line.name,
         "replicates": 1,
         "seed": seed,
         "path": line.path,
-        "workload": {
-            "kind": "bulk",
-            "size": line.size,
-            "verify": line.verify,
-            "direction": line.direction,
-        },
+        "workload": {**(line.flow or content), "direction": line.direction},
         "factors": {"transport": [line.transport]},
     }
     return plan_study(study_from_mapping(study))[0]

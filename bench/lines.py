@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from shutil import which
+from typing import Any
 
 RATE_BIT_S = 100_000_000
 RTT_S = 0.1
@@ -21,7 +23,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A run in a guest: so many bytes over one transport and path."""
+    """A run in a guest: so many bytes, or a flow of messages, over one transport and path."""
 
     name: str
     transport: str | dict[str, str]
@@ -30,6 +32,8 @@ class Transfer:
     goal: Goal = field(default_factory=Goal)
     verify: bool = False
     direction: str = "down"
+    flow: Mapping[str, Any] | None = None
+    """The keys of a flow's `[workload]`, which is sent instead of `size`."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ QUIC = Transfer(
     "100 MB QUIC, lossless", "quic", "100MB", FAST, Goal(cpu_s=2.0, memory_mib=MEMORY_MIB)
 )
 SCTP = Transfer("100 MB SCTP, lossless", "sctp", "100MB", FAST, Goal(memory_mib=MEMORY_MIB))
+DENSE_FLOW = {"kind": "flow", "payload": "1472B", "interval": "2us", "count": 100_000}
+"""What tso-2021 sends: six times as much as a link of 1 Gbit/s carries."""
 TRANSFERS = (
     Transfer(
         "empty run (boot, path, 1 byte, teardown)",
@@ -85,6 +91,14 @@ TRANSFERS = (
     ),
     *JOBS,
     QUIC,
+    Transfer(
+        "100 000 datagrams, one each 2 µs",
+        "udp",
+        "147MB",
+        {"rate": "1gbit", "delay": "2us", "queue": "10240p"},
+        Goal(cpu_s=3.0),
+        flow=DENSE_FLOW,
+    ),
     *(
         Transfer(
             f"20 MB QUIC, {loss} loss",

@@ -194,6 +194,7 @@ ProfileName = Literal[
 ]
 Distribution = wire.Distribution
 Neighbours = wire.Neighbours
+Duplex = Literal["full", "half"]
 
 
 def parse_discipline(value: object) -> wire.DisciplineKind | None:

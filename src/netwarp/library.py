@@ -26,6 +26,7 @@ from netwarp.errors import InputError
 from netwarp.evaluation import RunData, load
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.opening import LOCAL, open_executor
+from netwarp.plan.without_ns3 import needs_ns3
 from netwarp.plan.without_path import without_path
 from netwarp.run_directory import RunDirectory
 from netwarp.study import Study, load_study, study_from_mapping
@@ -216,7 +217,7 @@ def run(
         Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
     """
     loaded = study if isinstance(study, Study) else load_study(Path(fspath(study)))
-    place = backend_for(loaded, backend)
+    place = backend_for(loaded, backend, filters)
     with _executor_for(executor, jobs) as opened:
         return Run(
             pipeline.run(
@@ -329,10 +330,18 @@ def open_run(directory: str | PathLike[str]) -> Run:
     return Run(load(Path(fspath(directory))))
 
 
-def backend_for(study: Study, backend: str | Backend | None = None) -> Backend:
+def backend_for(
+    study: Study, backend: str | Backend | None = None, filters: Sequence[str] = ()
+) -> Backend:
     """Open the place where a study is run.
 
+    Args:
+        study: validated.
+        backend: see :func:`run`.
+        filters: ``FACTOR=LEVEL`` each: the cells that are wanted; ns-3 is opened for these alone.
+
     Raises:
+        StudyError: a filter that selects nothing.
         InputError: no such backend.
         BackendError: it lacks something.
     """
@@ -342,12 +351,7 @@ def backend_for(study: Study, backend: str | Backend | None = None) -> Backend:
     stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
     bounds = Bounds(stall_cpu_s=stall_cpu_s)
     opened = open_backend(backend or study.backend, bounds)
-    return WithNs3(opened, Ns3Backend()) if needs_ns3(study) else opened
-
-
-def needs_ns3(study: Study) -> bool:
-    """Whether cells of a study are carried out in ns-3."""
-    return any(cell.spec.transport.model != "kernel" for cell in study.cells)
+    return WithNs3(opened, Ns3Backend()) if needs_ns3(study, filters) else opened
 
 
 def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContextManager[Executor]:

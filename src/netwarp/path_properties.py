@@ -192,6 +192,15 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         default="warm",
     ),
     PathProperty(
+        key="duplex",
+        type="Duplex",
+        help="What a study relies on: `full`, each direction has a rate of its own; `half`, one"
+        " packet at a time for both, as on a shared cable. A link that cannot be so is refused:"
+        ' those of the kernel and of `model = "ns3"` are full duplex, the CSMA link of'
+        ' `model = "ns3default"` is half duplex. Default: what the link is.',
+        option_help="full or half: refuses links that are not.",
+    ),
+    PathProperty(
         key="reorder",
         type="ReorderField",
         directions="down",

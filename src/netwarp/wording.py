@@ -42,6 +42,7 @@ FACTOR_TITLES = {
     "transport.reconnect": "Reconnection",
     "workload.rule": "Rule of the player",
     "workload.seek": "Seek probability",
+    "workload.count": "Number of messages",
     "workload.size": "File size",
     "workload.http": "Version of HTTP",
     "workload.kind": "Workload",
@@ -64,6 +65,7 @@ FACTOR_NAMES = {
     "path.redraw.deviation": "deviation of the RTT",
     "path.trace.down": "rate trace",
     "transport.reconnect": "reconnection",
+    "workload.count": "messages",
 }
 
 _TELLING_FACTORS = frozenset({"workload.http", "transport.model"})
@@ -75,6 +77,8 @@ _MODEL_NAMES: Mapping[str, str] = {
     "ns3default": "ns-3 as it comes",
 }
 """Levels of `transport.model` in words."""
+_WITHOUT_CAPITAL = ("ns-3", *IMPLEMENTATIONS)
+"""Names that begin with a small letter wherever they stand."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +298,9 @@ def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
 
 
 def sentence_case(text: str) -> str:
-    """Begin with a capital, and leave the rest as it is."""
+    """Begin with a capital, and leave the rest as it is; names that have none keep their way."""
+    if text.startswith(_WITHOUT_CAPITAL):
+        return text
     return text[:1].upper() + text[1:]
 
 

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -24,6 +25,7 @@ from netwarp.backends.ns3.installation import (
     is_missing,
 )
 from netwarp.backends.ns3.question import question, records, refusal
+from netwarp.backends.ns3.simulation import configure
 from netwarp.errors import BackendError
 from netwarp.metrics import metrics_from_records
 from netwarp.wire import Job, read_records
@@ -68,6 +70,13 @@ def test_a_job_is_worded_with_linux_or_with_nothing() -> None:
     assert as_it_comes["buffer_bytes"] is None
     limited = question(job("tcp", "ns3default", transport={"mss": 1460}))
     assert limited["tcp_numbers"] == {"ns3::TcpSocket::SegmentSize": 1448}
+
+
+def test_tcp_is_set_up_like_linux_where_there_is_tcp_alone() -> None:
+    for kind, types in (("udp", []), ("tcp", ["ns3::TcpCubic", "ns3::TcpPrrRecovery"])):
+        ns = Mock()
+        configure(ns, question(job(kind)))
+        assert [call.args[0] for call in ns.TypeId.LookupByName.call_args_list] == types
 
 
 @pytest.mark.parametrize(

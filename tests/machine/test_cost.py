@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import sessions
-from netwarp.machine.cost import START_CPU_S, expected_cpu_s
+from netwarp.machine.cost import MESSAGE_CPU_S, NS3_LOAD_CPU_S, START_CPU_S, expected_cpu_s
 from netwarp.transports import TRANSPORTS
 from support import job_of
 
@@ -23,6 +25,41 @@ def test_a_run_costs_its_start_and_its_content() -> None:
     assert expected_cpu_s([small, twice]) == expected_cpu_s([small]) + expected_cpu_s([twice])
     quic = job_of("quic", workload={"size": "10MB"})
     assert expected_cpu_s([quic]) > expected_cpu_s([small])
+
+
+FLOW = {"kind": "flow", "direction": "up", "payload": "1472B", "interval": "2us"}
+GIGABIT = {"rate": "1gbit", "delay": "2us", "queue": "10240p"}
+MEASURED = [
+    ("udp", {}, 10_000, 0.36),
+    ("udp", {}, 100_000, 2.4),
+    ("tcp", {}, 10_000, 0.46),
+    ("tcp", {}, 100_000, 3.4),
+    ("udp", {"model": "ns3default"}, 10_000, 0.14),
+    ("udp", {"model": "ns3default"}, 100_000, 0.98),
+    ("tcp", {"model": "ns3default"}, 10_000, 1.6),
+    ("tcp", {"model": "ns3default"}, 100_000, 14.5),
+    ("tcp", {"model": "ns3default", "mss": 1460}, 100_000, 8.5),
+]
+"""Medians of what runs of tso-2021 took in CPU seconds, on two CPUs in November 2026."""
+
+
+@pytest.mark.parametrize(("kind", "options", "count", "measured_cpu_s"), MEASURED)
+def test_flows_cost_what_they_were_measured_to(
+    kind: str, options: dict[str, Any], count: int, measured_cpu_s: float
+) -> None:
+    """Within a factor of two, as said; of ns-3 beside what loading it takes once."""
+    level = {"kind": kind, "label": kind} | options
+    job = job_of(level, path=GIGABIT, workload=FLOW | {"count": count})
+    load_cpu_s = NS3_LOAD_CPU_S if options else 0.0
+    assert 0.5 < (expected_cpu_s([job]) - load_cpu_s) / measured_cpu_s < 2
+    assert expected_cpu_s([job, job]) == pytest.approx(2 * expected_cpu_s([job]) - load_cpu_s)
+
+
+def test_requests_cost_as_messages_do() -> None:
+    asked = {"kind": "rr", "interval": "1ms", "count": 10_000}
+    assert expected_cpu_s([job_of("udp", workload=asked)]) == pytest.approx(
+        START_CPU_S + 20_000 * MESSAGE_CPU_S, rel=0.2
+    )
 
 
 def test_a_player_costs_the_medium_at_its_best() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from netwarp.pipeline import write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare
-from netwarp.sources.reproduce import reproduce_document, to_json, write_all
+from netwarp.sources.reproduce import NotRun, reproduce_document, to_json, write_all
 from netwarp.sources.reproduction import Reproduction
 from netwarp.sources.scorecard import expected_text, score_text, total_text
 from netwarp.study import Study, load_study
@@ -68,7 +69,9 @@ def write_source(place: Path) -> Path:
     return folder
 
 
-def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
+def outcome(
+    tmp_path: Path, *, refuse: str | None = None, not_run: NotRun = lambda _: None
+) -> Reproduction:
     """Do the test source again; results are those of the shared example."""
 
     def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
@@ -81,7 +84,8 @@ def outcome(tmp_path: Path, *, refuse: str | None = None) -> Reproduction:
         return data
 
     source = load_source(write_source(tmp_path))
-    return reproduce_document(prepare(source, out=tmp_path / "out", quick=True), run_study)
+    prepared = prepare(source, out=tmp_path / "out", quick=True)
+    return reproduce_document(prepared, run_study, not_run=not_run)
 
 
 def test_the_shipped_sources_are_found() -> None:
@@ -240,3 +244,19 @@ def test_a_study_this_machine_cannot_run_is_not_testable(tmp_path: Path) -> None
     assert "not run: no <namespaces> here" in text
     assert "not-testable (provisional): QUIC is sooner" in text
     assert "no &lt;namespaces&gt; here" in (tmp_path / "out" / "scorecard.html").read_text()
+
+
+def test_a_study_of_which_a_part_is_not_run_says_why(tmp_path: Path) -> None:
+    """The cells that were run have verdicts; a claim on the others has the reason."""
+    done = outcome(tmp_path, not_run=lambda _: "its cells in ns-3. No network")
+    executed = done.studies[0].executed
+    assert executed.finished is not None
+    assert executed.claims[0].verdict is not ClaimVerdict.NOT_TESTABLE
+    elsewhere = executed.study.claims[0].model_copy(update={"less": {"transport": "sctp"}})
+    other = replace(executed.finished, given_study=replace(executed.study, claims=(elsewhere,)))
+    (untested,) = replace(executed, finished=other).claims
+    assert untested.found == "not run: its cells in ns-3. No network"
+    assert not done.succeeded, "not all that was asked for happened"
+    console = Console(record=True, width=80, file=io.StringIO())
+    print_scorecard(done, console)
+    assert "not run: its cells in ns-3. No network" in console.export_text()

@@ -86,6 +86,25 @@ def test_neighbours_are_known_unless_they_are_cold() -> None:
         job_of("tcp", path=cold | {"handovers": {"every": "1s", "count": 1}})
 
 
+@pytest.mark.parametrize(
+    ("model", "duplex", "reason"),
+    [
+        ("kernel", "half", r"path.duplex.*veth pairs with netem.*whose CSMA link is half duplex"),
+        ("ns3", "half", r"path.duplex.*point-to-point links have a rate and a queue for each"),
+        ("ns3default", "full", r"path.duplex.*CSMA link carries one packet at a time.*model = ns3"),
+    ],
+)
+def test_links_are_not_what_they_cannot_be(model: str, duplex: str, reason: str) -> None:
+    """What they are is accepted, and leaves the job as it is."""
+    level = {"kind": "udp", "model": model, "label": "udp"}
+    path = {"delay": "2us", "rate": "1gbit"}
+    with pytest.raises(StudyError, match=reason):
+        job_of(level, path=path | {"duplex": duplex}, workload=FLOW)
+    other = {"half": "full", "full": "half"}[duplex]
+    as_it_is = job_of(level, path=path | {"duplex": other}, workload=FLOW)
+    assert as_it_is == job_of(level, path=path, workload=FLOW)
+
+
 def test_a_flow_stays_on_its_path() -> None:
     moving = {"rtt": "10ms", "handovers": {"every": "1s", "count": 1}}
     with pytest.raises(StudyError, match="a flow does not follow a client that moves"):

@@ -132,7 +132,8 @@ def reproduce(
     from netwarp.cli.terminal import answer_console, console, print_json
     from netwarp.estimate.staging import Staging
     from netwarp.execution.opening import LOCAL, open_executor
-    from netwarp.library import backend_for, needs_ns3, run
+    from netwarp.library import backend_for, run
+    from netwarp.plan.without_ns3 import kernel_filters, needs_ns3
     from netwarp.sources import load_sources
     from netwarp.sources.preparation import expected, prepare
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
@@ -157,20 +158,27 @@ def reproduce(
             limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME)
 
             def run_into(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+                filters: list[str] = []
                 if ns3_missing is not None and needs_ns3(study):
-                    raise ns3_missing
-                opened = backend_for(study, backend)
+                    filters = kernel_filters(study) or []
+                    if not filters:
+                        raise ns3_missing
+                opened = backend_for(study, backend, filters)
                 staging = None if quick else Staging(limit=limit)
                 # Runs that would disturb each other go one at a time, on this machine.
                 on = side_by_side if opened.parallel else LOCAL
                 finished = run(
-                    study, opened, out=directory, executor=on, staging=staging,
+                    study, opened, out=directory, executor=on, filters=filters, staging=staging,
                     command_line=command_line(), observer=observer,
                 )  # fmt: skip
                 finished.report()
                 return finished.data
 
-            done.append(reproduce_document(each, run_into, limit))
+            def not_run(study: Study) -> str | None:
+                in_ns3 = ns3_missing is not None and needs_ns3(study)
+                return f"its cells in ns-3. {ns3_missing}" if in_ns3 else None
+
+            done.append(reproduce_document(each, run_into, limit, not_run))
             if not as_json:
                 print_scorecard(done[-1], answer_console())
                 scorecard = done[-1].directory / SCORECARD_HTML
@@ -209,10 +217,10 @@ def run_and_print(
 
 
 def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
-    """Install ns-3 if studies need it; give the reason where that fails, as the others can run."""
+    """Install ns-3 if studies need it; give the reason where that fails, as the rest can run."""
     from netwarp.cli.machine import install_ns3
     from netwarp.cli.terminal import console, escaped
-    from netwarp.library import needs_ns3
+    from netwarp.plan.without_ns3 import needs_ns3
 
     if any(
         needs_ns3(study) for of in prepared for each in of.studies for study, _ in each.executions()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netwarp.backends.ns3.question import DEFAULT_SEGMENT_BYTES, segment_bytes
 from netwarp.transports import TRANSPORTS
 from netwarp.workloads import workload_of
 
@@ -20,16 +21,28 @@ START_CPU_S = 0.1
 """CPU time of a guest: its boot, building the path, and its end."""
 PROGRAM_CPU_S = 2.0
 """CPU time of a run whose content is not known beforehand: programs that are not ours."""
+MESSAGE_CPU_S = 20e-6
+"""CPU time of each message of a flow beside its bytes: its timer, its write, its reading."""
+NS3_LOAD_CPU_S = 15.0
+"""CPU time in which ns-3's bindings are loaded and compiled, once for each study that needs it."""
+NS3_SEGMENT_CPU_S = 60e-6
+"""CPU time of a TCP segment in ns-3, with its acknowledgement."""
+NS3_DATAGRAM_CPU_S = 10e-6
+"""CPU time of a datagram in ns-3, delivered or dropped."""
 REPORT_CPU_S = 2.0
 """CPU time of a study besides its runs: planning, evaluation and report."""
 
 
 def expected_cpu_s(jobs: Iterable[Job]) -> float:
-    """Add up what runs are expected to take."""
-    return sum(map(_run_cpu_s, jobs))
+    """Add up what the runs of a study are expected to take."""
+    listed = list(jobs)
+    needs_ns3 = any(job.transport.model != "kernel" for job in listed)
+    return sum(map(_run_cpu_s, listed)) + NS3_LOAD_CPU_S * needs_ns3
 
 
 def _run_cpu_s(job: Job) -> float:
+    if job.transport.model != "kernel":
+        return _simulated_cpu_s(job)
     workloads = job.workloads
     of_each = sum(map(_workload_cpu_s, workloads))
     return of_each - (len(workloads) - 1) * START_CPU_S  # they start in one guest
@@ -41,4 +54,15 @@ def _workload_cpu_s(job: Job) -> float:
     if content_bytes is None:
         return START_CPU_S + PROGRAM_CPU_S
     start_cpu_s = START_CPU_S + workload.programs_cpu_s(job)
-    return start_cpu_s + content_bytes / 1e6 * TRANSPORTS[job.transport.kind].cpu_s_per_mb
+    messages_cpu_s = workload.messages(job) * MESSAGE_CPU_S
+    bytes_cpu_s = content_bytes / 1e6 * TRANSPORTS[job.transport.kind].cpu_s_per_mb
+    return start_cpu_s + messages_cpu_s + bytes_cpu_s
+
+
+def _simulated_cpu_s(job: Job) -> float:
+    """Say what ns-3 takes for a run: so much a packet, wherever the bytes come from."""
+    workload = workload_of(job)
+    if not TRANSPORTS[job.transport.kind].runs_over_tcp:
+        return workload.messages(job) * NS3_DATAGRAM_CPU_S
+    payload_bytes = segment_bytes(job) or DEFAULT_SEGMENT_BYTES
+    return (workload.content_bytes(job) or 0) / payload_bytes * NS3_SEGMENT_CPU_S

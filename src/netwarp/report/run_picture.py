@@ -41,8 +41,8 @@ def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path
     chart = run_chart(_planned(directory, run), KeptRuns(directory.runs))
     if chart is None:
         raise InputError(
-            f"{run} recorded nothing over time: runs with a timeline, a stream or a page do"
-            " (and only as long as their directory is kept)"
+            f"{run} recorded nothing over time: runs in ns-3 do not, nor those with sampling ="
+            ' "off" on a path that stays as it is (nor any once its directory is gone)'
         )
     try:
         make_folder(path.parent)

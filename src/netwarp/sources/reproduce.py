@@ -21,12 +21,17 @@ from netwarp.study import Study
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
 
+NotRun = Callable[[Study], str | None]
+"""Says what of a study is not run, and why; None of one that is run whole."""
 RunStudy = Callable[[Study, Path, TimeLimit | None], RunData]
 """Runs a study into a directory, adds replicates within a time limit, and writes its report."""
 
 
 def reproduce_document(
-    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None = None
+    prepared: Prepared,
+    run_study: RunStudy,
+    limit: TimeLimit | None = None,
+    not_run: NotRun = lambda _: None,
 ) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.
 
@@ -37,6 +42,7 @@ def reproduce_document(
         run_study: runs a study into a directory.
         limit: the time in which all studies together may add replicates. Each gets a share as large
             as its cost; what some leave over is for those that their shares cut short.
+        not_run: says what `run_study` leaves out of a study that it can run in part.
 
     Raises:
         RunDirectoryError: a directory holds something else, or the disk gives out.
@@ -51,10 +57,10 @@ def reproduce_document(
         return data
 
     everything = [one for each in prepared.studies for one in each.executions()]
-    executed = _execute_all(everything, run_and_draw, limit)
+    executed = _execute_all(everything, run_and_draw, limit, not_run)
     if limit is not None and not is_over(limit):
         cut_short = [one for one in everything if executed[one[1]].limit_text is not None]
-        executed |= _execute_all(cut_short, run_and_draw, limit)
+        executed |= _execute_all(cut_short, run_and_draw, limit, not_run)
     outcomes = tuple(_outcome(each, executed) for each in prepared.studies)
     done = Reproduction(prepared.source, prepared.directory, prepared.quick, outcomes)
     done.directory.mkdir(parents=True, exist_ok=True)
@@ -64,7 +70,10 @@ def reproduce_document(
 
 
 def _execute_all(
-    executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
+    executions: Sequence[tuple[Study, Path]],
+    run_study: RunStudy,
+    limit: TimeLimit | None,
+    not_run: NotRun,
 ) -> dict[Path, Executed]:
     """Execute studies one after the other, each within its share of the time that is left."""
     costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
@@ -73,13 +82,15 @@ def _execute_all(
         part = None
         if limit is not None:
             part = share(limit, costs[position] / sum(costs[position:]))
-        done[place] = _execute(study, place, run_study, part)
+        done[place] = _execute(study, place, run_study, part, not_run)
     return done
 
 
-def _execute(study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | None) -> Executed:
+def _execute(
+    study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | None, not_run: NotRun
+) -> Executed:
     try:
-        return Executed(study, place, run_study(study, place, limit), None)
+        return Executed(study, place, run_study(study, place, limit), not_run(study))
     except BackendError as error:
         return Executed(study, place, None, str(error))
 

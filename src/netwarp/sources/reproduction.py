@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Executed:
-    """A study that was run, or could not be."""
+    """A study that was run, whole or in part, or could not be."""
 
     study: Study
     directory: Path
     finished: RunData | None
     refused: str | None
-    """Why this machine cannot run it."""
+    """Why this machine cannot run it, or what of it."""
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
@@ -37,7 +37,14 @@ class Executed:
         if self.finished is None:
             why = self.refused or "it was not run"
             return [not_tested(claim, claim.not_testable or why) for claim in self.study.claims]
-        return self.finished.claims
+        return [self._with_reason(result) for result in self.finished.claims]
+
+    def _with_reason(self, result: ClaimResult) -> ClaimResult:
+        """Say of a claim whose cells are those that were not run why they were not."""
+        untested = result.verdict is ClaimVerdict.NOT_TESTABLE
+        if self.refused is None or not untested or result.claim.not_testable is not None:
+            return result
+        return not_tested(result.claim, f"not run: {self.refused}")
 
     @property
     def warning(self) -> str | None:
@@ -58,7 +65,9 @@ class Executed:
     @property
     def succeeded(self) -> bool:
         """Whether every run that was asked for happened."""
-        return self.finished is not None and not self.finished.results.failed
+        if self.finished is None or self.refused is not None:
+            return False
+        return not self.finished.results.failed
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,7 @@ class StudyOutcome:
 
     @property
     def refused(self) -> str | None:
-        """Why this machine cannot run it."""
+        """Why this machine cannot run it, or what of it."""
         return self.executed.refused
 
     @cached_property

@@ -283,6 +283,13 @@ class Workload(ContentReader, ABC, Generic[W]):
         del job
         return None
 
+    def messages(self, job: Job) -> int:
+        """Say how many messages are sent each by itself; 0 of content that goes as it comes, and
+        where only the run itself knows.
+        """
+        del job
+        return 0
+
     def server_refusal(self, job: Job) -> str | None:
         """Say why a server does not take it from another host; None where it does.
 

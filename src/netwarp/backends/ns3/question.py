@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
+DEFAULT_SEGMENT_BYTES = 536
+"""What ns-3's TCP puts into a segment unless it is told (`TcpSocket::SegmentSize`)."""
 
 
 def refusal(job: Job) -> str | None:
@@ -79,14 +81,11 @@ def question(job: Job) -> dict[str, Any]:
     """Word a job for the simulation program."""
     path, transport = job.paths[0], job.transport
     is_default = transport.model == "ns3default"
-    mss_bytes = transport.mss_bytes or path.mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES
-    linux = {
-        # The kernel's MSS has the timestamps in it, ns-3's has not.
-        "ns3::TcpSocket::SegmentSize": mss_bytes - TIMESTAMPS_BYTES,
+    payload_bytes = segment_bytes(job)
+    size = {} if payload_bytes is None else {"ns3::TcpSocket::SegmentSize": payload_bytes}
+    window = {} if is_default else {
         "ns3::TcpSocket::InitialCwnd": transport.initial_window_packets,
-    }
-    own_mss = {"ns3::TcpSocket::SegmentSize": mss_bytes - TIMESTAMPS_BYTES}
-    given_mss = own_mss if transport.mss_bytes is not None else {}
+    }  # fmt: skip
     asked = {
         "is_stream": TRANSPORTS[transport.kind].runs_over_tcp,
         "defaults": is_default,
@@ -103,10 +102,20 @@ def question(job: Job) -> dict[str, Any]:
         "buffer_bytes": None if is_default else transport.buffer_bytes,
         "congestion": CONGESTION.get(transport.congestion),
         "sack": transport.tcp.sack,
-        "tcp_numbers": given_mss if is_default else linux,
+        "tcp_numbers": size | window,
         "request_jitter": True,
     }
     return asked | workload_of(job).simulator_traffic(job)
+
+
+def segment_bytes(job: Job) -> int | None:
+    """Give the payload of ns-3's TCP segments; None where they have ns-3's default."""
+    path, transport = job.paths[0], job.transport
+    if transport.model == "ns3default" and transport.mss_bytes is None:
+        return None
+    mss_bytes = transport.mss_bytes or path.mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES
+    # The kernel's MSS has the timestamps in it, ns-3's has not.
+    return mss_bytes - TIMESTAMPS_BYTES
 
 
 def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:

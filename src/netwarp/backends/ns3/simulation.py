@@ -121,7 +121,7 @@ def configure(ns: Any, asked: dict[str, Any]) -> None:
     if not asked["request_jitter"]:
         never = ns.StringValue("ns3::ConstantRandomVariable[Constant=0.0]")
         ns.Config.SetDefault("ns3::ArpL3Protocol::RequestJitter", never)
-    if asked["defaults"]:
+    if asked["defaults"] or not asked["is_stream"]:
         return
     times = {"ns3::TcpSocketBase::MinRto": 200, "ns3::TcpSocket::DelAckTimeout": 40}
     types = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from netwarp import wire
-from netwarp.fields import KeyValueError, Kind, Section
+from netwarp.fields import Duplex, KeyValueError, Kind, Section
 from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
@@ -36,6 +36,25 @@ class LimitsSection(Section):
 
 ALWAYS_MARK = frozenset({"cake", "dualpi2"})
 """Disciplines without an option to leave marking out."""
+_HALF_DUPLEX = "model = ns3default, whose CSMA link is half duplex"
+LINKS: Mapping[wire.Model, tuple[str, Duplex, str]] = {
+    "kernel": (
+        "links of the kernel (veth pairs with netem) have a rate and a queue for each direction",
+        "full",
+        _HALF_DUPLEX,
+    ),
+    "ns3": (
+        "ns-3's point-to-point links have a rate and a queue for each direction",
+        "full",
+        _HALF_DUPLEX,
+    ),
+    "ns3default": (
+        "ns-3's CSMA link carries one packet at a time for both directions",
+        "half",
+        "model = ns3, whose point-to-point links are full duplex",
+    ),
+}
+"""Of each `transport.model` how its links carry both directions, and who has the other way."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,7 @@ class CellSpec:
         self._refuse_impossible_reconnections()
         self._refuse_late_entries()
         self._refuse_impossible_disciplines()
+        self._refuse_another_duplex()
         self.workload.refuse_transport(self.transport.kind, moves=self.path.may_hand_over)
         self.workload.refuse_misfit(self.limits.virtual_s * NS_PER_S, self.parts)
         self._refuse_resumption_of_nothing()
@@ -295,6 +315,15 @@ class CellSpec:
                     "cake",
                     "cake keeps one rate by its own shaper",
                     "drop the changes of rate, or choose another discipline",
+                )
+
+    def _refuse_another_duplex(self) -> None:
+        """See that links are as the study relies on: how their medium is shared is no option."""
+        links, duplex, remedy = LINKS[self.transport.model]
+        for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
+            if path.asked_duplex not in (None, duplex):
+                raise KeyValueError(
+                    f"{key}.duplex", path.asked_duplex, links, f"drop it, or choose {remedy}"
                 )
 
     def _refuse_resumption_of_nothing(self) -> None:

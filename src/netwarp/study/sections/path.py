@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import create_model, model_validator
 
 from netwarp import wire
-from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, KeyValueError, Section
+from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, Duplex, KeyValueError, Section
 from netwarp.path_properties import (
     BY_KEY,
     PATH_PROPERTIES,
@@ -124,6 +124,12 @@ class SinglePath(_Keys):
         """Whether hosts and router know each other's MAC addresses from the start."""
         neighbours: wire.Neighbours = getattr(self, "neighbours")  # noqa: B009 - a row's field
         return neighbours
+
+    @property
+    def asked_duplex(self) -> Duplex | None:
+        """What the study relies on; None takes links as they are."""
+        duplex: Duplex | None = getattr(self, "duplex")  # noqa: B009 - a row's field
+        return duplex
 
     @cached_property
     def down(self) -> ImpairmentSpec:

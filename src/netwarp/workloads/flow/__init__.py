@@ -27,6 +27,10 @@ class FlowWorkload(Workload[wire.Flow]):
         flow = self.of(job)
         return None if flow.messages is None else flow.messages * flow.message_bytes
 
+    def messages(self, job: Job) -> int:
+        """Say how many messages there are; 0 where their number is drawn."""
+        return self.of(job).messages or 0
+
     def server_refusal(self, job: Job) -> str | None:
         """Refuse a table of packets, which would be written where nobody fetches it."""
         flow = self.of(job)

@@ -25,6 +25,10 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
         each_bytes = asked.request_bytes + asked.response_bytes
         return None if asked.messages is None else asked.messages * each_bytes
 
+    def messages(self, job: Job) -> int:
+        """Say how many requests and responses there are; 0 where their number is drawn."""
+        return 2 * (self.of(job).messages or 0)
+
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client dialled."""
         return min(each.start_ns for each in connections(records, "client"))
