@@ -252,7 +252,7 @@ def test_a_study_of_which_a_part_is_not_run_says_why(tmp_path: Path) -> None:
     executed = done.studies[0].executed
     assert executed.finished is not None
     assert executed.claims[0].verdict is not ClaimVerdict.NOT_TESTABLE
-    elsewhere = executed.study.claims[0].model_copy(update={"less": {"transport": "sctp"}})
+    elsewhere = executed.study.claims[0].model_copy(update={"less": {"transport": "udp"}})
     other = replace(executed.finished, given_study=replace(executed.study, claims=(elsewhere,)))
     (untested,) = replace(executed, finished=other).claims
     assert untested.found == "not run: its cells in ns-3. No network"
