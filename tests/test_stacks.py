@@ -99,6 +99,13 @@ def test_equal_treatment_lists_what_a_stack_has_of_its_own() -> None:
     assert (row["value"], row["deviates"], row["reason"]) == ("32 packets", True, "it is 32")
 
 
+@pytest.mark.parametrize(("congestion", "value"), [("cubic", "not paced"), ("bbr2", "paced")])
+def test_equal_treatment_tells_pacing_by_congestion_control(congestion: str, value: str) -> None:
+    rows = equal_treatment(study_of({**TABLE, "congestion": [congestion]}))
+    (row,) = (r for r in rows if r["transport"] == "other" and r["setting"] == "pacing")
+    assert row["value"] == value
+
+
 def test_stacks_are_found_where_they_are_named() -> None:
     environ = {PATH_VARIABLE: str(WRONG.parent), "HOME": "/nonexistent"}
     assert installed(environ) == ["wrong_stack"]

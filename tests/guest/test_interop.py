@@ -69,10 +69,11 @@ def test_a_wrong_endpoint_is_found_out(tmp_path: Path, program: str, reason: str
     assert reason in str(outcome.status.reason)
 
 
-def test_quic_go_races_this_way_too(tmp_path: Path) -> None:
-    stack = find_stack("quic-go")
+@pytest.mark.parametrize("name", ["quic-go", "quiche"])
+def test_a_shipped_stack_races_this_way_too(tmp_path: Path, name: str) -> None:
+    stack = find_stack(name)
     missing = missing_program(stack.name, stack.program)
     if missing is not None or not stack.interop:
-        pytest.skip(missing or "the quic-go that is built here is an older one")
-    outcome = run("quic-go", tmp_path / "run", loss="2%")
+        pytest.skip(missing or f"the {name} that is built here is an older one")
+    outcome = run(name, tmp_path / "run", loss="2%")
     assert not outcome.failed, outcome.status.reason

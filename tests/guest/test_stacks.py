@@ -12,6 +12,7 @@ import pytest
 
 from bench.counting import count
 from bench.lines import FAST, Transfer
+from guest.lab import run_study_cells
 from netwarp.backends.stack_building import shipped
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.stacks import find_stack, missing_program
@@ -80,6 +81,25 @@ def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
         records.append((tmp_path / place / "runs" / "c001-r00" / RECORDS_FILE).read_bytes())
     assert records[0] == records[1]
     assert f'"congestion":"{congestion}"'.encode() in records[0]
+
+
+def test_quiches_role_fills_the_window_with_whole_packets(tmp_path: Path) -> None:
+    require("quiche")
+    if find_stack("quiche").paced:
+        pytest.skip("the quiche that is built here is an older one: netwarp stack build quiche")
+    transports = [
+        {"kind": "quic", "congestion": "reno", "label": "quinn"},
+        {"kind": "quic", "stack": "quiche", "congestion": "reno", "label": "quiche"},
+    ]
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": "1bdp"}
+    (lossless,) = run_study_cells(tmp_path / "lossless", path, transports=transports[1:])
+    quinn, quiche = run_study_cells(
+        tmp_path / "lossy", {**path, "loss": "2%"}, transports=transports
+    )
+    assert lossless.calibration("down").offered_packets < 1.1 * 1_000_000 / 1430
+    # quiche takes a role that waits for room in the window for idle, and hardly grows the window.
+    assert quiche.metrics["completion_time_s"] < 1.4 * quinn.metrics["completion_time_s"]
+    assert not quiche.connection("server").settings.paced
 
 
 def test_a_role_in_go_asks_for_the_time_once_a_wake_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,21 @@ def test_what_a_program_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
     client = f"exec -a {mark} sleep 1000 & echo done"
     done = run_exec(tmp_path, "--server", SERVE, "--", "bash", "-c", client)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(mark.encode() in command for command in commands)
+
+
+def test_ctrl_c_ends_the_programs_and_the_run(tmp_path: Path) -> None:
+    mark = f"netwarp-interrupted-{os.getpid()}"
+    client = f"echo began; exec -a {mark} sleep 1000"
+    command = [str(NETWARP), "exec", "--backend", "native", "--server", SERVE, "--", "bash", "-c"]
+    with subprocess.Popen(
+        [*command, client], cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"began\n"
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait() == 130
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not any(mark.encode() in command for command in commands)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.measure.select import of_kind
 from netwarp.wire import Program
-from netwarp.wording import mean_text, quantity
+from netwarp.wording import mean_text, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,14 @@ def program_runs(data: RunData) -> dict[str, Any]:
     }
 
 
+def time_taken(virtual_s: float, wall_s: float) -> str:
+    """Say how long runs took, in seconds, on their clock and on the user's."""
+    return f"{virtual_s:.6g} s on the run's clock, {number(wall_s, 2)} s of yours"
+
+
 def in_one_line(data: RunData, told: dict[str, Any]) -> str:
     """Say what the runs took and what the path did, or why one failed."""
-    took = f"{told['virtual_s']:.6g} s on the run's clock, {told['wall_s']:.2g} s of yours"
+    took = time_taken(told["virtual_s"], told["wall_s"])
     runs = data.results.runs
     if told["failure"] is not None:
         failed = sum(run.reason is not None for run in runs)

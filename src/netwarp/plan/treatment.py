@@ -22,7 +22,7 @@ from netwarp.wire import Job
 
 NOT_ITS_OWN = "–"
 """Value of a setting that a transport does not have."""
-PACED_CONGESTION = frozenset({"bbr"})
+PACED_CONGESTION = frozenset({"bbr", "bbr2"})
 
 
 class TreatmentRow(TypedDict):

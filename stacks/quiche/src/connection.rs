@@ -17,6 +17,9 @@ pub(crate) const ID_BYTES: usize = 16;
 
 const BLOCK_BYTES: usize = 64 << 10;
 
+/// The only congestion control with which quiche gives packets a time of their own (`get_packet_send_time` of its recoveries).
+const PACED_CONGESTION: &str = "bbr2";
+
 /// A connection and what is done on it.
 pub(crate) struct Connection {
     side: Side,
@@ -109,10 +112,16 @@ impl Connection {
 
     /// Does what can be done now: moves the chunks on, and sends what is due.
     ///
+    /// Chunks are written before packets are made, and up to what quiche takes: packets are then whole, and quiche sees that it
+    /// is the congestion window that ends the sending. It does not grow the window of an application that it takes for idle.
+    ///
     /// # Errors
     /// A peer that does what it should not; a connection that broke.
     pub(crate) fn work(&mut self, socket: &Socket) -> Result<()> {
-        self.send(socket)?;
+        if !self.is_ready() {
+            // The handshake, with which early data may go.
+            self.send(socket)?;
+        }
         self.was_early |= self.quic.is_in_early_data();
         if self.connected_ns.is_none()
             && (self.quic.is_established() || self.quic.is_in_early_data())
@@ -143,9 +152,8 @@ impl Connection {
         if self.is_ready() && !self.quic.is_closed() && !self.quic.is_draining() {
             self.read()?;
             self.write()?;
-            self.send(socket)?;
         }
-        Ok(())
+        self.send(socket)
     }
 
     fn read(&mut self) -> Result<()> {
@@ -175,15 +183,6 @@ impl Connection {
             loop {
                 let bytes = chunk.outgoing()?;
                 if bytes.is_empty() {
-                    break;
-                }
-                // Less than a packet's worth would be a packet of its own, at each acknowledgement.
-                let wanted_bytes = bytes.len().min(self.quic.max_send_udp_payload_size());
-                if self
-                    .quic
-                    .stream_capacity(stream)
-                    .is_ok_and(|capacity| capacity < wanted_bytes)
-                {
                     break;
                 }
                 match self.quic.stream_send(stream, bytes, false) {
@@ -263,7 +262,7 @@ impl Connection {
                 mss_bytes: payload_bytes,
                 send_buffer_bytes: job.transport.buffer_bytes,
                 receive_buffer_bytes: job.transport.buffer_bytes,
-                paced: true,
+                paced: job.transport.congestion == PACED_CONGESTION,
             },
             stats: Stats {
                 retransmitted_packets: Some(path.lost as u64),

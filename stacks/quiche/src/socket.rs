@@ -1,7 +1,7 @@
 //! The UDP socket, and the wait for what comes next: a packet, an order, or a time.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::time::Duration;
 
@@ -11,11 +11,21 @@ use netwarp_role::release_clock;
 /// More than any packet has.
 const MOST_BYTES: usize = 65_535;
 
+/// Packets that are taken from the kernel at once; most wake-ups of virtual time have one.
+const BATCH: usize = 16;
+
 /// A socket that never waits to receive.
 pub(crate) struct Socket {
     socket: UdpSocket,
     pub(crate) local: SocketAddr,
+    /// Room for a batch, [`MOST_BYTES`] each.
     buffer: Vec<u8>,
+    /// Length and sender of each packet of the batch.
+    batch: Vec<(usize, SocketAddr)>,
+    /// How many of them were handed out.
+    taken: usize,
+    /// Whether the kernel has no more packets, as far as is known: asking it costs as much as half a packet.
+    is_drained: bool,
 }
 
 impl Socket {
@@ -45,7 +55,10 @@ impl Socket {
         Ok(Self {
             socket,
             local,
-            buffer: vec![0; MOST_BYTES],
+            buffer: vec![0; BATCH * MOST_BYTES],
+            batch: Vec::with_capacity(BATCH),
+            taken: 0,
+            is_drained: true,
         })
     }
 
@@ -62,16 +75,68 @@ impl Socket {
         }
     }
 
-    /// The next packet that has come, if one has.
+    /// The next packet that had come when [`Self::wait`] ended, if there is one left.
     ///
     /// # Errors
-    /// As `recvfrom(2)`.
+    /// As `recvmmsg(2)`.
     pub(crate) fn receive(&mut self) -> Result<Option<(&mut [u8], SocketAddr)>> {
-        match self.socket.recv_from(&mut self.buffer) {
-            Ok((length, from)) => Ok(Some((&mut self.buffer[..length], from))),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error).context("receive a packet"),
+        if self.taken == self.batch.len() && !self.is_drained {
+            self.take_batch().context("receive packets")?;
         }
+        let Some(&(length, from)) = self.batch.get(self.taken) else {
+            return Ok(None);
+        };
+        let start = self.taken * MOST_BYTES;
+        self.taken += 1;
+        Ok(Some((&mut self.buffer[start..start + length], from)))
+    }
+
+    fn take_batch(&mut self) -> std::io::Result<()> {
+        (self.taken, self.is_drained) = (0, true);
+        self.batch.clear();
+        // SAFETY: these are structures of integers and pointers, for which all zeros are valid.
+        let (mut names, mut parts, mut heads) = unsafe {
+            (
+                std::mem::zeroed::<[libc::sockaddr_in; BATCH]>(),
+                std::mem::zeroed::<[libc::iovec; BATCH]>(),
+                std::mem::zeroed::<[libc::mmsghdr; BATCH]>(),
+            )
+        };
+        let rooms = self.buffer.chunks_exact_mut(MOST_BYTES);
+        for (((room, name), part), head) in rooms.zip(&mut names).zip(&mut parts).zip(&mut heads) {
+            (part.iov_base, part.iov_len) = (room.as_mut_ptr().cast(), room.len());
+            let head = &mut head.msg_hdr;
+            (head.msg_iov, head.msg_iovlen) = (part, 1);
+            head.msg_name = std::ptr::from_mut(name).cast();
+            head.msg_namelen = size_of_val(name) as libc::socklen_t;
+        }
+        // SAFETY: all that the heads point to is valid for writes during the call.
+        let count = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                heads.as_mut_ptr(),
+                BATCH as u32,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        let Ok(count) = usize::try_from(count) else {
+            let error = std::io::Error::last_os_error();
+            return match error.kind() {
+                ErrorKind::WouldBlock => Ok(()),
+                _ => Err(error),
+            };
+        };
+        self.is_drained = count < BATCH;
+        self.batch
+            .extend(heads.iter().zip(&names).take(count).map(|(head, name)| {
+                let address = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+                (
+                    head.msg_len as usize,
+                    (address, u16::from_be(name.sin_port)).into(),
+                )
+            }));
+        Ok(())
     }
 
     /// Makes [`Self::receive`] and [`Self::send`] return at once.
@@ -88,7 +153,7 @@ impl Socket {
     ///
     /// # Errors
     /// As `ppoll(2)`.
-    pub(crate) fn wait(&self, orders: RawFd, at_most: Option<Duration>) -> Result<bool> {
+    pub(crate) fn wait(&mut self, orders: RawFd, at_most: Option<Duration>) -> Result<bool> {
         release_clock();
         let watched = |fd| libc::pollfd {
             fd,
@@ -114,6 +179,7 @@ impl Socket {
         if count < 0 && error.kind() != ErrorKind::Interrupted {
             return Err(error).context("wait for packets (ppoll)");
         }
+        self.is_drained = polled[1].revents == 0;
         Ok(polled[0].revents != 0)
     }
 }

@@ -104,7 +104,6 @@ impl Peer {
         if self.quic.timeout().is_some_and(|left| left.is_zero()) {
             self.quic.on_timeout();
         }
-        self.outbox.send(&mut self.quic, socket)?;
         for stream in self.quic.readable() {
             let exchange = self.exchanges.entry(stream).or_default();
             if !exchange.hear(&mut self.quic, stream) {
