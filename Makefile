@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench stacks calibrate-statistics reference-hashes fidelity docs site setup clean
+.PHONY: help demo test fuzz bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ docs: ## regenerate the key reference and the endpoint's wire types from the mod
 	scripts/setup.sh python
 	.venv/bin/python scripts/generate_docs.py
 	.venv/bin/python scripts/generate_wire.py
+
+picture: setup ## run the demo, and take the README's picture of its report (needs Chromium)
+	.venv/bin/netwarp demo --out netwarp-out/picture
+	.venv/bin/python scripts/report_picture.py netwarp-out/picture/report.html
 
 site: ## build docs/ as a web site in site/, readable without a server
 	scripts/setup.sh python

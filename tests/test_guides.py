@@ -30,6 +30,32 @@ def test_every_command_and_option_exists(name: str) -> None:
         assert options <= known, command
 
 
+RUN_BY = {
+    "demo": ("cli/test_interruption.py", '("demo", '),
+    "doctor": ("cli/test_main_job.py", 'netwarp("doctor", '),
+    "kernel": ("cli/test_main_job.py", 'netwarp("kernel", '),
+    "ns3": ("backends/test_ns3.py", '["ns3", "install"]'),
+    "pair": ("native/two_hosts.py", 'NETWARP, "pair", '),
+    "reproduce": ("guest/test_reproduce.py", '"reproduce", '),
+    "serve": ("native/two_hosts.py", 'NETWARP, "serve", '),
+    "studies": ("sources/test_shipped.py", 'invoke(app, ["studies"])'),
+}
+"""What runs a command that wants more than a guide can give (another host, a compiler, an hour)."""
+
+
+def test_every_command_is_run_by_a_guide_or_by_a_test_of_its_own() -> None:
+    typed = {
+        arguments[1]
+        for guide in GUIDES
+        for block in blocks(guide)
+        for arguments in block.typed
+        if arguments[0] == "netwarp"
+    }
+    assert set(COMMANDS) - typed == set(RUN_BY)
+    for file, call in RUN_BY.values():
+        assert call in (Path(__file__).parent / file).read_text(encoding="utf-8"), file
+
+
 def test_every_command_is_in_some_document() -> None:
     told = {command for guide in GUIDES for _, command, *_ in commands(guide)}
     assert set(COMMANDS) - told <= {"demo", "kernel"}  # `make` calls them

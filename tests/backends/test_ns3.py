@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from typer.testing import CliRunner
 
 from netwarp import wire
 from netwarp.backends.guest_files import REPOSITORY
@@ -26,6 +27,7 @@ from netwarp.backends.ns3.installation import (
 )
 from netwarp.backends.ns3.question import question, records, refusal
 from netwarp.backends.ns3.simulation import configure
+from netwarp.cli.program import app
 from netwarp.errors import BackendError
 from netwarp.metrics import metrics_from_records
 from netwarp.wire import Job, read_records
@@ -218,6 +220,24 @@ def test_ns3_is_installed_once_and_then_found(
     assert [command[-1] for command in commands] == [str(place), PACKAGE]
     assert find_python(machine) == str(place / "bin" / "python")
     assert not is_missing(machine)
+
+
+@pytest.mark.usefixtures("without_ns3")
+def test_the_command_installs_it_once_and_names_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def done(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        if "venv" in command:
+            Path(str(command[-1])).mkdir()
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("subprocess.run", done)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for says_it_installs in (True, False):
+        answer = CliRunner().invoke(app, ["ns3", "install"])
+        assert answer.exit_code == 0
+        assert (f"installing {PACKAGE}" in answer.output) is says_it_installs
+        assert f"ns-3: {find_python(Machine())}" in answer.output
 
 
 @pytest.mark.usefixtures("without_ns3")

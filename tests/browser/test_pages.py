@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from netwarp.sources import load_source
 from netwarp.sources.preparation import prepare
 from netwarp.sources.reproduce import reproduce_document, write_all
 from netwarp.study import Study
+from report_picture import WIDTH_PX, take_picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -119,12 +121,12 @@ def test_trust_is_folded_until_it_is_opened_or_printed(visit: Visit, report: Pat
     page = visit(report)
     folds = page.locator("details.fold")
     opened = page.locator("details.fold[open]")
-    assert (folds.count(), opened.count()) == (6, 0)
+    assert (folds.count(), opened.count()) == (5, 0)
     folds.first.locator("summary").click()
     assert opened.count() == 1
     assert page.get_by_text("fixed in the kernel's SCTP").first.is_visible()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert opened.count() == 6
+    assert opened.count() == 5
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert opened.count() == 1
 
@@ -170,6 +172,18 @@ def test_one_run_of_several_is_chosen(visit: Visit, timeline_report: Path) -> No
         "(c => c.dataset.drawn === c.dataset.spec)(document.getElementById('over-time-chart'))"
     )
     assert chart.get_attribute("aria-label") != first
+
+
+def test_the_picture_of_a_report_ends_with_its_first_figure(
+    visit: Visit, report: Path, tmp_path: Path
+) -> None:
+    page = visit(report, width=WIDTH_PX)
+    take_picture(page, tmp_path / "report.png")
+    width_px, height_px = struct.unpack(">II", (tmp_path / "report.png").read_bytes()[16:24])
+    bottoms = "(figures) => figures.map((f) => f.getBoundingClientRect().bottom + scrollY)"
+    first_px, second_px, *_ = page.locator("#figures .chart").evaluate_all(bottoms)
+    assert width_px == WIDTH_PX
+    assert first_px <= height_px < second_px
 
 
 @pytest.fixture

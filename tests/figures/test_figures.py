@@ -13,7 +13,7 @@ import pytest
 import support
 from netwarp.errors import InputError, StudyError
 from netwarp.figures import default_figures, draw, draw_all, write_chart
-from netwarp.figures.charts import CHART_KINDS
+from netwarp.figures.charts import CHART_KINDS, ratio
 from netwarp.figures.layout import layout, wants_log
 from netwarp.figures.rows import label_rows, mean_rows, ratio_rows, step_rows
 from netwarp.figures.style import PAPER, TRANSPORT_STYLES, series_styles
@@ -148,6 +148,14 @@ def test_ratios_are_those_of_the_comparisons() -> None:
     assert sctp["decided"]
     assert sctp["low"] <= sctp["ratio"] <= sctp["high"]
     assert sctp["ratio"] > 1
+
+
+def test_the_rule_at_ratio_1_ends_before_the_names_of_the_lines() -> None:
+    plan = layout(support.results(), "completion_time_s", "path.loss", "transport")
+    rule = ratio(plan)["spec"]["layer"][0]["encoding"]
+    last = max(plan.place(cell) for cell in plan.results.cells)
+    assert (rule["x"]["datum"], rule["x2"]["datum"]) == (plan.x_domain[0], last)
+    assert last < plan.x_domain[1]
 
 
 @pytest.mark.parametrize("kind", ["line", "ratio"])

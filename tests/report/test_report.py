@@ -15,10 +15,13 @@ import support
 from netwarp import vega
 from netwarp.estimate.comparison import Sample, compare
 from netwarp.evaluation import RunData, load
+from netwarp.measure.limits import LIMITS
+from netwarp.metrics.limits import limit_metric
 from netwarp.output.summary import summary
 from netwarp.report import write_figures, write_report
 from netwarp.report.answer import mark_class, verdict_grid
 from netwarp.report.calibration import _loss_check, calibration
+from netwarp.report.limits import limit_table
 from netwarp.report.trust import power_hint, settings_used
 from netwarp.results import Results
 from netwarp.results.comparisons import ContenderResult, compare_contenders
@@ -114,7 +117,6 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
         "Bottleneck rate50 Mbit/s Queue1 BDP Workloadbulk File size10 MB",
         "Differs: congestion control, initial window, pacing, headers, encryption",
         "Yes, in all 24 rows",
-        "QUIC: the stack does not say.",
         "SCTP against TCP: slower in 5 of 6 conditions",
         "1 run failed",
         "QUIC finishes sooner than TCP at 5 % loss",
@@ -131,6 +133,27 @@ def test_every_section_is_there_with_its_content(page: Page) -> None:
         "netwarp run 'my study.toml'",
     ):
         assert wanted in text
+
+
+def test_what_limited_the_senders_is_told_in_one_line_and_cell_by_cell() -> None:
+    shares = {limit_metric(limit): 0.0 for limit in LIMITS}
+    by_transport = {
+        "tcp": {"limited_by_link_ratio": 0.7, "limited_by_cwnd_ratio": 0.3},
+        "quic": {"limited_by_link_ratio": 0.004, "limited_by_cwnd_ratio": 0.996},
+    }
+    runs = [
+        replace(run, metrics=run.metrics | shares | by_transport[run.factors["transport"]])
+        for run in support.results().runs
+        if run.factors["transport"] in by_transport and run.outcome == "ok"
+    ]
+    table = limit_table(Results(tuple(runs)))
+    assert table is not None
+    assert table.summary == "Mostly link in 6 of 12, congestion window in 6 of 12"
+    assert [[share.text for share in row.told] for row in (table.rows[0], table.rows[-1])] == [
+        ["link 70 %", "congestion window 30 %"], ["congestion window 100 %"],
+    ]  # fmt: skip
+    assert [name for _, name, _ in table.legend][:2] == ["application", "receive window"]
+    assert limit_table(support.results()) is None  # not sampled
 
 
 def test_the_charts_can_be_drawn_in_the_page(html: str) -> None:

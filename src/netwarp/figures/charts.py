@@ -100,7 +100,10 @@ def ratio(plan: Layout) -> Spec:
     one = {
         "mark": {"type": "rule", "color": GREY, "strokeWidth": 0.6 * plan.theme.line_width},
         "encoding": {
-            "y": {key: y[key] for key in ("type", "title", "scale", "axis")} | {"datum": 1}
+            # It ends with the last level: names stand behind, that of a ratio near 1 at its height.
+            "x": _at(level_axis(plan), plan.x_domain[0]),
+            "x2": {"datum": max(map(plan.place, plan.results.cells))},
+            "y": _at(y, 1),
         },
     }
     legend = not _names_at_ends(plan)
@@ -272,6 +275,11 @@ OVER_FACTOR: dict[str, Callable[[Layout], Spec]] = {
     "ratio-heatmap": ratio_heatmap,
 }
 """Kinds with a factor along x, or none (`cdf`)."""
+
+
+def _at(axis: Spec, value: float) -> Spec:
+    """Give an axis with one value instead of a field."""
+    return {key: part for key, part in axis.items() if key != "field"} | {"datum": value}
 
 
 def _line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) -> list[Spec]:

@@ -9,7 +9,7 @@ from netwarp.estimate.comparison import Comparison, Verdict
 from netwarp.estimate.stats import replicates_needed
 from netwarp.report.calibration import calibration
 from netwarp.wire import Connection
-from netwarp.wording import cell_text, count, level_text, number, p_text, percent
+from netwarp.wording import cell_text, count, level_text, number, p_text
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData
@@ -25,7 +25,6 @@ def collect(data: RunData, compared: Comparisons) -> dict[str, Any]:
         "treatment": treatment(data),
         "settings": settings_used(data),
         "calibration": calibration(data),
-        "limits": limits(data),
         "failed": [
             {"run": run.run, "cell": cell_text(run.factors),
              "reason": run.reason or "no reason given", "console": data.console_tail(run.run)}
@@ -89,30 +88,6 @@ def _buffer_text(used_bytes: int, job: Job) -> str:
     if used_bytes >= bound_bytes:
         return used
     return f"{used} of at most {number(bound_bytes / 2**20)} MiB"
-
-
-def limits(data: RunData) -> dict[str, Any]:
-    """Say what held each cell's sender back, as shares of the time it had something to send."""
-    rows = []
-    silent: dict[str, None] = {}
-    factor = data.results.contender_factor or ""
-    for cell in data.results.cells:
-        busy_s = cell.total("busy_s")
-        if not busy_s:
-            silent[level_text(factor, cell.factors.get(factor, ""))] = None
-            continue
-        receive_s = cell.total("receive_window_limited_s") or 0.0
-        buffer_s = cell.total("send_buffer_limited_s") or 0.0
-        rows.append(
-            {
-                "cell": cell_text(cell.factors),
-                "busy": f"{number(busy_s / len(cell.values('busy_s')))} s",
-                "receive": percent(receive_s / busy_s, 2),
-                "buffer": percent(buffer_s / busy_s, 2),
-                "path": percent(max(0.0, 1 - (receive_s + buffer_s) / busy_s), 3),
-            }
-        )
-    return {"rows": rows, "silent": list(silent)}
 
 
 def speed_limits(data: RunData) -> dict[str, Any] | None:
