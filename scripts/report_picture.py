@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 WIDTH_PX = 1084
 """Of the window: wide enough for two panels side by side, and letters stay readable in a README."""
-MARGIN_PX = 16
+MARGIN_PX = 8
 LONGEST_MS = 300_000
 """For any step: a machine that does other work draws slowly."""
 
