@@ -142,7 +142,7 @@ def test_what_limited_the_senders_is_told_in_one_line_and_cell_by_cell() -> None
         "quic": {"limited_by_link_ratio": 0.004, "limited_by_cwnd_ratio": 0.996},
     }
     runs = [
-        replace(run, metrics=run.metrics | shares | by_transport[run.factors["transport"]])
+        replace(run, metrics={**run.metrics, **shares, **by_transport[run.factors["transport"]]})
         for run in support.results().runs
         if run.factors["transport"] in by_transport and run.outcome == "ok"
     ]
