@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import support
-from netwarp.claims import ClaimVerdict
+from netwarp.claims import ClaimVerdict, not_tested
 from netwarp.cli.printing import print_scorecard
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.estimate.staging import TimeLimit
@@ -256,6 +256,10 @@ def test_a_study_of_which_a_part_is_not_run_says_why(tmp_path: Path) -> None:
     other = replace(executed.finished, given_study=replace(executed.study, claims=(elsewhere,)))
     (untested,) = replace(executed, finished=other).claims
     assert untested.found == "not run: its cells in ns-3. No network"
+    compared = not_tested(elsewhere, "one replicate")
+    compared = replace(compared, values={"conditions": []})
+    other.__dict__["claims"] = [compared]  # what it caches
+    assert replace(executed, finished=other).claims == [compared], "a reason of its own"
     assert not done.succeeded, "not all that was asked for happened"
     console = Console(record=True, width=80, file=io.StringIO())
     print_scorecard(done, console)

@@ -41,8 +41,8 @@ class Executed:
 
     def _with_reason(self, result: ClaimResult) -> ClaimResult:
         """Say of a claim whose cells are those that were not run why they were not."""
-        untested = result.verdict is ClaimVerdict.NOT_TESTABLE
-        if self.refused is None or not untested or result.claim.not_testable is not None:
+        nothing_compared = result.verdict is ClaimVerdict.NOT_TESTABLE and not result.values
+        if self.refused is None or not nothing_compared or result.claim.not_testable is not None:
             return result
         return not_tested(result.claim, f"not run: {self.refused}")
 
