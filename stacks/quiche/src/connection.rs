@@ -112,8 +112,9 @@ impl Connection {
 
     /// Does what can be done now: moves the chunks on, and sends what is due.
     ///
-    /// Chunks are written before packets are made, and up to what quiche takes: packets are then whole, and quiche sees that it
-    /// is the congestion window that ends the sending. It does not grow the window of an application that it takes for idle.
+    /// Chunks are written before packets are made, and up to what quiche takes, so that no packet is short for want of data, and
+    /// that quiche sees its congestion window end the sending: it does not grow the window of an application that it takes for
+    /// idle. Packets are short where the window ends, and after a loss quiche sends that room again as it is acknowledged.
     ///
     /// # Errors
     /// A peer that does what it should not; a connection that broke.
