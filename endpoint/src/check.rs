@@ -8,7 +8,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::json;
 
 use crate::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
@@ -26,6 +26,9 @@ const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;
 
 /// Stands for jobs on standard input, one a line.
 const STANDARD_INPUT: &str = "-";
+
+const OTHER_VERSION: &str =
+    " (this endpoint was built from other sources than netwarp's: `make setup` builds it again)";
 
 /// Reads a job and refuses an unsound one.
 pub(crate) fn load(file: &Path) -> Result<Job> {
@@ -53,7 +56,11 @@ pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
 }
 
 fn understand(text: &str, name: &str) -> Result<Job> {
-    let job = serde_json::from_str(text).with_context(|| format!("understand the job {name}"))?;
+    let job = serde_json::from_str(text).map_err(|error| {
+        // What netwarp writes is a job to an endpoint that is built from the same sources.
+        let remedy = if error.is_data() { OTHER_VERSION } else { "" };
+        anyhow!("understand the job {name}{remedy}: {error}")
+    })?;
     let problems = problems(&job);
     ensure!(problems.is_empty(), "the job {name} cannot be run: {}", problems.join("; "));
     Ok(job)
@@ -183,6 +190,16 @@ mod tests {
 
     fn golden_job() -> Job {
         serde_json::from_str(include_str!("../../tests/golden/job-bulk-tcp-impaired.json")).expect("a job")
+    }
+
+    #[test]
+    fn a_job_of_another_version_names_the_remedy_and_one_cut_short_does_not() {
+        let text = include_str!("../../tests/golden/job-bulk-tcp-impaired.json");
+        let later = text.replacen('{', r#"{"of_a_later_version": 1, "#, 1);
+        let refusal = understand(&later, "job.json").expect_err("an unknown field").to_string();
+        assert!(refusal.contains("make setup") && refusal.contains("of_a_later_version"), "{refusal}");
+        let refusal = understand(&text[..text.len() / 2], "job.json").expect_err("half a job").to_string();
+        assert!(!refusal.contains("make setup"), "{refusal}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,26 @@ def test_one_process_answers_run_after_run_and_its_end_fails_a_run(tmp_path: Pat
     assert status.outcome == "failed"
     assert "status 3: out of luck" in str(status.reason)
     backend.stop()
+
+
+def test_a_process_outlives_the_thread_that_asked_it_first(tmp_path: Path) -> None:
+    """Each batch of replicates has threads of its own; the processes serve them all."""
+    backend = played(tmp_path, json.dumps(ANSWER), json.dumps(ANSWER))
+    outcomes: list[str] = []
+    for run in ("one", "two"):
+        (tmp_path / run).mkdir()
+        asking = threading.Thread(
+            target=lambda run=run: outcomes.append(
+                backend.run(job(), tmp_path / run, slot=0, on_progress=lambda _: None).outcome
+            )
+        )
+        asking.start()
+        task = Path(f"/proc/self/task/{asking.native_id}")
+        asking.join()
+        while task.exists():  # what ends with a thread ends after it has gone
+            os.sched_yield()
+    backend.stop()
+    assert outcomes == ["ok", "ok"]
 
 
 def test_runs_go_where_their_model_is(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_claim_turned_around_is_reversed() -> None:
 def test_an_exact_tie_is_equivalent() -> None:
     result = judge(**LESS, where={"path.loss": "0%", "path.rtt": "50ms"})
     assert result.verdict is ClaimVerdict.EQUIVALENT
-    assert "ratio 1.00, identical" in result.found
+    assert "ratio 1.00, identical; they differ by less than 1.0 %" in result.found
     assert not result.random
 
 
@@ -57,7 +57,7 @@ def test_a_claim_that_holds_here_and_not_there_holds_partly() -> None:
     result = judge(**LESS)
     assert result.verdict is ClaimVerdict.PARTLY
     assert "holds at loss 1 %" in result.found
-    assert "no relevant difference at loss 0 %" in result.found
+    assert "no relevant difference (less than 1.0 %) at loss 0 %" in result.found
 
 
 def test_a_claim_that_holds_here_and_is_reversed_there_depends() -> None:

@@ -102,7 +102,7 @@ def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResu
     chances = [smallest_chance([each for _, each, _ in found]) for found in evidences]
     errors = family_errors(chances, results.criteria.alpha)
     return [
-        _result(claim, found, error)
+        _result(claim, found, error, _relevant(claim, results))
         for claim, found, error in zip(listed, evidences, errors, strict=True)
     ]
 
@@ -124,7 +124,7 @@ def _evidence_of(claim: Claim, results: Results) -> _Found:
     return [] if claim.not_testable is not None else list(_evidence(claim, results))
 
 
-def _result(claim: Claim, found: _Found, error: float) -> ClaimResult:
+def _result(claim: Claim, found: _Found, error: float, relevant: float) -> ClaimResult:
     if claim.not_testable is not None:
         return not_tested(claim, claim.not_testable)
     if not found:
@@ -143,7 +143,9 @@ def _result(claim: Claim, found: _Found, error: float) -> ClaimResult:
         "conditions": [_condition_json(*each) for each in listed],
     }
     result = ClaimResult(claim, joined.verdict, "", values, open_)
-    told = found_text(_told_apart(claim, listed), joined.verdict, result.replicates_needed)
+    told = found_text(
+        _told_apart(claim, listed), joined.verdict, result.replicates_needed, relevant
+    )
     return replace(result, found=told)
 
 

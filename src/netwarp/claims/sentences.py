@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.claims.joining import ClaimVerdict
-from netwarp.wording import condition_text, count, number
+from netwarp.wording import condition_text, count, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,19 +30,28 @@ MOST_IN_FULL = 2
 """Conditions of one answer that are given with both means; of more, ratios and intervals."""
 
 
-def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None) -> str:
-    """Write what each condition says, conditions of one answer together."""
+def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, relevant: float) -> str:
+    """Write what each condition says, conditions of one answer together.
+
+    Args:
+        listed: each condition with what was found and what that says.
+        verdict: of all conditions together.
+        needed: replicates that would decide what is undecided, if a number of them would.
+        relevant: the smallest relevant difference, as a ratio; shown where nothing differs by it.
+    """
     if len(listed) == 1:
         _, each, said = listed[0]
         text = each.found
         if said in ("partly", "depends"):
             text += f"; {WORDS[said]}"
+        elif said == "equivalent":
+            text += f"; they differ by less than {percent(relevant, 2)}"
     else:
         groups = [
             (said, [(condition, each) for condition, each, its in listed if its == said])
             for said in WORDS
         ]
-        text = "; ".join(_group(said, found) for said, found in groups if found)
+        text = "; ".join(_group(said, found, relevant) for said, found in groups if found)
     compared = {tuple(each.values.get("compared", ())) for _, each, _ in listed} - {()}
     if len(compared) == 1:
         text = f"{' against '.join(*compared)}: {text}"
@@ -58,13 +67,14 @@ def _rounded(needed: int) -> int:
     return int(float(f"{needed:.2g}"))
 
 
-def _group(said: Says, found: Sequence[tuple[Factors, Evidence]]) -> str:
+def _group(said: Says, found: Sequence[tuple[Factors, Evidence]], relevant: float) -> str:
     in_full = len(found) <= MOST_IN_FULL
     parts = [
         f"{condition_text(condition)} ({each.found if in_full else _in_short(each)})"
         for condition, each in found
     ]
-    return f"{WORDS[said]} at {', '.join(parts)}"
+    limit = f" (less than {percent(relevant, 2)})" if said == "equivalent" else ""
+    return f"{WORDS[said]}{limit} at {', '.join(parts)}"
 
 
 def _in_short(each: Evidence) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ class Ns3Backend:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.environ = environ
         self._simulators: dict[int, _Simulator] = {}
+        # A process ends with the thread that started it (PR_SET_PDEATHSIG), and those that carry
+        # runs out come and go: with more replicates, with the next study.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="netwarp-ns3")
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -101,7 +105,8 @@ class Ns3Backend:
             if self._stopped:
                 raise BackendError("the backend was stopped")
             if slot not in self._simulators:
-                self._simulators[slot] = _Simulator(find_python(Machine(self.environ)))
+                python = find_python(Machine(self.environ))
+                self._simulators[slot] = self._starter.submit(_Simulator, python).result()
             return self._simulators[slot]
 
     def _forget(self, slot: int) -> None:
