@@ -33,6 +33,13 @@ payload = "500B"
 interval = "2ms"
 count = 200
 """
+RR = """
+kind = "rr"
+request = "100B"
+response = "1000B"
+interval = "5ms"
+count = 100
+"""
 BULK_UP = """
 kind = "bulk"
 size = "20MB"
@@ -79,6 +86,7 @@ def run(
         ("stream", STREAM, ["tcp", "quic"], "startup_delay_s"),
         ("flow-down", FLOW, ["udp", "tcp", "quic"], "message_throughput_bit_s"),
         ("flow-up", FLOW + "direction = 'up'", ["udp", "tcp", "quic"], "message_throughput_bit_s"),
+        ("rr", RR, ["udp", "tcp", "tls", "quic"], "rr_latency_s_p50"),
         ("upload", BULK_UP, ["tcp", "quic"], "completion_time_s"),
     ],
 )
@@ -95,6 +103,8 @@ def test_a_workload_between_two_hosts(
         assert cell["estimates"][metric]["mean"] > 0
         if name.startswith("flow"):
             assert cell["estimates"]["message_loss_ratio"]["mean"] == 0
+        if name == "rr":
+            assert cell["estimates"]["lost_responses"]["mean"] == 0
 
 
 def test_sctp_goes_where_both_kernels_have_it(server: tuple[Served, str, Path]) -> None:

@@ -10,6 +10,7 @@ from netwarp import wire
 from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.wire import Job, job_from_json
 from netwarp.workloads import workload_of
+from netwarp.workloads.base import Workload
 from remote.jobs import changed, job
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -32,7 +33,6 @@ def test_what_asks_for_nothing_special_is_taken() -> None:
         ("page-programs", "runs none by another host's word"),
         ("page-nginx", "runs none by another host's word"),
         ("flow-ns3", "a simulator's"),
-        ("rr", "no workload of kind 'rr'"),
         ("bulk-quic-stack", "runs none by another host's word"),
         ("stream-handovers", "not netwarp's to change"),
     ],
@@ -41,6 +41,12 @@ def test_what_is_not_a_servers_to_do_is_refused(name: str, why: str) -> None:
     reason = refusal(golden(name), Limits())
     assert reason is not None
     assert why in reason
+
+
+def test_a_new_workload_is_refused_until_somebody_has_looked_at_it() -> None:
+    asked = golden("rr")
+    reason = Workload.server_refusal(workload_of(asked), asked)
+    assert reason == "a server takes no workload of kind 'rr' from another host"
 
 
 def test_workloads_beside_the_first_are_refused_whatever_they_are() -> None:
@@ -134,6 +140,23 @@ def test_a_flow_is_taken_but_for_a_table_that_nobody_would_fetch() -> None:
     reason = refusal(flow(packet_table=True, direction="up"), Limits())
     assert reason is not None
     assert "packet_table" in reason
+
+
+def rr(**changed: object) -> Job:
+    sound = golden("rr")
+    assert isinstance(sound.workload, wire.RequestResponse)
+    return sound.model_copy(
+        update={"workload": sound.workload.model_copy(update=changed), "capture": False}
+    )
+
+
+def test_requests_are_taken_and_counted_with_their_responses() -> None:
+    asked = rr(request_bytes=100, response_bytes=900, messages=10_000, duration_ns=None)
+    assert refusal(asked, Limits()) is None
+    assert workload_of(asked).most_content_bytes(asked) == 10_000_000
+    reason = refusal(asked, Limits(content_bytes=9_999_999))
+    assert reason is not None
+    assert "10000000 bytes travel" in reason
 
 
 def test_a_flow_is_as_large_as_its_arrivals_allow() -> None:

@@ -15,6 +15,9 @@ pub(crate) use self::watcher::Watcher;
 /// What a message begins with: its number, when it was due and when it was sent.
 pub(crate) const HEADER_BYTES: usize = 24;
 
+/// Where in a message stands when it was sent.
+pub(crate) const SENT_PLACE: std::ops::Range<usize> = 16..HEADER_BYTES;
+
 /// The beginning of a message. Its times are nanoseconds since the run's epoch, which both ends know by their own clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {

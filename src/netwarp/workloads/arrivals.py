@@ -216,7 +216,7 @@ class ArrivalsSection(WorkloadSection):
             raise KeyValueError("times", None, "empty, or not in order", 'such as ["0s", "20ms"]')
 
 
-def most_messages(asked: wire.Flow) -> int:
+def most_messages(asked: wire.Flow | wire.RequestResponse) -> int:
     """Say how many messages are due at most; of drawn arrivals, all but surely."""
     arrivals = asked.arrivals
     bounds = [] if asked.messages is None else [asked.messages]

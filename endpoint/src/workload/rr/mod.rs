@@ -2,6 +2,9 @@
 //!
 //! The client sends whether earlier requests are answered or not, and counts from when each was due. Where requests or responses
 //! may be lost, it waits for as long as both ways may take, and the server answers until it hears that the client is done.
+//!
+//! Where strangers could reach the server, each request has the run's token in place of the time it was sent, which nobody reads
+//! of requests, and the server answers none without it.
 
 use std::sync::Arc;
 
@@ -12,11 +15,15 @@ use super::flow::drain;
 use super::{Driving, End, Handovers, OverConnections, Run, Workload, connection_record, finished};
 use crate::clock::Moment;
 use crate::deadline::Deadline;
-use crate::flow::{HEADER_BYTES, MessageSink, Pacer, Schedule};
+use crate::flow::{HEADER_BYTES, MessageSink, Pacer, SENT_PLACE, Schedule};
 use crate::job::{Direction, Flow, Job, Rr};
 use crate::record::{Record, Side};
-use crate::transport::error::{Context as _, Result};
+use crate::request_prefix::RequestPrefix;
+use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer, Duplex, Pending, received_now};
+
+/// How often a server answers each request at most, on average, where requests may be lost: a path may double every one.
+const MOST_ANSWERS: u64 = 2;
 
 impl Rr {
     fn flow(&self, direction: Direction, message_bytes: u16) -> Flow {
@@ -79,9 +86,9 @@ impl OverConnections for Rr {
         Box::pin(async move {
             let stream = connection.duplex(Side::Server).await?;
             let (requests, _) = Schedule::of(&self.requests()).extent();
-            let most = if loses_messages(run) { u64::MAX } else { requests };
+            let answering = answer(self, requests, run.token, loses_messages(run), stream);
             tokio::select! {
-                answered = answer(self, most, stream) => answered?,
+                answered = answering => answered?,
                 () = finished(&mut finish) => {}
             }
             // Now: an SCTP association has nothing left to say once its peer has shut it down.
@@ -115,19 +122,25 @@ async fn ask(rr: &Rr, run: &Run, stream: Box<dyn Duplex>) -> Result<(Pacer, Mess
             waited = late.wait_until(until_ns) => waited.map_err(Into::into),
         }
     };
-    tokio::try_join!(send(&mut pacer, &mut writer), receiving)?;
+    tokio::try_join!(send(&mut pacer, run.token, &mut writer), receiving)?;
     writer.shutdown().await.context("ending the requests")?;
     Ok((pacer, responses))
 }
 
-async fn send(pacer: &mut Pacer, writer: &mut (impl AsyncWrite + Unpin)) -> Result<()> {
+async fn send(pacer: &mut Pacer, token: Option<RequestPrefix>, writer: &mut (impl AsyncWrite + Unpin)) -> Result<()> {
     let deadline = Deadline::new()?;
+    let mut request = Vec::new();
     while let Some(due_ns) = pacer.next_due_ns() {
         if due_ns > Moment::now().since(0) {
             deadline.wait_until(Some(due_ns)).await?;
         }
-        while let Some(request) = pacer.due_message(Moment::now().since(0)) {
-            writer.write_all(request).await.context("sending a request")?;
+        while let Some(due) = pacer.due_message(Moment::now().since(0)) {
+            request.clear();
+            request.extend_from_slice(due);
+            if let Some(token) = token {
+                request[SENT_PLACE].copy_from_slice(&token.0);
+            }
+            writer.write_all(&request).await.context("sending a request")?;
         }
         writer.flush().await.context("sending a request")?;
     }
@@ -144,14 +157,32 @@ async fn receive(responses: &mut MessageSink, reader: &mut (impl AsyncRead + Unp
 }
 
 /// The server's part: a response to each of so many requests, which begins as its request does.
-async fn answer(rr: &Rr, requests: u64, stream: Box<dyn Duplex>) -> Result<()> {
+///
+/// # Arguments
+/// * `loses` - whether each message travels by itself: then strangers' are passed over, and some may come twice.
+///
+/// # Errors
+/// A request of a stranger's, on a stream.
+async fn answer(
+    rr: &Rr,
+    requests: u64,
+    token: Option<RequestPrefix>,
+    loses: bool,
+    stream: Box<dyn Duplex>,
+) -> Result<()> {
     let (mut request, mut response) = (vec![0; rr.request_bytes.into()], vec![0; rr.response_bytes.into()]);
     let (mut reader, mut writer) = tokio::io::split(stream);
-    for _ in 0..requests {
+    let mut left = if loses { requests.saturating_mul(MOST_ANSWERS) } else { requests };
+    while left > 0 {
         reader.read_exact(&mut request).await.context("receiving a request")?;
+        if !token.is_none_or(|token| token.is(&request[SENT_PLACE])) {
+            ensure!(loses, "who sends the request is a stranger");
+            continue;
+        }
         response[..HEADER_BYTES].copy_from_slice(&request[..HEADER_BYTES]);
         writer.write_all(&response).await.context("sending a response")?;
         writer.flush().await.context("sending a response")?;
+        left -= 1;
     }
     writer.shutdown().await.context("ending the responses")
 }
@@ -178,9 +209,9 @@ mod tests {
         in_a_runtime(async {
             let (mut reader, mut writer) = tokio::io::split(client);
             let asking = async {
-                tokio::try_join!(send(&mut pacer, &mut writer), receive(&mut responses, &mut reader)).map(drop)
+                tokio::try_join!(send(&mut pacer, None, &mut writer), receive(&mut responses, &mut reader)).map(drop)
             };
-            tokio::try_join!(asking, answer(&rr, 20, Box::new(server))).unwrap();
+            tokio::try_join!(asking, answer(&rr, 20, None, false, Box::new(server))).unwrap();
         });
         let Record::FlowStats(stats) = responses.into_responses() else { panic!("responses are summed up") };
         assert_eq!((stats.received, stats.received_bytes, stats.duplicates), (20, 2_000, Some(0)));
@@ -204,10 +235,10 @@ mod tests {
                 let mut response = vec![0; 100];
                 response[1..HEADER_BYTES].copy_from_slice(&rest[..HEADER_BYTES - 1]);
                 server.write_all(&response).await.unwrap();
-                answer(&rr, 39, Box::new(server)).await
+                answer(&rr, 39, None, false, Box::new(server)).await
             };
             let asking = async {
-                tokio::try_join!(send(&mut pacer, &mut writer), receive(&mut responses, &mut reader)).map(drop)
+                tokio::try_join!(send(&mut pacer, None, &mut writer), receive(&mut responses, &mut reader)).map(drop)
             };
             tokio::try_join!(asking, answering).unwrap();
         });
@@ -215,5 +246,55 @@ mod tests {
         // Request i is due at i ms and answered at 50 ms or later.
         let least_ns: u64 = (0..40).map(|number| 50_000_000 - number * 1_000_000).sum::<u64>() - 40_000_000;
         assert!(stats.delay_sum_ns >= least_ns, "{}", stats.delay_sum_ns);
+    }
+
+    /// What a server says to these requests: each 40 bytes that begin with zeros, but for their token.
+    fn answers(tokens: &[&[u8; 8]], loses: bool) -> (Result<()>, Vec<u8>) {
+        let rr = rr(2);
+        let (mut client, server) = tokio::io::duplex(1 << 16);
+        in_a_runtime(async {
+            for token in tokens {
+                let mut request = [0; 40];
+                request[SENT_PLACE].copy_from_slice(*token);
+                client.write_all(&request).await.unwrap();
+            }
+            client.shutdown().await.unwrap();
+            let answered = answer(&rr, 2, Some(RequestPrefix(*b"12345678")), loses, Box::new(server)).await;
+            let mut said = Vec::new();
+            client.read_to_end(&mut said).await.unwrap();
+            (answered, said)
+        })
+    }
+
+    #[test]
+    fn who_does_not_know_the_token_is_not_answered() {
+        let (ours, theirs) = (b"12345678", b"12345679");
+        let (answered, said) = answers(&[ours, ours], false);
+        assert!(answered.is_ok());
+        assert_eq!(said.len(), 200);
+        let (answered, said) = answers(&[theirs, ours], false);
+        assert!(answered.unwrap_err().to_string().contains("a stranger"));
+        assert_eq!(said.len(), 0);
+        let (_, said) = answers(&[theirs, ours, theirs, ours, theirs], true);
+        assert_eq!(said.len(), 200, "among datagrams, a stranger's are passed over");
+    }
+
+    #[test]
+    fn however_many_requests_come_a_server_answers_a_bounded_number() {
+        let ours = b"12345678";
+        for (loses, most) in [(false, 2), (true, 4)] {
+            let (answered, said) = answers(&[ours; 9], loses);
+            assert!(answered.is_ok());
+            assert_eq!(said.len(), 100 * most);
+        }
+    }
+
+    #[test]
+    fn requests_have_the_token() {
+        let token = RequestPrefix(*b"12345678");
+        let mut sent = Vec::new();
+        in_a_runtime(send(&mut Pacer::of(&rr(2).requests(), 0), Some(token), &mut sent)).unwrap();
+        assert_eq!(sent.len(), 80);
+        assert!(sent.chunks(40).all(|request| token.is(&request[SENT_PLACE])));
     }
 }

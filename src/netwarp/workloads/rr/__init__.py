@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from netwarp import wire
 from netwarp.measure.select import connections, of_kind
 from netwarp.wire import FlowSent, FlowStats, Job, Record, Segment, Transfer
+from netwarp.workloads.arrivals import most_messages
 from netwarp.workloads.base import Workload
 from netwarp.workloads.rr.metrics import REQUEST_RESPONSE_METRICS
 from netwarp.workloads.rr.section import RequestResponseSection
@@ -28,6 +29,15 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
     def messages(self, job: Job) -> int:
         """Say how many requests and responses there are; 0 where their number is drawn."""
         return 2 * (self.of(job).messages or 0)
+
+    def server_refusal(self, job: Job) -> None:
+        """Say nothing: a server answers what has the run's token, and counts its answers."""
+        del job
+
+    def most_content_bytes(self, job: Job) -> int:
+        """Say how many bytes are exchanged at most; of drawn arrivals, all but surely."""
+        asked = self.of(job)
+        return (asked.request_bytes + asked.response_bytes) * most_messages(asked)
 
     def start_ns(self, records: Sequence[Record]) -> int:
         """Say when the client dialled."""
