@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from netwarp.figures.style import page_overlay
 from netwarp.report.chart_script import chart_script
@@ -33,6 +33,7 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["transport"] = transport_text
+    environment.filters["with_code"] = with_code
     return environment.get_template(name).render(
         version=__version__,
         style=_own("style.css"),
@@ -59,6 +60,18 @@ def figure_values(chart: Chart) -> dict[str, Any]:
 def csv_link(text: str) -> str:
     """Write a table as a link that has it, so that the page is whole without a file."""
     return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
+
+
+def with_code(text: str) -> Markup:
+    """Show what stands between two backquotes as code; the text is otherwise taken as it is."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one has no partner
+        return escape(text)
+    codes = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+    shown = [escape(parts[0])]
+    for code, after in zip(codes, parts[2::2], strict=True):
+        shown += [code, escape(after)]
+    return Markup("").join(shown)
 
 
 def _without_title(spec: Spec) -> Spec:
