@@ -17,9 +17,10 @@ from netwarp.estimate.comparison import Sample, compare
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import RunData, load
+from netwarp.measure.select import start_ns
 from netwarp.output.export import export_results
 from netwarp.results import Results
-from netwarp.wire import Goodput
+from netwarp.wire import ConnectionSamples, Goodput, read_records, record_to_json
 from netwarp.wording import (
     cell_text,
     condition_text,
@@ -253,6 +254,38 @@ def test_iperf3_has_an_interval_for_each_second_of_a_run_recorded_over_time(
     assert sum(each["bytes"] for each in sums) == sum(goodput.bytes)
     first = sums[0]
     assert first["bits_per_second"] == pytest.approx(8 * first["bytes"] / first["seconds"])
+
+
+def test_iperf3_has_what_tcps_sender_was_told_from_sample_to_sample(tmp_path: Path) -> None:
+    """Samples are no whole seconds apart, and a rate over less than they span would be none."""
+    directory = support.write_run_directory(tmp_path / "out")
+    run = "c000-r01"
+    file = directory / "runs" / run / "records.jsonl"
+    records = read_records(file)
+    place = next(place for place, each in enumerate(records) if isinstance(each, ConnectionSamples))
+    sampled = records[place]
+    begun_ns = start_ns(records)
+    at_ns = tuple(begun_ns + at_ms * 1_000_000 for at_ms in (500, 900, 1200, 1700, 99_000))
+    columns = {
+        name: column[:1] * len(at_ns)
+        for name, column in sampled.model_dump().items()
+        if isinstance(column, tuple)
+    }
+    acked_bytes = (1, 100_000, 400_000, 900_000, 99_000_000)
+    columns |= {"at_ns": at_ns, "acked_bytes": acked_bytes}
+    records[place] = sampled.model_copy(update=columns)
+    file.write_text("".join(record_to_json(record) + "\n" for record in records))
+    document = next(
+        each
+        for each in json.loads(export_results(load(directory), "iperf3"))
+        if each["title"] == run
+    )
+    total = document["end"]["sum_received"]
+    sums = [(each["sum"]["end"], each["sum"]["bytes"]) for each in document["intervals"]]
+    assert sums == [
+        (pytest.approx(1.2), 400_000),
+        (pytest.approx(total["seconds"]), support.SIZE_BYTES - 400_000),
+    ]
 
 
 def test_an_unknown_format_is_refused(kept: RunData) -> None:

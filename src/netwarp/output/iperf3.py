@@ -5,15 +5,18 @@ The content flows from the server to the client, as with `iperf3 --reverse`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from netwarp.measure.select import of_kind, sender, start_ns
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.run_directory import EPOCH_NS
 from netwarp.units import NS_PER_S
 from netwarp.version import __version__
-from netwarp.wire import FlowSent, FlowStats, Goodput, Usage
+from netwarp.wire import Bulk, ConnectionSamples, FlowSent, FlowStats, Goodput, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +40,9 @@ _ENDS: Mapping[Side, str] = {"client": "host", "server": "remote"}
 def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
     """Give what iperf3 would have printed.
 
-    `intervals` has the content received in each second of a run that recorded it over time, and
-    one interval, the whole of it, of a run that did not.
+    `intervals` has the content received in each second of a run that recorded it over time; of a
+    file over TCP, what was acknowledged to the sender from sample to sample, each at least a second
+    after the one before; and one interval, the whole of it, of any other run.
 
     Args:
         run: the run.
@@ -59,7 +63,7 @@ def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
     total = end.get("sum_received") or end["sum"]
     cpu = _cpu_utilization_percent(data.records(run.run), total["seconds"])
     return document | {
-        "intervals": intervals or [_interval(total)],
+        "intervals": intervals or _acknowledged(run, data, total) or [_interval(total)],
         "end": end | {"cpu_utilization_percent": cpu},
     }
 
@@ -170,6 +174,42 @@ def _intervals(run: RunResult, data: RunData) -> list[dict[str, Any]]:
         _interval(_sum(second, min(second + 1, end_s), received))
         for second, received in by_second.items()
     ]
+
+
+def _acknowledged(run: RunResult, data: RunData, total: dict[str, Any]) -> list[dict[str, Any]]:
+    """Add up what was acknowledged to TCP's sender between samples, a second or more apart.
+
+    Nothing where it was not sampled, or samples count something else than content: of TLS and QUIC
+    they have what encryption adds, of SCTP nothing.
+    """
+    job = data.job(run.run)
+    if job is None or job.transport.kind != "tcp" or not isinstance(job.workload, Bulk):
+        return []
+    records = data.records(run.run)
+    sampled = [each for each in of_kind(records, ConnectionSamples) if each.side == sender(job)]
+    if not any(each.acked_bytes for each in sampled):
+        return []
+    begun_ns = start_ns(records)
+    end_ns = begun_ns + round(total["seconds"] * NS_PER_S)
+    bounds = [(begun_ns, 0)]
+    for at_ns in sorted({at_ns for each in sampled for at_ns in each.at_ns if at_ns < end_ns}):
+        if at_ns >= bounds[-1][0] + NS_PER_S:
+            acked = sum(_acked_bytes(each, at_ns) for each in sampled)
+            bounds.append((at_ns, min(total["bytes"], acked)))
+    if len(bounds) == 1:
+        return []
+    return [
+        _interval(
+            _sum((since_ns - begun_ns) / NS_PER_S, (until_ns - begun_ns) / NS_PER_S, after - before)
+        )
+        for (since_ns, before), (until_ns, after) in pairwise([*bounds, (end_ns, total["bytes"])])
+    ]
+
+
+def _acked_bytes(samples: ConnectionSamples, at_ns: int) -> int:
+    """Give what was acknowledged at the last sample up to a moment."""
+    index = bisect_right(samples.at_ns, at_ns)
+    return samples.acked_bytes[index - 1] if index else 0
 
 
 def _interval(total: dict[str, Any]) -> dict[str, Any]:
