@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from bench import commands, counting, guests, overhead, peers, scale
+from bench import commands, counting, guests, overhead, peers, sampling, scale
 from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
 from bench.printing import cell, tell
@@ -32,6 +32,9 @@ def main() -> int:
         "--peers", action="store_true", help="jobs A to D, in turn with ns-3 and Shadow"
     )
     lane.add_argument(
+        "--sampling", action="store_true", help="transfers with samples, in turn without"
+    )
+    lane.add_argument(
         "--scale",
         type=int,
         nargs="?",
@@ -47,12 +50,17 @@ def main() -> int:
         grown = scale.measure(arguments.scale, arguments.executor)
         print(json.dumps(grown, indent=2) if arguments.json else "\n".join(scale.table(grown)))
         return 0
-    offered = JOBS if arguments.peers else TRANSFERS
+    offered = JOBS if arguments.peers else sampling.LINES if arguments.sampling else TRANSFERS
     lines = [line for line in offered if arguments.only.lower() in line.name.lower()]
     if not lines:
         parser.error(f"no line contains {arguments.only!r}: {'; '.join(x.name for x in offered)}")
     if arguments.repeats < 1:
         parser.error("--repeats: at least 1")
+    if arguments.sampling:
+        ratios = sampling.measure(lines, arguments.repeats)
+        shown = sampling.table(ratios, arguments.repeats)
+        print(json.dumps(ratios, indent=2) if arguments.json else "\n".join(shown))
+        return 0
     if arguments.peers:
         answer = peers.measure(lines, arguments.repeats)
         table = peers.table(answer, arguments.repeats)

@@ -37,5 +37,6 @@ def plan(line: Transfer, seed: int = 1) -> PlannedRun:
         "path": line.path,
         "workload": {**(line.flow or content), "direction": line.direction},
         "factors": {"transport": [line.transport]},
+        **({} if line.sampling is None else {"sampling": line.sampling}),
     }
     return plan_study(study_from_mapping(study))[0]

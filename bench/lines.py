@@ -34,6 +34,8 @@ class Transfer:
     direction: str = "down"
     flow: Mapping[str, Any] | None = None
     """The keys of a flow's `[workload]`, which is sent instead of `size`."""
+    sampling: str | None = None
+    """How often what happens inside is sampled; None for the usual."""
 
 
 @dataclass(frozen=True)

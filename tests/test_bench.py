@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import peers, shadow
+from bench import peers, sampling, shadow
 from bench.guests import plan
 from bench.lines import FAST, JOBS, Transfer
 from bench.ns3 import mirrored
@@ -160,3 +161,15 @@ assert json.loads(pathlib.Path(sys.argv[1]).read_text())["hosts"]
     )
     path.chmod(0o755)
     return str(path)
+
+
+def test_a_transfer_is_asked_for_with_samples_and_without() -> None:
+    line = sampling.LINES[0]
+    assert plan(line).job.sampling is not None
+    assert plan(replace(line, sampling="off")).job.sampling is None
+
+
+def test_ratios_of_pairs_are_summed_up() -> None:
+    shown = "\n".join(sampling.table([sampling.summed_up("tcp", [1.0, 1.02, 1.1])], 3))
+    assert "1.020   1.010 – 1.060   1.000 – 1.100" in shown
+    assert sampling.summed_up("tcp", [1.5])["quartiles"] == [1.5, 1.5]
