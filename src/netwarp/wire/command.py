@@ -174,6 +174,3 @@ class Download(Wire):
     def first_byte_ns(self) -> None:
         """When its first byte came is the program's to know."""
         return None
-
-
-Command.model_rebuild()

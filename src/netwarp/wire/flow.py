@@ -191,7 +191,3 @@ class FlowStats(Wire):
     delay_quantiles_ns: tuple[U64, ...] = Field(strict=False)
     """The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty where
     nothing arrived."""
-
-
-for _model in (Flow, RequestResponse, FlowStats):
-    _model.model_rebuild()

@@ -184,6 +184,3 @@ class PageLoad(Wire):
     """The first text or image was shown; null where the browser does not say."""
     largest_contentful_paint_ns: U64 | None
     """The largest text or image was shown; null where the browser does not say."""
-
-
-Page.model_rebuild()
