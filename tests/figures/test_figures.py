@@ -238,6 +238,13 @@ def test_variants_of_a_transport_share_its_colour_in_shades() -> None:
     assert not colours & {style.colour for style in others}
 
 
+def test_transports_keep_their_colours_beside_stacks_of_their_own_names() -> None:
+    tcp, quinn, stack, ngtcp2 = series_styles("transport", ["tcp", "quinn", "quic-go", "ngtcp2"])
+    assert tcp == TRANSPORT_STYLES["tcp"]
+    assert stack.colour == TRANSPORT_STYLES["quic"].colour
+    assert len({each.colour for each in (tcp, quinn, stack, ngtcp2)}) == 4
+
+
 def test_more_than_two_decades_want_a_logarithm() -> None:
     assert wants_log([1, 101])
     assert not wants_log([1, 100])

@@ -99,12 +99,18 @@ def series_styles(
     """
     if factor != "transport" and transport is not None:
         return _variants([transport] * len(labels))
-    if factor == "transport" and all(_kind(label) in TRANSPORT_STYLES for label in labels):
-        return _variants(labels)
-    return [
-        SeriesStyle(_OTHERS[i % len(_OTHERS)], _SHAPES[i % len(_SHAPES)], _DASHES[i % len(_DASHES)])
-        for i in range(len(labels))
-    ]
+    is_known = factor == "transport"
+    known = [label for label in labels if is_known and _kind(label) in TRANSPORT_STYLES]
+    of_known = dict(zip(known, _variants(known), strict=True))
+    others = iter(range(len(labels)))
+    return [of_known.get(label) or _other(next(others)) for label in labels]
+
+
+def _other(index: int) -> SeriesStyle:
+    """Style what is no transport's, such as a stack of its own name."""
+    return SeriesStyle(
+        _OTHERS[index % len(_OTHERS)], _SHAPES[index % len(_SHAPES)], _DASHES[index % len(_DASHES)]
+    )
 
 
 def _variants(labels: Sequence[str]) -> list[SeriesStyle]:
