@@ -11,12 +11,13 @@ from email.utils import format_datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from netwarp.measure.select import of_kind, sender, start_ns
+from netwarp.measure.select import of_kind, received, sender, start_ns
 from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.run_directory import EPOCH_NS
+from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
 from netwarp.version import __version__
-from netwarp.wire import Bulk, ConnectionSamples, FlowSent, FlowStats, Goodput, Usage
+from netwarp.wire import ConnectionSamples, FlowSent, FlowStats, Goodput, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,13 +167,13 @@ def _intervals(run: RunResult, data: RunData) -> list[dict[str, Any]]:
     if recorded is None:
         return []
     by_second: dict[int, int] = {}
-    for step, received in enumerate(recorded.bytes):
+    for step, step_bytes in enumerate(recorded.bytes):
         second = step * recorded.step_ns // NS_PER_S
-        by_second[second] = by_second.get(second, 0) + received
+        by_second[second] = by_second.get(second, 0) + step_bytes
     end_s = len(recorded.bytes) * recorded.step_ns / NS_PER_S
     return [
-        _interval(_sum(second, min(second + 1, end_s), received))
-        for second, received in by_second.items()
+        _interval(_sum(second, min(second + 1, end_s), second_bytes))
+        for second, second_bytes in by_second.items()
     ]
 
 
@@ -183,9 +184,12 @@ def _acknowledged(run: RunResult, data: RunData, total: dict[str, Any]) -> list[
     they have what encryption adds, of SCTP nothing.
     """
     job = data.job(run.run)
-    if job is None or job.transport.kind != "tcp" or not isinstance(job.workload, Bulk):
-        return []
     records = data.records(run.run)
+    if job is None or not received(job, records):
+        return []
+    traits = TRANSPORTS[job.transport.kind]
+    if not traits.runs_over_tcp or traits.is_encrypted:
+        return []
     sampled = [each for each in of_kind(records, ConnectionSamples) if each.side == sender(job)]
     if not any(each.acked_bytes for each in sampled):
         return []
