@@ -11,12 +11,13 @@ from bench import guests
 from bench.lines import FAST, Transfer
 from bench.printing import tell
 from netwarp.backends.virtual import VirtualBackend
+from netwarp.transports import ON_ONE_PATH
 
 MOST_RATIO = 1.03
 """Of CPU time with samples to that without."""
 LINES = tuple(
     Transfer(f"{transport}, {loss} loss", transport, "100MB", {**FAST, "loss": loss})
-    for transport in ("tcp", "tls", "sctp", "quic")
+    for transport in ON_ONE_PATH
     for loss in ("0%", "1%")
 )
 

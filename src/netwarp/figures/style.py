@@ -99,8 +99,8 @@ def series_styles(
     """
     if factor != "transport" and transport is not None:
         return _variants([transport] * len(labels))
-    is_known = factor == "transport"
-    known = [label for label in labels if is_known and _kind(label) in TRANSPORT_STYLES]
+    named = labels if factor == "transport" else []
+    known = [label for label in named if _kind(label) in TRANSPORT_STYLES]
     of_known = dict(zip(known, _variants(known), strict=True))
     others = iter(range(len(labels)))
     return [of_known.get(label) or _other(next(others)) for label in labels]

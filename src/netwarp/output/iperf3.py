@@ -20,11 +20,11 @@ from netwarp.version import __version__
 from netwarp.wire import ConnectionSamples, FlowSent, FlowStats, Goodput, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from netwarp.evaluation import RunData
     from netwarp.results import RunResult
-    from netwarp.wire import Record, Side
+    from netwarp.wire import Job, Record, Side
 
 _SOCKET = 1
 _NAMES: dict[str, Any] = {
@@ -57,14 +57,17 @@ def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
     }
     if run.outcome == "failed":
         return document | {"error": run.reason}
-    intervals = _intervals(run, data)
-    end = _packets(run, data) or _content(run)
+    records = data.records(run.run)
+    intervals = _intervals(records)
+    end = _packets(run, records) or _content(run)
     if end is None:
         return document | {"intervals": intervals}
     total = end.get("sum_received") or end["sum"]
-    cpu = _cpu_utilization_percent(data.records(run.run), total["seconds"])
+    cpu = _cpu_utilization_percent(records, total["seconds"])
     return document | {
-        "intervals": intervals or _acknowledged(run, data, total) or [_interval(total)],
+        "intervals": intervals
+        or _acknowledged(data.job(run.run), records, total)
+        or [_interval(total)],
         "end": end | {"cpu_utilization_percent": cpu},
     }
 
@@ -124,9 +127,8 @@ def _content(run: RunResult) -> dict[str, Any] | None:
     return {"streams": [stream], "sum_sent": sent, "sum_received": received}
 
 
-def _packets(run: RunResult, data: RunData) -> dict[str, Any] | None:
+def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None:
     """Sum up a flow of packets as iperf3 sums up UDP; None of a run of anything else."""
-    records = data.records(run.run)
     arrived = next((r for r in records if isinstance(r, FlowStats) and r.unit == "packet"), None)
     sent = next((record for record in records if isinstance(record, FlowSent)), None)
     if arrived is None or sent is None or run.value("lost_packets") is None:
@@ -143,7 +145,7 @@ def _packets(run: RunResult, data: RunData) -> dict[str, Any] | None:
     return {"streams": [{"udp": {"socket": _SOCKET, **total}}], "sum": total}
 
 
-def _cpu_utilization_percent(records: list[Record], seconds: float) -> dict[str, float]:
+def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[str, float]:
     """Give each end's share of a CPU: 0 in virtual time, where computing takes no time."""
     shares = {
         f"{end}_{part}": 0.0 for end in _ENDS.values() for part in ("total", "user", "system")
@@ -158,12 +160,12 @@ def _cpu_utilization_percent(records: list[Record], seconds: float) -> dict[str,
     return shares
 
 
-def _intervals(run: RunResult, data: RunData) -> list[dict[str, Any]]:
+def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter.
 
     Nothing where it was not recorded over time.
     """
-    recorded = next((each for each in data.records(run.run) if isinstance(each, Goodput)), None)
+    recorded = next((each for each in records if isinstance(each, Goodput)), None)
     if recorded is None:
         return []
     by_second: dict[int, int] = {}
@@ -177,14 +179,14 @@ def _intervals(run: RunResult, data: RunData) -> list[dict[str, Any]]:
     ]
 
 
-def _acknowledged(run: RunResult, data: RunData, total: dict[str, Any]) -> list[dict[str, Any]]:
+def _acknowledged(
+    job: Job | None, records: Sequence[Record], total: dict[str, Any]
+) -> list[dict[str, Any]]:
     """Add up what was acknowledged to TCP's sender between samples, a second or more apart.
 
     Nothing where it was not sampled, or samples count something else than content: of TLS and QUIC
     they have what encryption adds, of SCTP nothing.
     """
-    job = data.job(run.run)
-    records = data.records(run.run)
     if job is None or not received(job, records):
         return []
     traits = TRANSPORTS[job.transport.kind]

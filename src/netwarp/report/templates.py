@@ -67,10 +67,8 @@ def with_code(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:  # one has no partner
         return escape(text)
-    codes = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
-    shown = [escape(parts[0])]
-    for code, after in zip(codes, parts[2::2], strict=True):
-        shown += [code, escape(after)]
+    code = Markup("<code>{}</code>")
+    shown = (code.format(part) if index % 2 else part for index, part in enumerate(parts))
     return Markup("").join(shown)
 
 
