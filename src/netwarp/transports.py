@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # help texts are made of this table without waiting for the models
-    from netwarp.wire import Reconnect, Resume, TransportKind
+    from netwarp.wire import Model, Reconnect, Resume, TransportKind
 
 HttpVersion = Literal["1.1", "2", "3"]
 
@@ -275,6 +275,11 @@ ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
     if traits.second_path != "needed" and traits.repeats_what_is_lost
 )
 """Transports that carry a content and need nothing but one path."""
+
+
+def is_simulated(model: Model) -> bool:
+    """Whether a `transport.model` is one of ns-3's, rather than a kernel's own transport."""
+    return model != "kernel"
 
 
 def owners(option: str) -> list[TransportKind]:

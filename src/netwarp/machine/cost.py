@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.backends.ns3.question import DEFAULT_SEGMENT_BYTES, segment_bytes
-from netwarp.transports import TRANSPORTS
+from netwarp.transports import TRANSPORTS, is_simulated
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ REPORT_CPU_S = 2.0
 def expected_cpu_s(jobs: Iterable[Job]) -> float:
     """Add up what the runs of a study are expected to take."""
     listed = list(jobs)
-    needs_ns3 = any(job.transport.model != "kernel" for job in listed)
+    needs_ns3 = any(is_simulated(job.transport.model) for job in listed)
     return sum(map(_run_cpu_s, listed)) + NS3_LOAD_CPU_S * needs_ns3
 
 
 def _run_cpu_s(job: Job) -> float:
-    if job.transport.model != "kernel":
+    if is_simulated(job.transport.model):
         return _simulated_cpu_s(job)
     workloads = job.workloads
     of_each = sum(map(_workload_cpu_s, workloads))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.select import connections
 from netwarp.metrics.competing import workload_views
+from netwarp.transports import is_simulated
 from netwarp.wire import End, Failure
 from netwarp.workloads import workload_of
 
@@ -40,7 +41,7 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     message = workload.difference(job, records)
     if message is not None:
         return Failure(stage="verify", message=message)
-    is_real = job.transport.model == "kernel"
+    is_real = not is_simulated(job.transport.model)
     if workload.dials(job) and is_real and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
     return None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.plan.plan import filter_cells
+from netwarp.transports import is_simulated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.study import Study
-
-KERNEL = "kernel"
 
 
 def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
@@ -24,14 +23,14 @@ def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
     Raises:
         StudyError: a filter that selects nothing.
     """
-    return any(cell.spec.transport.model != KERNEL for cell in filter_cells(study, filters))
+    return any(is_simulated(cell.spec.transport.model) for cell in filter_cells(study, filters))
 
 
 def kernel_filters(study: Study) -> list[str] | None:
     """Give filters that leave the cells of the kernel; None where there are none, or a factor's
     levels do not tell them.
     """
-    wanted = {cell.index for cell in study.cells if cell.spec.transport.model == KERNEL}
+    wanted = {cell.index for cell in study.cells if not is_simulated(cell.spec.transport.model)}
     if not wanted:
         return None
     for factor in study.factors:

@@ -20,6 +20,7 @@ from netwarp.backends.ns3.question import question, records, refusal
 from netwarp.backends.watch import ending_with_us
 from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Clock, Status
+from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import End, Job, record_to_json
 
@@ -246,4 +247,4 @@ class WithNs3:
         return self._kernel.provenance() | self._ns3.provenance()
 
     def _of(self, job: Job) -> Backend:
-        return self._kernel if job.transport.model == "kernel" else self._ns3
+        return self._ns3 if is_simulated(job.transport.model) else self._kernel

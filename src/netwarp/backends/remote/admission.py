@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import Job
 from netwarp.workloads import workload_of
@@ -44,7 +45,7 @@ def _refused_kind(job: Job) -> str | None:
             f"its stack {job.transport.stack.name} is a program, and a server runs none by another"
             " host's word: use netwarp's own stacks, or the virtual backend"
         )
-    if job.transport.model != "kernel":
+    if is_simulated(job.transport.model):
         return "its transport is a simulator's, which has no other host"
     if job.capture:
         return "the links between two hosts are not netwarp's to capture: leave out the capture"

@@ -26,6 +26,7 @@ from netwarp.study.sections.competing import (
 )
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.suggestions import did_you_mean
+from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S, format_duration
 from netwarp.wire import Job
 from netwarp.workloads import WORKLOADS, section_model
@@ -234,7 +235,7 @@ def _refuse_alone(one: NamedWorkload) -> None:
     if stack is not None and stack.decides_alone:
         reason = f"{stack.name} has ports and files of its own, and shares a run with nobody"
         raise KeyValueError(f"{key}.transport", None, reason, "choose another stack")
-    if spec.transport.model != "kernel":
+    if is_simulated(spec.transport.model):
         reason = "ns-3's applications run alone here"
         raise KeyValueError(f"{key}.transport", spec.transport.model, reason, "use the kernel's")
     if spec.path.may_hand_over:

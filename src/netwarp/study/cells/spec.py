@@ -15,7 +15,7 @@ from netwarp.study.cells.transport import CellTransport
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import Lateness
-from netwarp.transports import QUIC_DATAGRAM_HEADERS_BYTES
+from netwarp.transports import QUIC_DATAGRAM_HEADERS_BYTES, is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
 from netwarp.workloads import WorkloadSection
@@ -290,7 +290,7 @@ class CellSpec:
         transport = self.transport
         if not self.disciplines:
             return
-        if transport.model != "kernel":
+        if is_simulated(transport.model):
             raise KeyValueError(
                 "path.discipline",
                 None,
