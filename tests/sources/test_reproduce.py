@@ -21,7 +21,7 @@ from netwarp.pipeline import write_outputs
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare
-from netwarp.sources.reproduce import NotRun, reproduce_document, to_json, write_all
+from netwarp.sources.reproduce import reproduce_document, to_json, write_all
 from netwarp.sources.reproduction import Reproduction
 from netwarp.sources.scorecard import expected_text, score_text, total_text
 from netwarp.study import Study, load_study
@@ -70,22 +70,24 @@ def write_source(place: Path) -> Path:
 
 
 def outcome(
-    tmp_path: Path, *, refuse: str | None = None, not_run: NotRun = lambda _: None
+    tmp_path: Path, *, refuse: str | None = None, not_run: str | None = None
 ) -> Reproduction:
     """Do the test source again; results are those of the shared example."""
 
-    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+    def run_study(
+        study: Study, directory: Path, limit: TimeLimit | None
+    ) -> tuple[RunData, str | None]:
         assert limit is None
         if directory.name == refuse:
             raise BackendError("no <namespaces> here")
         directory.parent.mkdir(parents=True, exist_ok=True)
         data = load(support.write_run_directory(directory), study=study)
         write_outputs(data)
-        return data
+        return data, not_run
 
     source = load_source(write_source(tmp_path))
     prepared = prepare(source, out=tmp_path / "out", quick=True)
-    return reproduce_document(prepared, run_study, not_run=not_run)
+    return reproduce_document(prepared, run_study)
 
 
 def test_the_shipped_sources_are_found() -> None:
@@ -148,7 +150,7 @@ def test_studies_share_the_time_in_which_replicates_are_added(tmp_path: Path) ->
     prepared = prepare(load_source(write_source(tmp_path)), out=tmp_path / "out")
     shares: list[tuple[str, TimeLimit]] = []
 
-    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> tuple[RunData, None]:
         assert limit is not None
         shares.append((directory.name, limit))
         if not directory.exists():
@@ -158,7 +160,7 @@ def test_studies_share_the_time_in_which_replicates_are_added(tmp_path: Path) ->
         is_cut_short = directory.name == "one" and len(shares) == 1
         data.provenance["time_limit_s"] = limit.length_s if is_cut_short else None
         write_outputs(data)
-        return data
+        return data, None
 
     whole = time_limit(3600)
     done = reproduce_document(prepared, run_study, whole)
@@ -248,7 +250,7 @@ def test_a_study_this_machine_cannot_run_is_not_testable(tmp_path: Path) -> None
 
 def test_a_study_of_which_a_part_is_not_run_says_why(tmp_path: Path) -> None:
     """The cells that were run have verdicts; a claim on the others has the reason."""
-    done = outcome(tmp_path, not_run=lambda _: "its cells in ns-3. No network")
+    done = outcome(tmp_path, not_run="its cells in ns-3. No network")
     executed = done.studies[0].executed
     assert executed.finished is not None
     assert executed.claims[0].verdict is not ClaimVerdict.NOT_TESTABLE

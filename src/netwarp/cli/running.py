@@ -157,12 +157,16 @@ def reproduce(
         for each in prepared:
             limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME)
 
-            def run_into(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+            def run_into(
+                study: Study, directory: Path, limit: TimeLimit | None
+            ) -> tuple[RunData, str | None]:
                 filters: list[str] = []
+                not_run = None
                 if ns3_missing is not None and needs_ns3(study):
                     filters = kernel_filters(study) or []
                     if not filters:
                         raise ns3_missing
+                    not_run = f"its cells in ns-3. {ns3_missing}"
                 opened = backend_for(study, backend, filters)
                 staging = None if quick else Staging(limit=limit)
                 # Runs that would disturb each other go one at a time, on this machine.
@@ -172,13 +176,9 @@ def reproduce(
                     command_line=command_line(), observer=observer,
                 )  # fmt: skip
                 finished.report()
-                return finished.data
+                return finished.data, not_run
 
-            def not_run(study: Study) -> str | None:
-                in_ns3 = ns3_missing is not None and needs_ns3(study)
-                return f"its cells in ns-3. {ns3_missing}" if in_ns3 else None
-
-            done.append(reproduce_document(each, run_into, limit, not_run))
+            done.append(reproduce_document(each, run_into, limit))
             if not as_json:
                 print_scorecard(done[-1], answer_console())
                 scorecard = done[-1].directory / SCORECARD_HTML

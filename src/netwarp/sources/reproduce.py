@@ -21,17 +21,13 @@ from netwarp.study import Study
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
 
-NotRun = Callable[[Study], str | None]
-"""Says what of a study is not run, and why; None of one that is run whole."""
-RunStudy = Callable[[Study, Path, TimeLimit | None], RunData]
-"""Runs a study into a directory, adds replicates within a time limit, and writes its report."""
+RunStudy = Callable[[Study, Path, TimeLimit | None], tuple[RunData, str | None]]
+"""Runs a study into a directory, adds replicates within a time limit, and writes its report. Gives
+its data, and what of it was not run and why: None of one that was run whole."""
 
 
 def reproduce_document(
-    prepared: Prepared,
-    run_study: RunStudy,
-    limit: TimeLimit | None = None,
-    not_run: NotRun = lambda _: None,
+    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None = None
 ) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.
 
@@ -42,7 +38,6 @@ def reproduce_document(
         run_study: runs a study into a directory.
         limit: the time in which all studies together may add replicates. Each gets a share as large
             as its cost; what some leave over is for those that their shares cut short.
-        not_run: says what `run_study` leaves out of a study that it can run in part.
 
     Raises:
         RunDirectoryError: a directory holds something else, or the disk gives out.
@@ -50,17 +45,19 @@ def reproduce_document(
     """
     drawn = {each.place for each in prepared.studies}
 
-    def run_and_draw(study: Study, place: Path, limit: TimeLimit | None) -> RunData:
-        data = run_study(study, place, limit)
+    def run_and_draw(
+        study: Study, place: Path, limit: TimeLimit | None
+    ) -> tuple[RunData, str | None]:
+        data, not_run = run_study(study, place, limit)
         if place in drawn:
             write_figures(data)
-        return data
+        return data, not_run
 
     everything = [one for each in prepared.studies for one in each.executions()]
-    executed = _execute_all(everything, run_and_draw, limit, not_run)
+    executed = _execute_all(everything, run_and_draw, limit)
     if limit is not None and not is_over(limit):
         cut_short = [one for one in everything if executed[one[1]].limit_text is not None]
-        executed |= _execute_all(cut_short, run_and_draw, limit, not_run)
+        executed |= _execute_all(cut_short, run_and_draw, limit)
     outcomes = tuple(_outcome(each, executed) for each in prepared.studies)
     done = Reproduction(prepared.source, prepared.directory, prepared.quick, outcomes)
     done.directory.mkdir(parents=True, exist_ok=True)
@@ -70,10 +67,7 @@ def reproduce_document(
 
 
 def _execute_all(
-    executions: Sequence[tuple[Study, Path]],
-    run_study: RunStudy,
-    limit: TimeLimit | None,
-    not_run: NotRun,
+    executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
 ) -> dict[Path, Executed]:
     """Execute studies one after the other, each within its share of the time that is left."""
     costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
@@ -82,17 +76,16 @@ def _execute_all(
         part = None
         if limit is not None:
             part = share(limit, costs[position] / sum(costs[position:]))
-        done[place] = _execute(study, place, run_study, part, not_run)
+        done[place] = _execute(study, place, run_study, part)
     return done
 
 
-def _execute(
-    study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | None, not_run: NotRun
-) -> Executed:
+def _execute(study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | None) -> Executed:
     try:
-        return Executed(study, place, run_study(study, place, limit), not_run(study))
+        data, not_run = run_study(study, place, limit)
     except BackendError as error:
         return Executed(study, place, None, str(error))
+    return Executed(study, place, data, not_run)
 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
