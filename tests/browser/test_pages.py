@@ -200,12 +200,12 @@ def scorecard(tmp_path: Path) -> Path:
     study = {key: value for key, value in support.STUDY.items() if key != "figure"}
     (folder / "one.toml").write_text(_toml(study))
 
-    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> RunData:
+    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> tuple[RunData, None]:
         assert limit is None
         directory.parent.mkdir(parents=True, exist_ok=True)
         data = load(support.write_run_directory(directory), study=study)
         write_report(data)
-        return data
+        return data, None
 
     done = reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
     return write_all([done], tmp_path)

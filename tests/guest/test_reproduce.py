@@ -116,8 +116,8 @@ def test_without_a_browser_its_conclusions_are_not_testable(
     (tmp_path / "bin").mkdir()
     monkeypatch.setattr(needs, "GUEST_PATH", str(tmp_path / "bin"))
 
-    def run_study(study: Study, directory: Path, _: TimeLimit | None) -> RunData:
-        return pipeline.run(study, VirtualBackend(), out=directory)
+    def run_study(study: Study, directory: Path, _: TimeLimit | None) -> tuple[RunData, None]:
+        return pipeline.run(study, VirtualBackend(), out=directory), None
 
     done = reproduce_document(prepare(load_source(folder), out=tmp_path / "out"), run_study)
     assert len(done.rows) == 3
