@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import evaluate_claims
 from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
 from netwarp.execution.outcome import read_outcome
@@ -134,6 +133,8 @@ class RunData:
     @cached_property
     def claims(self) -> list[ClaimResult]:
         """The verdicts on the study's claims."""
+        from netwarp.claims import evaluate_claims
+
         return evaluate_claims(self.study.claims, self.results)
 
     @cached_property

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwarp import pipeline
-from netwarp.backends.ns3 import Ns3Backend, WithNs3
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import InputError
@@ -351,7 +350,11 @@ def backend_for(
     stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
     bounds = Bounds(stall_cpu_s=stall_cpu_s)
     opened = open_backend(backend or study.backend, bounds)
-    return WithNs3(opened, Ns3Backend()) if needs_ns3(study, filters) else opened
+    if not needs_ns3(study, filters):
+        return opened
+    from netwarp.backends.ns3 import Ns3Backend, WithNs3
+
+    return WithNs3(opened, Ns3Backend())
 
 
 def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContextManager[Executor]:

@@ -13,7 +13,6 @@ from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.backends.cpus import CpuTimes, cpu_times
-from netwarp.claims.open_questions import cells_to_repeat
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
 from netwarp.evaluation import RunData, load
@@ -186,6 +185,8 @@ class _Executed:
         Returns:
             Whether the stages came to their end: False when the time limit cut them off.
         """
+        from netwarp.claims.open_questions import cells_to_repeat
+
         limit = staging.limit
 
         def is_in_time() -> bool:
