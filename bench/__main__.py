@@ -32,7 +32,7 @@ def main() -> int:
         "--peers", action="store_true", help="jobs A to D, in turn with ns-3 and Shadow"
     )
     lane.add_argument(
-        "--sampling", action="store_true", help="transfers with samples, in turn without"
+        "--sampling", action="store_true", help="what a sample costs, and all of a run's"
     )
     lane.add_argument(
         "--scale",
@@ -57,9 +57,9 @@ def main() -> int:
     if arguments.repeats < 1:
         parser.error("--repeats: at least 1")
     if arguments.sampling:
-        ratios = sampling.measure(lines, arguments.repeats)
-        shown = sampling.table(ratios, arguments.repeats)
-        print(json.dumps(ratios, indent=2) if arguments.json else "\n".join(shown))
+        sampled = sampling.measure(lines, arguments.repeats)
+        shown = sampling.table(sampled, arguments.repeats)
+        print(json.dumps(sampled, indent=2) if arguments.json else "\n".join(shown))
         return 0
     if arguments.peers:
         answer = peers.measure(lines, arguments.repeats)

@@ -14,13 +14,17 @@ from netwarp.study import study_from_mapping
 
 
 def run(backend: Backend, line: Transfer, seed: int = 1) -> Cost:
-    """Run one transfer in a directory of its own; a failed run ends the bench.
+    """Run one transfer in a directory of its own, see :func:`run_in`."""
+    with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as directory:
+        return run_in(backend, line, Path(directory), seed)
+
+
+def run_in(backend: Backend, line: Transfer, place: Path, seed: int = 1) -> Cost:
+    """Run one transfer in a directory that is there; a failed run ends the bench.
 
     CPU time is that of the guest's whole process tree, boot and teardown included.
     """
-    planned = plan(line, seed)
-    with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as directory:
-        outcome = run_job(backend, planned.job, Path(directory))
+    outcome = run_job(backend, plan(line, seed).job, place)
     status = outcome.status
     if outcome.failed:
         raise SystemExit(f"{line.name} failed: {status.reason}")

@@ -169,7 +169,11 @@ def test_a_transfer_is_asked_for_with_samples_and_without() -> None:
     assert plan(replace(line, sampling="off")).job.sampling is None
 
 
-def test_ratios_of_pairs_are_summed_up() -> None:
-    shown = "\n".join(sampling.table([sampling.summed_up("tcp", [1.0, 1.02, 1.1])], 3))
-    assert "1.020   1.010 – 1.060   1.000 – 1.100" in shown
-    assert sampling.summed_up("tcp", [1.5])["quartiles"] == [1.5, 1.5]
+def test_the_share_of_samples_is_that_of_one_times_their_number() -> None:
+    without = sampling.Sampled(cpu_s=1.0, samples=0, virtual_s=10.0)
+    default = sampling.Sampled(cpu_s=0.9, samples=100, virtual_s=10.0)  # the machine's noise
+    often = sampling.Sampled(cpu_s=2.0, samples=5000, virtual_s=10.0)
+    share = sampling.shares(without, default, often)
+    assert share == pytest.approx({"sample_cpu_us": 200.0, "samples": 100, "share": 0.02})
+    shown = "\n".join(sampling.table([sampling.summed_up("tcp", [share, share])], 2))
+    assert "200      100      2.00% [2.00% – 2.00%]  within 3%" in shown

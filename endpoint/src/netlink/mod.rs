@@ -9,9 +9,11 @@ pub(crate) mod qdisc;
 pub(crate) mod route;
 pub(crate) mod sock_diag;
 
-use std::io;
+use std::io::{self, IoSliceMut};
+use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 
 use message::{Request, attribute, replies, u32_at};
 
@@ -20,6 +22,9 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 
 /// Larger than any reply asked for here; the kernel's own dumps use at most 32 KiB.
 const DATAGRAM_BYTES: usize = 32 * 1024;
+
+/// Datagrams that are received in one call: two answers and the acknowledgement, as a sample of a path has, and one more.
+const DATAGRAMS: usize = 4;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +62,8 @@ pub(crate) enum NetlinkError {
 pub(crate) struct Socket {
     inner: netlink_sys::Socket,
     sequence: u32,
+    /// Room for [`DATAGRAMS`], one after the other.
+    room: Vec<u8>,
 }
 
 impl Socket {
@@ -66,7 +73,7 @@ impl Socket {
             |call| move |source| NetlinkError::Socket { attempt: "open a netlink socket".into(), call, source };
         let inner = netlink_sys::Socket::new(protocol).map_err(failed("socket"))?;
         inner.set_ext_ack(true).map_err(failed("setsockopt NETLINK_EXT_ACK"))?;
-        Ok(Self { inner, sequence: 0 })
+        Ok(Self { inner, sequence: 0, room: vec![0; DATAGRAMS * DATAGRAM_BYTES] })
     }
 
     /// Sends `requests` in one system call and returns the bodies of all answers but acknowledgements, in order.
@@ -86,17 +93,16 @@ impl Socket {
 
         let mut answers = Vec::new();
         let mut failure = None;
-        let mut datagram = vec![0; DATAGRAM_BYTES];
+        let sequence = self.sequence;
         loop {
-            let length = self.inner.recv(&mut &mut datagram[..], 0).map_err(failed("recv"))?;
-            for reply in replies(&datagram[..length]) {
+            for reply in self.receive().map_err(failed("recvmmsg"))?.flat_map(replies) {
                 if reply.kind != libc::NLMSG_ERROR as u16 {
                     answers.push(reply.body.to_vec());
                     continue;
                 }
                 let index = reply.sequence.wrapping_sub(first_sequence) as usize;
                 failure = failure.or_else(|| refusal(requests.get(index)?, reply.flags, reply.body));
-                if reply.sequence == self.sequence {
+                if reply.sequence == sequence {
                     return failure.map_or(Ok(answers), Err);
                 }
             }
@@ -112,10 +118,10 @@ impl Socket {
         self.inner.send(&message, 0).map_err(failed("send"))?;
 
         let mut answers = Vec::new();
-        let mut datagram = vec![0; DATAGRAM_BYTES];
+        let sequence = self.sequence;
         loop {
-            let length = self.inner.recv(&mut &mut datagram[..], 0).map_err(failed("recv"))?;
-            for reply in replies(&datagram[..length]).filter(|reply| reply.sequence == self.sequence) {
+            let received = self.receive().map_err(failed("recvmmsg"))?;
+            for reply in received.flat_map(replies).filter(|reply| reply.sequence == sequence) {
                 match i32::from(reply.kind) {
                     libc::NLMSG_DONE => return Ok(answers),
                     libc::NLMSG_ERROR => return refusal(request, reply.flags, reply.body).map_or(Ok(answers), Err),
@@ -123,6 +129,16 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Waits for a datagram, and receives with it those that are there already: system calls are dear in a guest.
+    fn receive(&mut self) -> io::Result<impl Iterator<Item = &[u8]>> {
+        let mut headers = MultiHeaders::<()>::preallocate(DATAGRAMS, None);
+        let mut parts =
+            self.room.chunks_exact_mut(DATAGRAM_BYTES).map(|part| [IoSliceMut::new(part)]).collect::<Vec<_>>();
+        let received = recvmmsg(self.inner.as_raw_fd(), &mut headers, &mut parts, MsgFlags::MSG_WAITFORONE, None)?;
+        let lengths: Vec<usize> = received.map(|datagram| datagram.bytes).collect();
+        Ok(self.room.chunks_exact(DATAGRAM_BYTES).zip(lengths).map(|(datagram, length)| &datagram[..length]))
     }
 }
 
