@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from bench import commands, counting, guests, overhead, peers, sampling, scale
+from bench import commands, counting, executors, guests, overhead, peers, sampling, scale
 from bench.lines import COMMANDS, COUNTED, JOBS, TRANSFERS, Transfer
 from bench.measured import Cost, row, verdict
 from bench.printing import cell, tell
@@ -35,6 +35,9 @@ def main() -> int:
         "--sampling", action="store_true", help="what a sample costs, and all of a run's"
     )
     lane.add_argument(
+        "--overheads", action="store_true", help="only what a run costs besides its guest"
+    )
+    lane.add_argument(
         "--scale",
         type=int,
         nargs="?",
@@ -51,6 +54,11 @@ def main() -> int:
         print(json.dumps(grown, indent=2) if arguments.json else "\n".join(scale.table(grown)))
         return 0
     offered = JOBS if arguments.peers else sampling.LINES if arguments.sampling else TRANSFERS
+    if arguments.overheads:
+        overheads = measure_overheads(arguments.repeats)
+        shown = overhead_table(overheads)
+        print(json.dumps(overheads, indent=2) if arguments.json else "\n".join(shown))
+        return 0
     lines = [line for line in offered if arguments.only.lower() in line.name.lower()]
     if not lines:
         parser.error(f"no line contains {arguments.only!r}: {'; '.join(x.name for x in offered)}")
@@ -70,7 +78,7 @@ def main() -> int:
             "transfers": [] if arguments.commands else measure_transfers(lines, arguments.repeats),
             "commands": measure_commands(arguments.repeats) if felt else [],
             "counts": [] if arguments.commands else count_system_calls(lines),
-            "overheads": [overhead.measure(arguments.repeats)] if felt else [],
+            "overheads": measure_overheads(arguments.repeats) if felt else [],
         }
         costs = own_table([*answer["transfers"], *answer["commands"]], arguments.repeats)
         table = chain(costs, counts_table(answer["counts"]), overhead_table(answer["overheads"]))
@@ -112,6 +120,11 @@ def measure_commands(repeats: int) -> list[dict[str, Any]]:
         row(command.name, command.goal, of_one)
         for command, of_one in zip(COMMANDS, costs, strict=True)
     ]
+
+
+def measure_overheads(repeats: int) -> list[dict[str, Any]]:
+    """Measure what a run costs besides its guest: on this machine, and more on a cluster."""
+    return [overhead.measure(repeats), executors.measure(repeats)]
 
 
 def own_table(rows: Sequence[dict[str, Any]], repeats: int) -> Iterator[str]:

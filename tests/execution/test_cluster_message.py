@@ -24,11 +24,21 @@ OK = Status("ok", None, 0.1, 0.1, 1 << 20, 2.0)
 FINISHED = FinishedRun(
     {"job.json": b"{}", "kept/a.bin": bytes(range(256))}, Outcome(OK, {"rtt_ms": 0.1})
 )
+NO_FINISHED_RUNS: list[object] = [
+    1,
+    {"files": {}, "metrics": {}},
+    {"files": {}, "metrics": {}, "status": {"outcome": "ok"}},
+    {"files": {"a": "text"}, "metrics": {}, "status": OK.to_json()},
+    {"files": {}, "metrics": {"x": "y"}, "status": OK.to_json()},
+    {"files": {}, "metrics": {}, "status": {**OK.to_json(), "outcome": "odd"}},
+]
 
 
-@pytest.mark.parametrize("sent", [FINISHED, Refused("tls://10.0.0.1:4000", "no guest kernel")])
-def test_a_message_comes_out_as_it_went_in(sent: FinishedRun | Refused) -> None:
-    assert unpack(pack(sent)) == sent
+@pytest.mark.parametrize(
+    "sent", [[FINISHED], [FINISHED] * 3, Refused("tls://10.0.0.1:4000", "no guest kernel")]
+)
+def test_a_message_comes_out_as_it_went_in(sent: list[FinishedRun] | Refused) -> None:
+    assert unpack(pack(sent), most=3) == sent
 
 
 def test_files_are_read_and_written_with_their_folders(tmp_path: Path) -> None:
@@ -46,20 +56,19 @@ def test_files_are_read_and_written_with_their_folders(tmp_path: Path) -> None:
         b"\xc1",
         b"cos\nsystem\n(S'true'\ntR.",  # a pickle
         msgpack.packb([1, 2]),
-        msgpack.packb({"files": {}, "metrics": {}}),
-        msgpack.packb({"files": {}, "metrics": {}, "status": {"outcome": "ok"}}),
-        msgpack.packb({"files": {"a": "text"}, "metrics": {}, "status": OK.to_json()}),
-        msgpack.packb({"files": {}, "metrics": {"x": "y"}, "status": OK.to_json()}),
-        msgpack.packb({"files": {}, "metrics": {}, "status": {**OK.to_json(), "outcome": "odd"}}),
+        msgpack.packb({"runs": {}}),
+        msgpack.packb({"runs": []}),
+        pack([FINISHED] * 3),  # of a batch of two
+        *(msgpack.packb({"runs": [fields]}) for fields in NO_FINISHED_RUNS),
         *(
-            msgpack.packb({"files": {name: b""}, "metrics": {}, "status": OK.to_json()})
+            msgpack.packb({"runs": [{"files": {name: b""}, "metrics": {}, "status": OK.to_json()}]})
             for name in ("", "/etc/x", "../x", "a/../../x", "a\0b", ".")
         ),
     ],
 )
 def test_anything_else_is_refused(packed: bytes) -> None:
     with pytest.raises(MessageError):
-        unpack(packed)
+        unpack(packed, most=2)
 
 
 def test_files_that_are_too_large_are_not_sent(

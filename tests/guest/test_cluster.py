@@ -27,6 +27,20 @@ START_S = 120
 PYTHON = (sys.executable, "-m", "dask")
 
 
+# Kills its worker with one run, as a defect of a library or the kernel's search for memory would.
+POISONED = """
+import os, signal
+from netwarp.execution.cluster import worker
+carry_out = worker.run_job
+def poisoned(backend, job, directory):
+    if job.run == "c000-r01":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return carry_out(backend, job, directory)
+def dask_setup(worker_of_dask):
+    worker.run_job = poisoned
+"""
+
+
 def study(replicates: int = 3, size: str = "100kB") -> Study:
     return study_from_mapping(
         {
@@ -42,19 +56,21 @@ def study(replicates: int = 3, size: str = "100kB") -> Study:
 class Cluster:
     """A scheduler and its workers, each a process of its own in the session of the test."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, **environ: str) -> None:
         self.place = place
         self.workers: list[subprocess.Popen[bytes]] = []
         self.scheduler = self._start(
-            "scheduler", "--host", "tcp://127.0.0.1", "--port", "0", "--no-dashboard"
+            "scheduler", "--host", "tcp://127.0.0.1", "--port", "0", "--no-dashboard", **environ
         )
         self.address = self._reported(self.scheduler, "Scheduler at:").removeprefix("tcp://")
 
-    def add_worker(self, **environ: str) -> subprocess.Popen[bytes]:
+    def add_worker(
+        self, *options: str, nanny: str = "--no-nanny", **environ: str
+    ) -> subprocess.Popen[bytes]:
         """Start a worker of one guest; it is ready when it says that it is registered."""
         worker = self._start(
             "worker", f"tcp://{self.address}", "--nthreads", "1", "--resources", "guest=1",
-            "--no-nanny", "--no-dashboard", "--local-directory", str(self.place), **environ,
+            nanny, "--no-dashboard", "--local-directory", str(self.place), *options, **environ,
         )  # fmt: skip
         self._reported(worker, "Registered to:")
         self.workers.append(worker)
@@ -167,6 +183,29 @@ def test_workers_that_die_lose_no_run_and_double_none(cluster: Cluster, tmp_path
     local = netwarp.run(study(replicates=8), out=tmp_path / "here")
     assert not local.failed
     assert records(tmp_path / "out") == records(tmp_path / "here")
+
+
+def test_a_run_that_kills_its_worker_fails_and_takes_no_other_along(tmp_path: Path) -> None:
+    place = tmp_path / "dask"
+    place.mkdir()
+    poison = tmp_path / "poison.py"
+    poison.write_text(POISONED)
+    cluster = Cluster(place, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    try:
+        cluster.add_worker("--preload", str(poison), nanny="--nanny")
+        observer = After()
+        run = netwarp.run(
+            study(replicates=10),
+            executor=f"dask://{cluster.address}",
+            out=tmp_path / "out",
+            observer=observer,
+        )
+    finally:
+        cluster.stop()
+    assert [failed.run for failed in run.failed] == ["c000-r01"]
+    assert "lost on the cluster" in str(run.failed[0].reason)
+    assert len(observer.finished_runs) == 20
+    assert set(observer.finished_runs.values()) == {1}
 
 
 def test_a_scheduler_that_goes_leaves_what_had_finished(cluster: Cluster, tmp_path: Path) -> None:

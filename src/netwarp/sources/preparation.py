@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from netwarp.machine.cost import REPORT_CPU_S, expected_cpu_s
+from netwarp.execution.cost import REPORT_CPU_S, expected_cpu_s
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.plan import plan_study
 from netwarp.run_directory import RunDirectory

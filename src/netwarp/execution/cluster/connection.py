@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from netwarp.errors import BackendError
 
 try:
+    import dask
     from distributed import Client, LocalCluster, Security
 except ImportError:
     raise BackendError(
@@ -19,7 +20,8 @@ except ImportError:
     ) from None
 
 from netwarp.execution.cluster import local_worker
-from netwarp.execution.cluster.coordinator import GUEST, DaskExecutor
+from netwarp.execution.cluster.coordinator import DaskExecutor
+from netwarp.execution.cluster.handed_in import GUEST
 
 if TYPE_CHECKING:
     from netwarp.execution.executor import Executor
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 # Tasks' results are bytes; what would have to be unpickled is refused.
 PLAIN_DATA = ["dask", "msgpack"]
+# What Dask's processes do beside their tasks: by default they look at themselves up to a hundred
+# times a second, for a dashboard that is not there.
+SELDOM_DISTURBED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 
 
 @contextmanager
@@ -82,6 +92,7 @@ def local_cluster(workers: int | None) -> Iterator[Executor]:
     count = workers or len(os.sched_getaffinity(0))
     with (
         _quiet(),
+        dask.config.set(SELDOM_DISTURBED),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,

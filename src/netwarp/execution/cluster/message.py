@@ -1,4 +1,4 @@
-"""What a worker sends back of a run: its files, its status and its metrics, as MessagePack.
+"""What a worker sends back of runs: files, status and metrics of each, as MessagePack.
 
 Nothing here is unpickled, and a file of a message has a name inside the run's directory or the
 message is refused.
@@ -6,16 +6,17 @@ message is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgpack
 
+from netwarp.errors import one_line
 from netwarp.execution.outcome import Outcome
 from netwarp.measure.values import Values
-from netwarp.run_directory import Status
+from netwarp.run_directory import JOB_FILE, Status
 
 MOST_BYTES = 1 << 28
 """Files of one run; a packet capture of a long transfer may be larger and is refused."""
@@ -33,6 +34,11 @@ class FinishedRun:
     """By path relative to the run's directory."""
     outcome: Outcome
 
+    @property
+    def size_bytes(self) -> int:
+        """Size of all its files together."""
+        return sum(map(len, self.files.values()))
+
     def write_files(self, directory: Path) -> None:
         """Write the files into the run's directory, which exists and is empty."""
         for name, content in self.files.items():
@@ -48,6 +54,12 @@ class Refused:
     worker: str
     """The address of the worker, as dask names it."""
     reason: str
+
+
+def lost_run(job_json: str, reason: str) -> FinishedRun:
+    """Make a failed run of which there is nothing but its job and the reason."""
+    status = Status("failed", one_line(reason), 0.0, 0.0, 0, 0.0)
+    return FinishedRun({JOB_FILE: job_json.encode()}, Outcome(status, {}))
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
@@ -70,35 +82,53 @@ def read_files(directory: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in files.items()}
 
 
-def pack(message: FinishedRun | Refused) -> bytes:
-    """Write a message."""
-    if isinstance(message, Refused):
-        fields: dict[str, Any] = {"worker": message.worker, "refused": message.reason}
+def pack(answer: Sequence[FinishedRun] | Refused) -> bytes:
+    """Write what a worker answers to a batch."""
+    if isinstance(answer, Refused):
+        fields: dict[str, Any] = {"worker": answer.worker, "refused": answer.reason}
     else:
-        fields = {
-            "files": dict(message.files),
-            "status": message.outcome.status.to_json(),
-            "metrics": dict(message.outcome.metrics),
-        }
+        fields = {"runs": [_fields(run) for run in answer]}
     packed: bytes = msgpack.packb(fields)
     return packed
 
 
-def unpack(packed: bytes) -> FinishedRun | Refused:
-    """Read a message.
+def unpack(packed: bytes, most: int) -> list[FinishedRun] | Refused:
+    """Read what a worker answers to a batch.
+
+    Args:
+        packed: the message.
+        most: how many runs the batch had.
+
+    Returns:
+        What came of the batch's first runs, at least of one.
 
     Raises:
-        MessageError: it is none.
+        MessageError: it is no such message.
     """
     try:
         fields = msgpack.unpackb(packed)
         if "refused" in fields:
             return Refused(_typed(fields["worker"], str), _typed(fields["refused"], str))
-        files = {_inside(name): _typed(each, bytes) for name, each in fields["files"].items()}
-        metrics = {_typed(name, str): float(value) for name, value in fields["metrics"].items()}
-        return FinishedRun(files, Outcome(Status.from_json(fields["status"]), Values(metrics)))
+        runs = [_finished(each) for each in _typed(fields["runs"], list)]
     except (ValueError, TypeError, KeyError, AttributeError, msgpack.UnpackException) as error:
         raise MessageError(f"a worker sent what is no finished run ({error})") from None
+    if not 1 <= len(runs) <= most:
+        raise MessageError(f"a worker sent {len(runs)} finished runs of a batch of {most}")
+    return runs
+
+
+def _fields(run: FinishedRun) -> dict[str, Any]:
+    return {
+        "files": dict(run.files),
+        "status": run.outcome.status.to_json(),
+        "metrics": dict(run.outcome.metrics),
+    }
+
+
+def _finished(fields: Mapping[str, Any]) -> FinishedRun:
+    files = {_inside(name): _typed(each, bytes) for name, each in fields["files"].items()}
+    metrics = {_typed(name, str): float(value) for name, value in fields["metrics"].items()}
+    return FinishedRun(files, Outcome(Status.from_json(fields["status"]), Values(metrics)))
 
 
 def _inside(name: Any) -> str:

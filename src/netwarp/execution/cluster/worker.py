@@ -1,4 +1,4 @@
-"""What netwarp does in a Dask worker: one job in, the files of its run out.
+"""What netwarp does in a Dask worker: jobs in, the files of their runs out.
 
 The functions here are what a task of the cluster calls; their arguments and results are text and
 bytes.
@@ -20,10 +20,12 @@ from distributed import get_worker
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.backends.watch import Bounds
 from netwarp.errors import NetwarpError
+from netwarp.execution.cluster.batches import BATCH_S
 from netwarp.execution.cluster.message import (
     FinishedRun,
     MessageError,
     Refused,
+    lost_run,
     pack,
     read_files,
 )
@@ -32,8 +34,12 @@ from netwarp.execution.outcome import failed, run_job
 from netwarp.wire import job_from_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netwarp.execution.outcome import Outcome
 
+BATCH_BYTES = 16 << 20
+"""How large an answer grows before the runs that are left of its batch wait for another."""
 STOPPED = "the execution was stopped"
 STOP_S = 5.0
 """How long killed guests may take to be gone."""
@@ -53,13 +59,13 @@ def programs_here() -> bytes:
         return json.dumps({"missing": str(error)}).encode()
 
 
-def run_here(execution: str, job_json: str, programs: str, stall_cpu_s: float) -> bytes:
-    """Carry out one job.
+def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) -> bytes:
+    """Carry out the jobs of a batch, one after another; the last ones not, if that takes long.
 
     Args:
         execution: a name that all runs of one call of netwarp share.
-        job_json: the job as its file has it.
-        programs: as JSON, what it is to be carried out with.
+        jobs_json: a job on each line, as its file has it.
+        programs: as JSON, what they are to be carried out with.
         stall_cpu_s: CPU time after which a guest whose clock stands still is given up.
 
     Returns:
@@ -68,15 +74,19 @@ def run_here(execution: str, job_json: str, programs: str, stall_cpu_s: float) -
     backend = _backend_for(execution, Programs(**json.loads(programs)), stall_cpu_s)
     if isinstance(backend, Refused):
         return pack(backend)
-    # Dask clears up its directory when the worker is gone.
-    scratch = get_worker().local_directory
-    with _counted(execution), tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as place:
-        try:
-            directory = Path(place)
-            outcome = run_job(backend, job_from_json(job_json, "a task's job"), directory)
-            return pack(_finished(outcome, directory))
-        except NetwarpError as error:
-            return pack(_refused(str(error)))
+    finished: list[FinishedRun] = []
+    with _counted(execution):
+        for job_json in jobs_json.splitlines():
+            try:
+                finished.append(_carry_out(backend, job_json))
+            except (NetwarpError, OSError) as error:
+                # Whoever asks for the runs that are left hears of it again.
+                return pack(finished or _refused(str(error)))
+            except Exception as error:  # noqa: BLE001 - a defect; Dask would pickle what is raised
+                finished.append(lost_run(job_json, f"{type(error).__name__}: {error}"))
+            if _is_enough(finished):
+                break
+    return pack(finished)
 
 
 def stop_here(execution: str) -> None:
@@ -88,6 +98,21 @@ def stop_here(execution: str) -> None:
         backend.stop()
     with _changed:
         _changed.wait_for(lambda: not _under_way[execution], timeout=STOP_S)
+
+
+def _carry_out(backend: VirtualBackend, job_json: str) -> FinishedRun:
+    # Dask clears up its directory when the worker is gone.
+    scratch = get_worker().local_directory
+    with tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as place:
+        directory = Path(place)
+        outcome = run_job(backend, job_from_json(job_json, "a task's job"), directory)
+        return _finished(outcome, directory)
+
+
+def _is_enough(finished: Sequence[FinishedRun]) -> bool:
+    """Whether the other runs of a batch had better go elsewhere, or come with the next one."""
+    taken_s = sum(each.outcome.status.wall_s for each in finished)
+    return taken_s >= BATCH_S or sum(each.size_bytes for each in finished) >= BATCH_BYTES
 
 
 @contextmanager
@@ -123,7 +148,7 @@ def _open(programs: Programs, stall_cpu_s: float) -> VirtualBackend | Refused:
     try:
         backend = VirtualBackend(Bounds(stall_cpu_s=stall_cpu_s))
         backend.check(jobs=1)
-    except NetwarpError as error:
+    except (NetwarpError, OSError) as error:
         return _refused(str(error))
     difference = programs.difference(programs_of(backend))
     return backend if difference is None else _refused(difference)

@@ -37,10 +37,11 @@ def expected_cpu_s(jobs: Iterable[Job]) -> float:
     """Add up what the runs of a study are expected to take."""
     listed = list(jobs)
     needs_ns3 = any(is_simulated(job.transport.model) for job in listed)
-    return sum(map(_run_cpu_s, listed)) + NS3_LOAD_CPU_S * needs_ns3
+    return sum(map(run_cpu_s, listed)) + NS3_LOAD_CPU_S * needs_ns3
 
 
-def _run_cpu_s(job: Job) -> float:
+def run_cpu_s(job: Job) -> float:
+    """Say what a run is expected to take, without what its study needs once."""
     if is_simulated(job.transport.model):
         return _simulated_cpu_s(job)
     workloads = job.workloads

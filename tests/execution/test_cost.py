@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sessions
-from netwarp.machine.cost import MESSAGE_CPU_S, NS3_LOAD_CPU_S, START_CPU_S, expected_cpu_s
+from netwarp.execution.cost import MESSAGE_CPU_S, NS3_LOAD_CPU_S, START_CPU_S, expected_cpu_s
 from netwarp.transports import TRANSPORTS
 from support import job_of
 

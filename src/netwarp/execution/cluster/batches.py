@@ -1,0 +1,63 @@
+"""Which runs go to a worker at once: short ones together, long ones alone.
+
+A task costs Dask some 20 ms of CPU time, wherever they are spent, and a short run's guest 60. So
+short runs share a task; it stays about a second long, as that is what a worker that dies loses, and
+how far apart a worker's answers are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from netwarp.execution.cost import run_cpu_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from netwarp.execution.executor import GoesOn
+    from netwarp.plan import PlannedRun
+
+BATCH_S = 2.0
+"""How long the runs of a batch may take, as far as that can be told beforehand; and after how long
+a worker begins none of it any more, where they take longer."""
+BATCHES_FOR_EACH_GUEST = 2
+"""Batches that the cluster has: one under way, and one so that no worker waits for the next."""
+
+
+class Waiting:
+    """The runs that no worker has, in the order of the plan."""
+
+    def __init__(self, runs: Iterable[PlannedRun], goes_on: GoesOn) -> None:
+        self._runs = deque(runs)
+        self._goes_on = goes_on
+        self._cpu_s: dict[int, float] = {}
+        """What a run of a cell is expected to take, by the cell's index."""
+
+    def take(self, guests: int) -> list[PlannedRun]:
+        """Take the next batch: at least one run, unless none is left or may begin.
+
+        Args:
+            guests: how many go at a time; towards the end batches shrink, so that all have work.
+        """
+        if not self._runs or not self._goes_on():
+            return []
+        most = max(1, len(self._runs) // (BATCHES_FOR_EACH_GUEST * guests))
+        batch = [self._runs.popleft()]
+        cpu_s = self._expected_cpu_s(batch[0])
+        while self._runs and len(batch) < most:
+            cpu_s += self._expected_cpu_s(self._runs[0])
+            if cpu_s > BATCH_S:
+                break
+            batch.append(self._runs.popleft())
+        return batch
+
+    def put_back(self, runs: Sequence[PlannedRun]) -> None:
+        """Take runs back that were not carried out: they are the next."""
+        self._runs.extendleft(reversed(runs))
+
+    def _expected_cpu_s(self, run: PlannedRun) -> float:
+        cell = run.cell
+        if cell.index not in self._cpu_s:
+            self._cpu_s[cell.index] = run_cpu_s(cell.template)
+        return self._cpu_s[cell.index]

@@ -1,0 +1,125 @@
+"""The batches of runs that a cluster has: handed in, and answered or lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netwarp.errors import NetwarpError
+from netwarp.execution.cluster import worker
+from netwarp.execution.cluster.message import FinishedRun, MessageError, Refused, unpack
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from netwarp.execution.cluster.programs import Programs
+    from netwarp.plan import PlannedRun
+
+GUEST = "guest"
+"""The resource that a worker declares: so many guests at a time."""
+SIGNALS_EVERY_S = 0.2
+ANSWER_S = 60.0
+NO_WORKER_S = 30.0
+SCHEDULER_GONE = (
+    "the connection to the scheduler is lost: what had finished is kept, and the same command goes"
+    " on from there"
+)
+WORKERS_GONE = (
+    "all workers are gone and none has come back: what had finished is kept, and the same command"
+    " goes on from there once there are some"
+)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What became of a batch that the cluster gave up, or answered with nothing that is known."""
+
+    reason: str
+
+
+class HandedIn:
+    """The batches that were handed to the cluster and have not ended."""
+
+    def __init__(self, client: Client, programs: Programs, stall_cpu_s: float) -> None:
+        self.batches: dict[str, tuple[Sequence[PlannedRun], Future]] = {}
+        """By the key that the cluster has for it."""
+        self._execution = uuid.uuid4().hex
+        self._client = client
+        self._programs = json.dumps(programs.to_json())
+        self._stall_cpu_s = stall_cpu_s
+        self._ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+
+    def add(self, runs: Sequence[PlannedRun], workers: list[str] | None) -> None:
+        """Hand in a batch, for one of these workers or, if they are gone, others."""
+        future = self._client.submit(
+            worker.run_here,
+            self._execution,
+            "".join(run.job_json for run in runs),
+            self._programs,
+            self._stall_cpu_s,
+            key=f"netwarp-{runs[0].run}-{uuid.uuid4().hex}",
+            resources={GUEST: 1},
+            workers=workers,
+            allow_other_workers=workers is not None,
+        )
+        self.batches[future.key] = runs, future
+        future.add_done_callback(self._ended.put)
+
+    def next_ended(self) -> tuple[Sequence[PlannedRun], list[FinishedRun] | Refused | Lost]:
+        """Wait for a batch to end.
+
+        Returns:
+            Its runs, and what came of the first of them: those that have no answer were not begun,
+            or their results died with the worker.
+
+        Raises:
+            NetwarpError: the scheduler is gone, or all workers are and none has come for a while.
+        """
+        while (future := self._wait()) is None:
+            if not guests_of(self._client):
+                raise NetwarpError(WORKERS_GONE)
+        runs, _ = self.batches.pop(future.key)
+        try:
+            if future.status == "error":
+                return runs, Lost(f"it was lost on the cluster: {future.exception()}")
+            return runs, unpack(future.result(timeout=ANSWER_S), len(runs))
+        except MessageError as error:
+            return runs, Lost(str(error))
+        except (CancelledError, OSError, TimeoutError):
+            if self._client.status != "running":
+                raise NetwarpError(SCHEDULER_GONE) from None
+            return runs, []
+
+    def give_up(self) -> None:
+        """End all runs under way, and let the workers forget them."""
+        with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+            self._client.run(worker.stop_here, self._execution, on_error="ignore")
+            self._client.cancel([future for _, future in self.batches.values()])
+
+    def _wait(self) -> Future | None:
+        """Wait for a future to end; None when none has for a while.
+
+        Ctrl-C gets through: see :mod:`netwarp.execution.local`.
+        """
+        for _ in range(int(NO_WORKER_S / SIGNALS_EVERY_S)):
+            with contextlib.suppress(queue.Empty):
+                return self._ended.get(timeout=SIGNALS_EVERY_S)
+            if self._client.status != "running":
+                raise NetwarpError(SCHEDULER_GONE)
+        return None
+
+
+def guests_of(client: Client) -> dict[str, int]:
+    """Count the guests that go side by side on each worker of a cluster, by its address."""
+    workers: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    guests = {
+        address: min(int(each["resources"].get(GUEST, 0)), each["nthreads"])
+        for address, each in workers.items()
+    }
+    return {address: number for address, number in guests.items() if number}
