@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
+MOST_DIGITS = 6  # significant ones of a mean: what is behind them no reader needs
 WIDE = 0.2  # share of the mean beyond which ± would hide that an interval is not symmetric
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
@@ -140,8 +141,9 @@ def value_text(metric: str, value: float) -> str:
 def mean_text(estimate: Estimate, shown: Quantity) -> str:
     """Write mean ± half-width of the 95 % interval, without the unit.
 
-    The half-width keeps two significant digits and the mean as many decimals. Of a wide interval,
-    which is not symmetric, both bounds are given: `10.0 [4.1, 24]`. An exact estimate has no ±, and
+    The half-width keeps two significant digits and the mean as many decimals, but the mean has no
+    more than `MOST_DIGITS`: then the half-width is rounded up. Of a wide interval, which is not
+    symmetric, both bounds are given: `10.0 [4.1, 24]`. An exact estimate has no ±, and
     neither has a single sample: `spread_note` tells the two apart.
     """
     mean = estimate.mean * shown.scale
@@ -151,7 +153,10 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
     if half > WIDE * abs(mean):
         low, high = (bound * shown.scale for bound in estimate.ci95)
         return f"{number(mean)} [{number(low, 2)}, {number(high, 2)}]"
-    decimals = min(9, max(0, 1 - math.floor(math.log10(half))))
+    decimals = max(0, 1 - math.floor(math.log10(half)))
+    most = max(0, MOST_DIGITS - 1 - math.floor(math.log10(abs(mean))))
+    if decimals > most:
+        decimals, half = most, math.ceil(half * 10**most) / 10**most
     # A half-width as large as the mean says so with the mean's digits, not with more.
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
 
@@ -199,7 +204,8 @@ def _without_difference(comparison: Comparison, metric: str) -> str:
         digits = digits_to_tell(comparison.effect, comparison.neutral)
         return f"{comparison.verdict} ({number(comparison.effect * scale, digits)}, exact)"
     low, high = comparison.ci95
-    digits = digits_to_tell(low, high, comparison.neutral)
+    # What tells them from no difference: two bounds may be as close as BBR's random start.
+    digits = max(digits_to_tell(bound, comparison.neutral) for bound in (low, high))
     return f"{comparison.verdict} [{number(low * scale, digits)}, {number(high * scale, digits)}]"
 
 

@@ -144,12 +144,15 @@ def test_what_is_open_is_given_with_its_interval() -> None:
     a = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
     b = {r: Sample(v, r) for r, v in enumerate([11.0, 10.5, 13.0, 12.0])}
     assert verdict_text(compare(a, b), "completion_time_s") == "undecided [0.879, 1.17]"
+    close = {r: Sample(v, r) for r, v in enumerate([9.93904, 10.93295, 11.92685, 12.92076])}
+    assert verdict_text(compare(a, close), "completion_time_s") == "equivalent [0.9939, 0.9939]"
 
 
 def test_wide_intervals_are_given_by_their_bounds() -> None:
     shown = quantity("completion_time_s", 10)
     assert mean_text(estimate([1.0, 2.0, 27.0]), shown) == "10.0 [0.26, 388]"
     assert mean_text(estimate([9.9, 10.0, 10.1]), shown) == "10.00 ± 0.25"
+    assert mean_text(estimate([1.4195064, 1.4195065]), shown) == "1.41951 ± 0.00001"
 
 
 def test_digits_suffice_to_see_the_difference() -> None:

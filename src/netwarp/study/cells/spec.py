@@ -186,9 +186,8 @@ class CellSpec:
         if transport.uses_two_paths and self.path.second is None:
             needed = transport.traits.second_path == "needed"
             key = "transport.kind" if needed else "transport.multihomed"
-            raise KeyValueError(
-                key, None, "there is one path", 'add [path.second], such as rtt = "30ms"'
-            )
+            remedy = 'add [path.second], such as rtt = "30ms" (or --set path.second.rtt=30ms)'
+            raise KeyValueError(key, None, "there is one path", remedy)
 
     def _refuse_workloads_of_another_transport(self) -> None:
         traits, workload = self.transport.traits, self.workload
