@@ -26,7 +26,7 @@ main() {
         printf 'test: no Rust %s or later; run: scripts/setup.sh packages\n' "$OLDEST_RUST" >&2
         CARGO=cargo
     }
-    cargo_lint_lane fmt --check
+    cargo_lint_lane fmt --all --check
     cargo_lint_lane clippy --locked --all-targets -- -D warnings
     cargo_test_lane "cargo test" endpoint
     stack_cargo_test_lanes

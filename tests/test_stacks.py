@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +138,22 @@ def test_a_program_that_is_not_there_or_not_seen_is_refused(tmp_path: Path) -> N
     (tmp_path / "role").touch(mode=0o755)
     with pytest.raises(InputError, match="which guests find empty"):
         stack_in(tmp_path)
+
+
+def test_a_wheel_brings_every_crate_that_a_stack_is_built_with() -> None:
+    clone = Path(__file__).resolve().parents[1]
+    project = tomllib.loads((clone / "pyproject.toml").read_text())
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    packed = Path(included["stacks"])
+    for manifest in SOURCES.glob("*/Cargo.toml"):
+        for crate in tomllib.loads(manifest.read_text())["dependencies"].values():
+            place = crate.get("path") if isinstance(crate, dict) else None
+            if place is None:
+                continue
+            from_clone = Path(os.path.relpath(manifest.parent / place, clone))
+            from_wheel = Path(os.path.normpath(packed / manifest.parent.name / place))
+            packs_all = from_clone.is_relative_to("stacks")
+            assert packs_all or included[str(from_clone)] == str(from_wheel), manifest
 
 
 def test_what_builds_a_stack_is_named_when_it_is_missing() -> None:

@@ -15,7 +15,7 @@ from bench.lines import FAST, Transfer
 from guest.lab import run_study_cells
 from netwarp.backends.stack_building import shipped
 from netwarp.run_directory import RECORDS_FILE
-from netwarp.stacks import find_stack, missing_program
+from netwarp.stacks import SOURCES, find_stack, missing_program, read_manifest
 
 NETWARP = Path(sys.executable).with_name("netwarp")
 WRONG = Path(__file__).with_name("wrong_stack")
@@ -31,9 +31,12 @@ def checked(program: str) -> tuple[int, dict[str, Any]]:
 
 
 def require(name: str) -> None:
-    missing = missing_program(name, find_stack(name).program)
+    built, source = find_stack(name), read_manifest(SOURCES / name)
+    missing = missing_program(name, built.program)
     if missing is not None:
         pytest.skip(missing)
+    if (built.version, built.behaviour) != (source.version, source.behaviour):
+        pytest.skip(f"the {name} that is built here is an older one: netwarp stack build {name}")
 
 
 def test_netwarps_own_roles_speak_the_protocol() -> None:
@@ -85,8 +88,6 @@ def test_a_study_races_a_stack_and_repeats(tmp_path: Path, name: str) -> None:
 
 def test_quiches_role_fills_the_window_with_whole_packets(tmp_path: Path) -> None:
     require("quiche")
-    if find_stack("quiche").paced:
-        pytest.skip("the quiche that is built here is an older one: netwarp stack build quiche")
     transports = [
         {"kind": "quic", "congestion": "reno", "label": "quinn"},
         {"kind": "quic", "stack": "quiche", "congestion": "reno", "label": "quiche"},
@@ -100,6 +101,14 @@ def test_quiches_role_fills_the_window_with_whole_packets(tmp_path: Path) -> Non
     # quiche takes a role that waits for room in the window for idle, and hardly grows the window.
     assert quiche.metrics["completion_time_s"] < 1.4 * quinn.metrics["completion_time_s"]
     assert not quiche.connection("server").settings.paced
+
+
+def test_quiches_role_makes_one_call_a_wake_up() -> None:
+    require("quiche")
+    stack = {"kind": "quic", "stack": "quiche", "congestion": "reno", "label": "quiche"}
+    calls = count(Transfer("quiche", stack, "2MB", FAST))
+    packets = 2_000_000 // 1430
+    assert calls < 2.5 * packets, "two a packet, one at each end; eight with ppoll"
 
 
 def test_a_role_in_go_asks_for_the_time_once_a_wake_up() -> None:

@@ -8,7 +8,7 @@ use netwarp_role::{Chunk, Job, Orchestrator, Request, Resume, SERVER_NAME, Side,
 
 use crate::config;
 use crate::connection::{Connection, fresh_id};
-use crate::socket::Socket;
+use crate::socket::{Socket, open};
 
 /// Where quiche reads from whom to trust.
 const TRUSTED_FILE: &str = "/tmp/netwarp-trusted.pem";
@@ -29,12 +29,20 @@ pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAd
     config
         .load_verify_locations_from_file(TRUSTED_FILE)
         .context("trust the server's certificate")?;
+    let mut socket = open(
+        (local_address(server)?, 0).into(),
+        job.transport.buffer_bytes,
+        job.payload_bytes(),
+    )?;
     let mut session = None;
     for transfer in 0..job.bulk()?.transfers {
+        if transfer > 0 {
+            socket.renew()?;
+        }
         let carried = carry(
             job,
             orchestrator,
-            server,
+            (&mut *socket, server),
             &mut config,
             (transfer, begin.epoch_ns),
             session.take(),
@@ -48,20 +56,15 @@ pub(crate) fn drive(job: &Job, orchestrator: &mut Orchestrator, server: SocketAd
 fn carry(
     job: &Job,
     orchestrator: &mut Orchestrator,
-    server: SocketAddr,
+    (socket, server): (&mut dyn Socket, SocketAddr),
     config: &mut quiche::Config,
     (transfer, epoch_ns): (u64, u64),
     session: Option<Vec<u8>>,
 ) -> Result<Option<Vec<u8>>> {
-    let mut socket = Socket::open(
-        (local_address(server)?, 0).into(),
-        job.transport.buffer_bytes,
-    )?;
-    socket.never_wait()?;
     let quic = quiche::connect(
         Some(SERVER_NAME),
         &fresh_id()?,
-        socket.local,
+        socket.local(),
         server,
         config,
     );
@@ -80,21 +83,21 @@ fn carry(
             Chunk::ask(job.bulk()?, Request { transfer, chunk }, epoch_ns)?,
         );
     }
-    connection.work(&socket)?;
+    connection.work(socket)?;
     while !connection.is_done() {
         if socket.wait(orchestrator.descriptor(), connection.idle_for())? {
             bail!("ordered to {:?} while it works", orchestrator.next()?);
         }
-        let local = socket.local;
+        let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
             connection.receive(packet, from, local)?;
         }
         connection.on_time();
-        connection.work(&socket)?;
+        connection.work(socket)?;
     }
     connection.report(job, orchestrator)?;
     let session = connection.session();
-    connection.close(&socket)?;
+    connection.close(socket)?;
     Ok(session)
 }
 

@@ -118,7 +118,7 @@ impl Connection {
     ///
     /// # Errors
     /// A peer that does what it should not; a connection that broke.
-    pub(crate) fn work(&mut self, socket: &Socket) -> Result<()> {
+    pub(crate) fn work(&mut self, socket: &mut dyn Socket) -> Result<()> {
         if !self.is_ready() {
             // The handshake, with which early data may go.
             self.send(socket)?;
@@ -203,7 +203,7 @@ impl Connection {
         Ok(())
     }
 
-    fn send(&mut self, socket: &Socket) -> Result<()> {
+    fn send(&mut self, socket: &mut dyn Socket) -> Result<()> {
         self.outbox.send(&mut self.quic, socket)
     }
 
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// Closes the connection: nobody needs anything more.
-    pub(crate) fn close(&mut self, socket: &Socket) -> Result<()> {
+    pub(crate) fn close(&mut self, socket: &mut dyn Socket) -> Result<()> {
         match self.quic.close(true, 0, b"") {
             Ok(()) | Err(quiche::Error::Done) => self.send(socket),
             Err(error) => Err(error).context("close the connection"),

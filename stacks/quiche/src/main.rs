@@ -13,9 +13,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use netwarp_role::{
-    Arguments, Job, Orchestrator, Resume, Side, grow_heap_by_large_steps, hold_clock,
-    without_cpu_randomness,
+    Arguments, Job, Orchestrator, Resume, Side, grow_heap_by_large_steps, without_cpu_randomness,
 };
+use netwarp_virtual_time::held_clock;
 
 /// Where the server listens.
 const PORT: u16 = 4433;
@@ -40,7 +40,9 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    hold_clock();
+    if held_clock::is_virtual() {
+        held_clock::hold();
+    }
     let worked = work(&arguments, &mut orchestrator);
     match orchestrator.end(arguments.side, &worked) {
         Ok(()) if worked.is_ok() => ExitCode::SUCCESS,

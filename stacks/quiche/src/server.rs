@@ -8,7 +8,7 @@ use netwarp_role::{Identity, Job, Orchestrator, Order, Side};
 
 use crate::config;
 use crate::connection::{Connection, Destination, ID_BYTES, destination, fresh_id};
-use crate::socket::Socket;
+use crate::socket::open;
 
 /// Where quiche reads the server's certificate and its key from.
 const CERTIFICATE_FILE: &str = "/tmp/netwarp-certificate.pem";
@@ -30,8 +30,7 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
     config
         .load_priv_key_from_pem_file(KEY_FILE)
         .context("use the certificate's key")?;
-    let mut socket = Socket::open(address, job.transport.buffer_bytes)?;
-    socket.never_wait()?;
+    let mut socket = open(address, job.transport.buffer_bytes, job.payload_bytes())?;
     orchestrator.ready(&identity.certificate_hex)?;
     let mut connections: Vec<Connection> = Vec::new();
     loop {
@@ -39,7 +38,7 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
         if socket.wait(orchestrator.descriptor(), idle_for)? {
             break;
         }
-        let local = socket.local;
+        let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
             let header =
                 quiche::Header::from_slice(packet, ID_BYTES).context("read a packet's header")?;
@@ -62,7 +61,7 @@ pub(crate) fn serve(job: &Job, orchestrator: &mut Orchestrator, address: SocketA
         }
         for connection in &mut connections {
             connection.on_time();
-            connection.work(&socket)?;
+            connection.work(&mut *socket)?;
         }
     }
     match orchestrator.next()? {

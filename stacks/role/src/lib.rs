@@ -4,8 +4,6 @@
 mod chunk;
 mod content;
 mod environment;
-#[cfg(feature = "held-clock")]
-mod held_clock;
 mod identity;
 mod job;
 mod orchestrator;
@@ -14,8 +12,6 @@ mod record;
 pub use self::chunk::{Chunk, REQUEST_BYTES, Request};
 pub use self::content::Reader;
 pub use self::environment::{Arguments, grow_heap_by_large_steps, now_ns, without_cpu_randomness};
-#[cfg(feature = "held-clock")]
-pub use self::held_clock::{hold_clock, release_clock};
 pub use self::identity::{Identity, SERVER_NAME, to_pem};
 pub use self::job::{Bulk, Content, Direction, Job, Resume};
 pub use self::orchestrator::{Begin, Orchestrator, Order, Side};

@@ -12,7 +12,7 @@ use super::{NO_ORDERS, config, log_secrets};
 use crate::client::local_address;
 use crate::connection::fresh_id;
 use crate::outbox::Outbox;
-use crate::socket::Socket;
+use crate::socket::open_polled;
 
 /// Where files are left.
 const DOWNLOADED: &str = "/downloads";
@@ -65,16 +65,15 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
     let mut config = config()?;
     // The runner's certificates are of an authority that clients are not told of.
     config.verify_peer(false);
-    let mut socket = Socket::open((local_address(server)?, 0).into(), BUFFER_BYTES)?;
-    socket.never_wait()?;
+    let mut socket = open_polled((local_address(server)?, 0).into(), BUFFER_BYTES)?;
     let id = fresh_id()?;
-    let quic = quiche::connect(Some(first.host()), &id, socket.local, server, &mut config);
+    let quic = quiche::connect(Some(first.host()), &id, socket.local(), server, &mut config);
     let mut quic = quic.context("begin a connection")?;
     log_secrets(&mut quic)?;
     let mut outbox = Outbox::new();
     let mut downloads = None;
     loop {
-        outbox.send(&mut quic, &socket)?;
+        outbox.send(&mut quic, &mut *socket)?;
         if quic.is_established() {
             let downloads = match &mut downloads {
                 Some(downloads) => downloads,
@@ -84,14 +83,14 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
             if downloads.is_empty() {
                 break;
             }
-            outbox.send(&mut quic, &socket)?;
+            outbox.send(&mut quic, &mut *socket)?;
         }
         ensure!(
             !quic.is_closed(),
             "the connection ended before all files were there"
         );
         socket.wait(NO_ORDERS, outbox.idle_for(&quic))?;
-        let local = socket.local;
+        let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
             match quic.recv(packet, quiche::RecvInfo { from, to: local }) {
                 Ok(_) | Err(quiche::Error::Done) => {}
@@ -103,7 +102,7 @@ pub(super) fn fetch(requests: &str) -> Result<()> {
         }
     }
     match quic.close(true, 0, b"") {
-        Ok(()) | Err(quiche::Error::Done) => outbox.send(&mut quic, &socket),
+        Ok(()) | Err(quiche::Error::Done) => outbox.send(&mut quic, &mut *socket),
         Err(error) => Err(error).context("close the connection"),
     }
 }

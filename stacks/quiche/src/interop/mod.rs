@@ -6,6 +6,7 @@ mod server;
 
 use std::env;
 use std::fs::{File, OpenOptions};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -92,7 +93,7 @@ fn log_secrets(connection: &mut quiche::Connection) -> Result<()> {
         .create(true)
         .append(true)
         .open(&name)
-        .with_context(|| format!("open the key log {}", name.display()))?;
+        .with_context(|| format!("open the key log {}", Path::new(&name).display()))?;
     connection.set_keylog(Box::new(file));
     Ok(())
 }

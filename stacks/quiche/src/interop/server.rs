@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use super::{NO_ORDERS, WINDOW_BYTES, config, log_secrets};
 use crate::connection::{Destination, ID_BYTES, destination, fresh_id};
 use crate::outbox::Outbox;
-use crate::socket::Socket;
+use crate::socket::{Socket, open_polled};
 
 /// Where the contract's servers listen.
 const PORT: u16 = 443;
@@ -57,8 +57,7 @@ pub(super) fn serve() -> Result<()> {
     loaded.with_context(|| format!("use {CERTIFICATE_FILE}"))?;
     let loaded = config.load_priv_key_from_pem_file(KEY_FILE);
     loaded.with_context(|| format!("use {KEY_FILE}"))?;
-    let mut socket = Socket::open((Ipv4Addr::UNSPECIFIED, PORT).into(), WINDOW_BYTES)?;
-    socket.never_wait()?;
+    let mut socket = open_polled((Ipv4Addr::UNSPECIFIED, PORT).into(), WINDOW_BYTES)?;
     let mut peers: Vec<Peer> = Vec::new();
     loop {
         let idle_for = peers
@@ -66,7 +65,7 @@ pub(super) fn serve() -> Result<()> {
             .filter_map(|peer| peer.outbox.idle_for(&peer.quic))
             .min();
         socket.wait(NO_ORDERS, idle_for)?;
-        let local = socket.local;
+        let local = socket.local();
         while let Some((packet, from)) = socket.receive()? {
             let Ok(header) = quiche::Header::from_slice(packet, ID_BYTES) else {
                 continue;
@@ -85,7 +84,9 @@ pub(super) fn serve() -> Result<()> {
                 .quic
                 .recv(packet, quiche::RecvInfo { from, to: local });
         }
-        peers.iter_mut().try_for_each(|peer| peer.work(&socket))?;
+        peers
+            .iter_mut()
+            .try_for_each(|peer| peer.work(&mut *socket))?;
         peers.retain(|peer| !peer.quic.is_closed());
     }
 }
@@ -100,7 +101,7 @@ impl Peer {
         })
     }
 
-    fn work(&mut self, socket: &Socket) -> Result<()> {
+    fn work(&mut self, socket: &mut dyn Socket) -> Result<()> {
         if self.quic.timeout().is_some_and(|left| left.is_zero()) {
             self.quic.on_timeout();
         }

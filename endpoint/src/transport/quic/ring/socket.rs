@@ -1,19 +1,16 @@
-//! quinn's UDP socket in a [`Ring`](super::Ring).
+//! quinn's UDP socket in a thread's ring.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
-use std::ops::Range;
-use std::os::fd::AsRawFd as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use libc::{c_int, socklen_t};
+use netwarp_virtual_time::{Arrival, Copied};
 use quinn::udp::{RecvMeta, Transmit, UdpSocketState};
 use quinn::{AsyncUdpSocket, UdpPoller};
 
-use super::message::Copied;
 use super::{start, with_ring};
 
 /// A UDP socket over IPv4 whose datagrams come and go when this thread's event loop waits.
@@ -26,7 +23,7 @@ pub(crate) struct RingSocket {
 /// What the socket and the ring share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub socket: UdpSocket,
+    pub socket: Arc<UdpSocket>,
     state: UdpSocketState,
     inbox: Mutex<Inbox>,
 }
@@ -42,18 +39,15 @@ impl RingSocket {
     pub(crate) fn new(socket: UdpSocket, datagram_bytes: usize) -> io::Result<Self> {
         start(datagram_bytes)?;
         let state = UdpSocketState::new((&socket).into())?;
-        // Each datagram has a buffer and a stamp of its own.
-        switch(&socket, libc::SOL_UDP, libc::UDP_GRO, false)?;
-        switch(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, true)?;
-        let shared = Arc::new(Shared { socket, state, inbox: Mutex::default() });
-        let number = with_ring(|ring| ring.open(shared.clone()))?;
+        let shared = Arc::new(Shared { socket: Arc::new(socket), state, inbox: Mutex::default() });
+        let number = with_ring(|thread| thread.open(shared.clone()))?;
         Ok(Self { number, shared })
     }
 }
 
 impl Drop for RingSocket {
     fn drop(&mut self) {
-        with_ring(|ring| ring.close(self.number));
+        with_ring(|thread| thread.close(self.number));
     }
 }
 
@@ -96,7 +90,7 @@ impl Shared {
     }
 
     fn send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.state.send((&self.socket).into(), transmit)
+        self.state.send((&*self.socket).into(), transmit)
     }
 
     /// By itself, after what was refused before.
@@ -117,7 +111,7 @@ impl AsyncUdpSocket for RingSocket {
         if self.shared.inbox().is_direct {
             return self.shared.send_directly(transmit);
         }
-        with_ring(|ring| ring.send(self.number, transmit))
+        with_ring(|thread| thread.ring.send(self.number, transmit))
     }
 
     fn poll_recv(
@@ -133,13 +127,13 @@ impl AsyncUdpSocket for RingSocket {
             return Poll::Pending;
         }
         let taken = inbox.arrived.drain(..count);
-        with_ring(|ring| {
+        with_ring(|thread| {
             for ((arrival, buffer), meta) in taken.zip(buffers).zip(metas) {
-                let contents = ring.contents(&arrival);
+                let contents = thread.ring.contents(&arrival);
                 let length = contents.len().min(buffer.len());
                 buffer[..length].copy_from_slice(&contents[..length]);
                 *meta = RecvMeta { len: length, stride: length, ..arrival.meta };
-                ring.give_back(&arrival);
+                thread.ring.give_back(arrival);
             }
         });
         Poll::Ready(Ok(count))
@@ -162,15 +156,6 @@ impl AsyncUdpSocket for RingSocket {
     }
 }
 
-/// A datagram that has come.
-#[derive(Debug)]
-pub(crate) struct Arrival {
-    pub buffer: u16,
-    /// Where in the buffer.
-    pub payload: Range<usize>,
-    pub meta: RecvMeta,
-}
-
 /// What waits at a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
@@ -187,7 +172,6 @@ pub(crate) struct Inbox {
     is_watched: bool,
     /// Wait for room.
     writers: Vec<Waker>,
-    is_closed: bool,
 }
 
 impl Inbox {
@@ -197,14 +181,9 @@ impl Inbox {
         self.reader.take()
     }
 
-    /// Nobody will take what is left.
-    pub(crate) fn close(&mut self) -> Vec<Arrival> {
-        self.is_closed = true;
-        self.arrived.drain(..).collect()
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed
+    /// What nobody has taken.
+    pub(crate) fn take_all(&mut self) -> VecDeque<Arrival> {
+        std::mem::take(&mut self.arrived)
     }
 }
 
@@ -225,25 +204,16 @@ impl UdpPoller for Poller {
         let is_watched = std::mem::replace(&mut inbox.is_watched, true);
         drop(inbox);
         if !is_watched {
-            with_ring(|ring| ring.watch_room(*number))?;
+            with_ring(|thread| thread.ring.watch_room(*number))?;
         }
         Poll::Pending
     }
 }
 
-fn switch(socket: &UdpSocket, level: c_int, option: c_int, is_on: bool) -> io::Result<()> {
-    let value = c_int::from(is_on);
-    // SAFETY: `value` is valid for reads of its size.
-    let result = unsafe {
-        let pointer = std::ptr::from_ref(&value).cast();
-        libc::setsockopt(socket.as_raw_fd(), level, option, pointer, size_of_val(&value) as socklen_t)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::os::fd::AsRawFd as _;
 
     use super::*;
 
@@ -287,11 +257,21 @@ mod tests {
         });
     }
 
+    fn send_without_checksums(socket: &UdpSocket) {
+        let is_on: libc::c_int = 1;
+        // SAFETY: `is_on` is valid for reads of its size.
+        let result = unsafe {
+            let (pointer, size) = (std::ptr::from_ref(&is_on).cast(), size_of_val(&is_on) as libc::socklen_t);
+            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, pointer, size)
+        };
+        assert_eq!(result, 0);
+    }
+
     #[test]
     fn what_the_kernel_does_not_split_goes_one_by_one() {
         with_sockets(async |from, to| {
             // UDP_SEGMENT needs checksums (udp_send_skb).
-            switch(&from.shared.socket, libc::SOL_SOCKET, libc::SO_NO_CHECK, true).unwrap();
+            send_without_checksums(&from.shared.socket);
             assert!(from.max_transmit_segments() > 1, "this kernel splits nothing");
             send(&from, &to, b"aabbc", Some(2));
             for expected in [&b"aa"[..], b"bb", b"c"] {

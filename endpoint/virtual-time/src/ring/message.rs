@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use libc::{c_int, in_addr, in_pktinfo, iovec, msghdr, sockaddr_in, timespec};
-use quinn::udp::{EcnCodepoint, RecvMeta, Transmit};
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 use socket2::SockAddr;
 
 /// Where a control message's contents begin, and to what its length is rounded up (`CMSG_ALIGN`).
@@ -19,7 +19,7 @@ pub(crate) const NAME_BYTES: usize = size_of::<sockaddr_in>();
 
 /// A copy of a datagram to be sent, or of several of one size.
 #[derive(Debug, Clone)]
-pub(crate) struct Copied {
+pub struct Copied {
     destination: SocketAddr,
     ecn: Option<EcnCodepoint>,
     contents: Vec<u8>,
@@ -30,13 +30,13 @@ pub(crate) struct Copied {
 
 impl Copied {
     /// What it is a copy of.
-    pub(crate) fn whole(&self) -> Transmit<'_> {
+    pub fn whole(&self) -> Transmit<'_> {
         let Self { destination, ecn, segment_size, src_ip, .. } = *self;
         Transmit { destination, ecn, contents: &self.contents, segment_size, src_ip }
     }
 
     /// Its datagrams, one by one.
-    pub(crate) fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
+    pub fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
         let each = self.segment_size.unwrap_or(self.contents.len()).max(1);
         self.contents.chunks(each).map(|contents| Transmit { contents, segment_size: None, ..self.whole() })
     }

@@ -45,10 +45,11 @@ impl Buffers {
     ///
     /// # Panics
     /// If there is no such buffer.
-    pub(crate) fn contents(&self, id: u16, length: usize) -> &[u8] {
+    pub(crate) fn contents(&mut self, id: u16, length: usize) -> &mut [u8] {
         assert!(id < COUNT && length <= self.each_bytes, "buffer {id} has no {length} bytes");
-        // SAFETY: those bytes lie in the memory, which is valid for ever and was written to when it was made.
-        unsafe { std::slice::from_raw_parts(self.memory.add(usize::from(id) * self.each_bytes), length) }
+        // SAFETY: those bytes lie in the memory, which is valid for ever and was written to when it was made; nobody else has
+        // a reference into it for as long as this one to all of it is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.add(usize::from(id) * self.each_bytes), length) }
     }
 
     /// Lets the kernel have one of them (again).
