@@ -20,7 +20,9 @@ from netwarp.evaluation import load
 from netwarp.execution.observer import Unobserved
 from netwarp.execution.outcome import Outcome
 from netwarp.measure.values import Values
+from netwarp.output.export import export_results
 from netwarp.plan import PlannedRun, plan_study
+from netwarp.results.parquet import write_results
 from netwarp.run_directory import Clock, RunDirectory, Status, write_json
 
 RUNS = 10_000
@@ -115,14 +117,15 @@ def table(answer: dict[str, Any]) -> Iterator[str]:
     yield f"this process: {own_ms:.1f} CPU ms a run, {answer['peak_mb']:.0f} MB at most"
     kept = answer["in_memory"]
     yield (
-        f"{kept['runs']} runs, planned, with outcomes and results: {kept['peak_mb']:.0f} MB,"
-        f" {kept['cpu_s']:.1f} CPU s  {_held(kept['peak_mb'] <= MOST_MB)} {MOST_MB:.0f} MB"
+        f"{kept['runs']} runs, planned, with outcomes and results, written as Parquet and CSV:"
+        f" {kept['peak_mb']:.0f} MB, {kept['cpu_s']:.1f} CPU s"
+        f"  {_held(kept['peak_mb'] <= MOST_MB)} {MOST_MB:.0f} MB"
     )
 
 
 def keep_in_memory() -> None:
-    """Plan a study of many runs, give each the outcome of one that was carried out, and read the
-    results, as a coordinator does; print the peak of memory as JSON.
+    """Plan a study of many runs, give each the outcome of one that was carried out, read the
+    results and write them as tables, as a coordinator does; print the peak of memory as JSON.
     """
     with tempfile.TemporaryDirectory(prefix="netwarp-bench-") as place:
         one = netwarp.run(small_study(2), "virtual", out=Path(place) / "one")
@@ -142,7 +145,11 @@ def keep_in_memory() -> None:
         }
         found = load(directory.path, outcomes, study)
         estimates = [cell.estimate("completion_time_s") for cell in found.results.cells]
+        write_results(found.results, directory.results_file)
+        csv_bytes = sum(map(len, export_results(found, "csv")))
+        table_bytes = directory.results_file.stat().st_size
     measured = {"runs": len(found.results.runs), "peak_mb": _peak_mb(), "cpu_s": _own_cpu_s()}
+    measured |= {"parquet_bytes": table_bytes, "csv_bytes": csv_bytes}
     sys.stdout.write(json.dumps(measured | {"cells": len(estimates), "metrics": len(values)}))
 
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from netwarp.errors import RunDirectoryError
 
@@ -352,13 +352,26 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         OSError: there is no room, no permission, or a folder of that name.
     """
+    with replaced(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes another's place, or is there, once all of it is written.
+
+    Raises:
+        OSError: there is no room, no permission, or a folder of that name.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
-            file.write(content)
+            yield file
         temporary.replace(path)
-    except OSError:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a write that fails does not know where
         raise

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import iperf3
@@ -188,8 +189,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     return load(support.write_run_directory(tmp_path_factory.mktemp("export") / "out"))
 
 
+def exported(data: RunData, format_: str) -> str:
+    return "".join(export_results(data, format_))
+
+
 def test_csv_has_a_line_for_each_run(kept: RunData) -> None:
-    text = export_results(kept, "csv")
+    text = exported(kept, "csv")
     heads = "run,cell,replicate,seed,transport,path.loss,path.rtt,path.mtu,path.rate,path.queue,"
     assert text.startswith(f"{heads}workload.kind,workload.size,outcome,reason,busy_s,")
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -200,8 +205,21 @@ def test_csv_has_a_line_for_each_run(kept: RunData) -> None:
     assert rows[0]["wire_packets_down"] == str(int(first.value("wire_packets_down") or 0))
 
 
+@pytest.mark.parametrize("format_", ["csv", "json", "iperf3"])
+def test_what_has_a_part_for_each_run_is_given_part_by_part(kept: RunData, format_: str) -> None:
+    longest = max(map(len, export_results(kept, format_)))
+    assert longest < 3 * len(exported(kept, format_)) / len(kept.results.runs)
+
+
+def test_json_is_written_as_it_would_be_at_once(kept: RunData) -> None:
+    text = exported(kept, "json")
+    assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+    nothing = replace(kept, results=replace(kept.results, runs=()))
+    assert exported(nothing, "json") == "[]\n"
+
+
 def test_json_has_what_the_table_has(kept: RunData) -> None:
-    rows = json.loads(export_results(kept, "json"))
+    rows = json.loads(exported(kept, "json"))
     failed = next(row for row in rows if row["run"] == support.FAILED_RUN)
     assert failed["reason"] == support.FAILURE
     assert failed["metrics"] == {}
@@ -211,7 +229,7 @@ def test_json_has_what_the_table_has(kept: RunData) -> None:
 
 
 def test_iperf3_names_mean_what_iperf3_means(kept: RunData) -> None:
-    first, *rest = json.loads(export_results(kept, "iperf3"))
+    first, *rest = json.loads(exported(kept, "iperf3"))
     total = first["end"]["sum_received"]
     assert total["bytes"] == support.SIZE_BYTES
     assert total["bits_per_second"] == pytest.approx(8 * total["bytes"] / total["seconds"])
@@ -223,14 +241,14 @@ def test_iperf3_names_mean_what_iperf3_means(kept: RunData) -> None:
 def test_iperf3_has_the_whole_run_as_an_interval_where_no_seconds_were_recorded(
     kept: RunData,
 ) -> None:
-    for run in json.loads(export_results(kept, "iperf3")):
+    for run in json.loads(exported(kept, "iperf3")):
         if "error" not in run:
             (interval,) = run["intervals"]
             assert interval["sum"] == run["end"]["sum_received"] | {"omitted": False}
 
 
 def test_a_reader_of_iperf3s_output_reads_the_export(kept: RunData) -> None:
-    first, *_ = json.loads(export_results(kept, "iperf3"))
+    first, *_ = json.loads(exported(kept, "iperf3"))
     read = iperf3.TestResult(json.dumps(first))
     assert (read.type, read.protocol, read.reverse) == ("client", "TCP", True)
     assert (read.local_host, read.remote_host) == ("client", "server")
@@ -242,7 +260,7 @@ def test_a_reader_of_iperf3s_output_reads_the_export(kept: RunData) -> None:
     assert read.local_cpu_total > 0
     assert read.local_cpu_total == read.local_cpu_user + read.local_cpu_system
     assert read.remote_cpu_total == 0, "its usage was not recorded"
-    failures = [run for run in json.loads(export_results(kept, "iperf3")) if "error" in run]
+    failures = [run for run in json.loads(exported(kept, "iperf3")) if "error" in run]
     assert [iperf3.TestResult(json.dumps(run)).error for run in failures] == [support.FAILURE]
 
 
@@ -250,7 +268,7 @@ def test_iperf3_has_an_interval_for_each_second_of_a_run_recorded_over_time(
     tmp_path: Path,
 ) -> None:
     timed = load(recorded.write_directory(tmp_path / "out"))
-    run = json.loads(export_results(timed, "iperf3"))[0]
+    run = json.loads(exported(timed, "iperf3"))[0]
     sums = [interval["sum"] for interval in run["intervals"]]
     assert [each["start"] for each in sums] == sorted({int(each["start"]) for each in sums})
     goodput = next(r for r in recorded.Kept().records(run["title"]) if isinstance(r, Goodput))
@@ -279,9 +297,7 @@ def test_iperf3_has_what_tcps_sender_was_told_from_sample_to_sample(tmp_path: Pa
     records[place] = sampled.model_copy(update=columns)
     file.write_text("".join(record_to_json(record) + "\n" for record in records))
     document = next(
-        each
-        for each in json.loads(export_results(load(directory), "iperf3"))
-        if each["title"] == run
+        each for each in json.loads(exported(load(directory), "iperf3")) if each["title"] == run
     )
     total = document["end"]["sum_received"]
     sums = [(each["sum"]["end"], each["sum"]["bytes"]) for each in document["intervals"]]

@@ -79,7 +79,7 @@ def export(
 
     opened = open_run(_run_directory(directory))
     print_damage(opened)
-    sys.stdout.write(export_results(opened.data, format_, run))
+    sys.stdout.writelines(export_results(opened.data, format_, run))
 
 
 def _run_directory(path: Path) -> Path:

@@ -1,4 +1,7 @@
-"""Results in other formats: a function each, from a run directory to text."""
+"""Results in other formats: a function each, from a run directory to text.
+
+What has a part for each run is given part by part: the text of a large study is not in memory.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import csv
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError
 from netwarp.metrics import metric_named
@@ -20,14 +23,14 @@ from netwarp.wording import cell_text
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from netwarp.evaluation import RunData
     from netwarp.results import RunResult
 
 
-def export_results(data: RunData, format_: str, run: str | None = None) -> str:
-    """Write the results of a run directory in a format of `EXPORTS`.
+def export_results(data: RunData, format_: str, run: str | None = None) -> Iterator[str]:
+    """Write the results of a run directory in a format of `EXPORTS`, piece by piece.
 
     Args:
         data: of the run directory.
@@ -48,27 +51,30 @@ def export_results(data: RunData, format_: str, run: str | None = None) -> str:
     return EXPORTS[format_](data)
 
 
-def to_csv(data: RunData) -> str:
+def to_csv(data: RunData) -> Iterator[str]:
     """Write one line per run: factors, the conditions that all runs share, outcome, metrics."""
     fixed = _fixed(data)
     metrics = sorted({name for run in data.results.runs for name in run.metrics})
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     heads = ["run", "cell", "replicate", "seed", *data.results.factors, *fixed]
-    writer.writerow([*heads, "outcome", "reason", *metrics])
+    yield _csv_line([*heads, "outcome", "reason", *metrics])
     for run in data.results.runs:
         place = [run.run, run.cell, run.replicate, run.seed, *run.factors.values()]
         values = _values(run)
-        writer.writerow(
+        yield _csv_line(
             [*place, *fixed.values(), run.outcome, run.reason, *(values.get(m) for m in metrics)]
         )
+
+
+def _csv_line(cells: Sequence[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
 
 
-def to_json(data: RunData) -> str:
+def to_json(data: RunData) -> Iterator[str]:
     """Write one object per run, with factors, conditions and metrics as objects of their own."""
     fixed = _fixed(data)
-    rows = [
+    return _json_array(
         {
             "run": run.run,
             "cell": run.cell,
@@ -81,11 +87,10 @@ def to_json(data: RunData) -> str:
             "metrics": _values(run),
         }
         for run in data.results.runs
-    ]
-    return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    )
 
 
-def to_iperf3(data: RunData) -> str:
+def to_iperf3(data: RunData) -> Iterator[str]:
     """Write an array with the document that iperf3 would have printed for each run.
 
     Raises:
@@ -96,11 +101,21 @@ def to_iperf3(data: RunData) -> str:
             "--format iperf3: its documents are of one flow, and these runs have several workloads:"
             " choose csv or json"
         )
-    documents = [iperf3_document(run, data) for run in data.results.runs]
-    return json.dumps(documents, indent=2, ensure_ascii=False) + "\n"
+    return _json_array(iperf3_document(run, data) for run in data.results.runs)
 
 
-def to_har(data: RunData) -> str:
+def _json_array(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Write an array of objects as `json.dumps` with an indent of two would."""
+    before = "[\n  "
+    for each in objects:
+        # No text has a line break in it: JSON writes that as \\n.
+        written = json.dumps(each, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+        yield before + written
+        before = ",\n  "
+    yield "[]\n" if before.startswith("[") else "\n]\n"
+
+
+def to_har(data: RunData) -> Iterator[str]:
     """Write an HTTP Archive, version 1.2: a page for each run, with an entry for each resource.
 
     Raises:
@@ -126,10 +141,10 @@ def to_har(data: RunData) -> str:
         "pages": [each.page for each in loaded],
         "entries": [entry for each in loaded for entry in each.entries],
     }
-    return json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
+    yield json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
 
 
-def to_qlog(data: RunData) -> str:
+def to_qlog(data: RunData) -> Iterator[str]:
     """List the files in which QUIC's connections say what they did, one on each line.
 
     Raises:
@@ -142,7 +157,7 @@ def to_qlog(data: RunData) -> str:
             "--format qlog: no run wrote what its connections of QUIC did, or none was kept:"
             " set transport.quic.qlog = true"
         )
-    return "".join(f"{path}\n" for path in paths)
+    yield from (f"{path}\n" for path in paths)
 
 
 def _fixed(data: RunData) -> dict[str, str]:
@@ -162,7 +177,7 @@ def _is_whole(name: str) -> bool:
     return metric_named(name).is_whole
 
 
-EXPORTS: Mapping[str, Callable[[RunData], str]] = {
+EXPORTS: Mapping[str, Callable[[RunData], Iterator[str]]] = {
     "csv": to_csv,
     "json": to_json,
     "iperf3": to_iperf3,

@@ -7,39 +7,67 @@ writes it imports this module: polars takes longer to import than a table to pri
 
 from __future__ import annotations
 
-from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from netwarp.metrics import metric_named
-from netwarp.run_directory import write_bytes
+from netwarp.results.table_file import write_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from netwarp.results.results import Results
+    from netwarp.results.results import Results, RunResult
 
 _LEADING = {"run": pl.String, "cell": pl.UInt32, "replicate": pl.UInt32, "seed": pl.UInt64}
 _MIDDLE = {"outcome": pl.String, "reason": pl.String}
 
 
+GROUP_ROWS = 4096
+"""Rows that are in memory as a table at a time."""
+
+
 def to_frame(results: Results) -> pl.DataFrame:
     """Write results as a table; the columns are in the order of the module's description."""
-    factors = list(results.factors)
+    schema = _schema(results)
+    return _frame(results.runs, results.factors, schema)
+
+
+def write_results(results: Results, path: Path) -> None:
+    """Write `results.parquet`: equal results give equal bytes, and no reader sees half a file.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    schema = _schema(results)
+    parts = (
+        _frame(results.runs[first : first + GROUP_ROWS], results.factors, schema)
+        for first in range(0, len(results.runs), GROUP_ROWS)
+    )
+    write_table(parts, schema, path, GROUP_ROWS)
+
+
+def _schema(results: Results) -> dict[str, Any]:
     metrics = sorted({name for run in results.runs for name in run.metrics})
-    schema = {
+    return {
         **_LEADING,
-        **dict.fromkeys(factors, pl.String),
+        **dict.fromkeys(results.factors, pl.String),
         **_MIDDLE,
         **{name: pl.Int64 if _is_whole(name) else pl.Float64 for name in metrics},
     }
+
+
+def _frame(
+    runs: Sequence[RunResult], factors: Iterable[str], schema: Mapping[str, Any]
+) -> pl.DataFrame:
+    metrics = list(schema)[len(_LEADING) + len(list(factors)) + len(_MIDDLE) :]
     rows = [
         [run.run, run.cell, run.replicate, run.seed]
         + [run.factors[factor] for factor in factors]
         + [run.outcome, run.reason]
         + [_stored(name, run.metrics.get(name)) for name in metrics]
-        for run in results.runs
+        for run in runs
     ]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -50,14 +78,3 @@ def _is_whole(name: str) -> bool:
 
 def _stored(name: str, value: float | None) -> float | int | None:
     return int(value) if value is not None and _is_whole(name) else value
-
-
-def write_results(results: Results, path: Path) -> None:
-    """Write `results.parquet`: equal results give equal bytes, and no reader sees half a file.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    content = BytesIO()
-    to_frame(results).write_parquet(content, compression="zstd", statistics=False)
-    write_bytes(path, content.getvalue())
