@@ -88,6 +88,17 @@ def test_the_grid_of_verdicts_stacks_on_a_phone(visit: Visit, report: Path) -> N
     assert page.evaluate(before) == '"loss 0 %, RTT 50 ms"'
 
 
+def test_a_long_condition_has_a_column_as_wide(visit: Visit, report: Path) -> None:
+    page = visit(report)
+    page.evaluate(
+        "document.querySelectorAll('.grid thead span').forEach("
+        "part => part.textContent = 'first\u2019s congestion control cubic')"
+    )
+    parts = "[...document.querySelectorAll('.grid thead span')]"
+    widths = page.evaluate(f"{parts}.map(part => [part.scrollWidth, part.offsetWidth])")
+    assert all(needed <= given for needed, given in widths)
+
+
 def test_numbers_are_sorted_by_any_column(visit: Visit, report: Path) -> None:
     page = visit(report)
     head = page.locator("#numbers-table th", has_text="Completion time (s)")
