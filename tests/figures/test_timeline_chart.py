@@ -13,6 +13,7 @@ from netwarp.errors import InputError, StudyError
 from netwarp.evaluation import load
 from netwarp.figures import draw_all
 from netwarp.figures.lines import Line
+from netwarp.figures.over_time.figure import run_chart
 from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import RunTimeline
@@ -23,7 +24,9 @@ from netwarp.report.run_picture import draw_run
 from netwarp.results import Results, RunResult
 from netwarp.run_directory import RunDirectory
 from netwarp.study import study_from_mapping
+from netwarp.wire import ConnectionSamples, Job, Record, job_from_json, read_records
 from recorded import STUDY, TRANSPORTS, Kept, write_directory
+from sessions import GOLDEN
 
 
 def results() -> Results:
@@ -162,3 +165,29 @@ def test_one_run_is_drawn_in_the_format_of_its_files_ending(tmp_path: Path) -> N
         draw_run(directory, "c003-r01", tmp_path / "run.jpg")
     with pytest.raises(InputError, match="no run c003-r11: did you mean"):
         draw_run(directory, "c003-r11")
+
+
+class KeptOfAStack:
+    """A run over a QUIC of others: the queue was sampled, and no connection was."""
+
+    def job(self, run: str) -> Job:
+        return job_from_json((GOLDEN / "job-bulk-quic-stack.json").read_text())
+
+    def records(self, run: str) -> list[Record]:
+        records = read_records(GOLDEN / "records-bulk-quic.jsonl")
+        return [each for each in records if not isinstance(each, ConnectionSamples)]
+
+
+def test_a_run_over_a_stack_of_others_says_why_it_has_no_window() -> None:
+    kept = KeptOfAStack()
+    stack = kept.job("c000-r00").transport.stack
+    assert stack is not None
+    run = RunResult("c000-r00", 0, 0, 1, {"transport": stack.name}, "ok", None, {})
+    chart = run_chart(run, kept)
+    assert chart is not None
+    why = f"No congestion window and no RTT of {stack.name}: the stack's process alone knows them."
+    assert chart.spec["title"]["subtitle"][-1] == why
+    assert why in chart.alt
+    of_quinn = run_chart(run, Kept())
+    assert of_quinn is not None
+    assert "No congestion window" not in str(of_quinn.spec["title"])

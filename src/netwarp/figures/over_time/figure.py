@@ -99,9 +99,10 @@ def _chart(
     runs: Sequence[ShownRun],
     theme: Theme,
 ) -> Chart:
-    key = _key([run.timeline for run in runs])
-    subtitle = [line for text in (f"{names}.", key) for line in wrap(text, SUBTITLE_LETTERS)]
-    alt = f"Panels over time: {title}. {names}. {key} {_description(runs)}".strip()
+    timelines = [run.timeline for run in runs]
+    said = [text for text in (f"{names}.", _key(timelines), _unsampled(timelines)) if text]
+    subtitle = [line for text in said for line in wrap(text, SUBTITLE_LETTERS)]
+    alt = f"Panels over time: {title}. {' '.join(said)} {_description(runs)}".strip()
 
     def drawn(*, interactive: bool) -> Spec:
         chart = timeline_chart(runs, theme, interactive=interactive)
@@ -122,6 +123,15 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
     if any(each.seeks for each in timelines):
         parts.append("triangles: the viewer seeks")
     return sentence_case("; ".join(parts)) + "." if parts else ""
+
+
+def _unsampled(timelines: Sequence[RunTimeline]) -> str:
+    """Say why runs over stacks of others have no panels that the other runs have."""
+    stacks = dict.fromkeys(name for each in timelines for name in each.unsampled_stacks)
+    if not stacks:
+        return ""
+    named = " and ".join(stacks)
+    return f"No congestion window and no RTT of {named}: the stack's process alone knows them."
 
 
 def _description(runs: Sequence[ShownRun]) -> str:

@@ -69,6 +69,8 @@ class RunTimeline:
     """Goodput of each of several workloads."""
     sampled: list[SampledLine] = field(default_factory=list)
     """What queues and connections were like: one line a value."""
+    unsampled_stacks: tuple[str, ...] = ()
+    """Stacks whose connections nobody but themselves sees, where there are samples."""
     buffer_s: Line | None = None
     """Play time buffered."""
     activity: str = ""
@@ -104,6 +106,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
     attached = [attached_stretches(job, events, path, end_ns) for path in _shown_paths(job)]
+    sampled = sampled_lines(job, records)
     found = RunTimeline(
         end_s=end_ns / NS_PER_S,
         rtt_ms=path_lines(events, attached, lambda path: rtt_ms(job, path)),
@@ -113,7 +116,8 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
             if goodput is None
             else Line(_goodput_points(goodput, end_ns))
         ),
-        sampled=sampled_lines(job, records),
+        sampled=sampled,
+        unsampled_stacks=_stacks(job, records) if sampled else (),
         workloads=(workloads := workload_goodputs(job, records, end_ns)),
         is_sampled_alone=goodput is None and not workloads,
         outages=outages(events, attached, end_ns),
@@ -127,6 +131,13 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     if job.name is not None:  # what several did is told by their goodput
         return replace(found, goodput_mbit_s=None)
     return _with_activity(found, workload_of(job).activity(job, records))
+
+
+def _stacks(job: Job, records: Sequence[Record]) -> tuple[str, ...]:
+    """Name the stacks of others in a run: their state is in their processes, which nobody asks."""
+    jobs = [view.job for view in workload_views(job, records)] or [job]
+    stacks = (each.transport.stack for each in jobs)
+    return tuple(dict.fromkeys(stack.name for stack in stacks if stack is not None))
 
 
 def _end_ns(job: Job, records: Sequence[Record]) -> int:
