@@ -14,10 +14,8 @@ use crate::confine::restriction;
 use crate::guest_memory;
 use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use crate::netlink::NetlinkError;
-use crate::netns::unshare_mounts_and_messages;
 use crate::network::Network;
-use crate::programs::host_layers::HostFiles;
-use crate::programs::root::{self, Base};
+use crate::programs::on_host;
 use crate::topology::{BuildStep, Namespace, bottleneck, client_device};
 use crate::transport::socket;
 use crate::userns::{self, Privilege};
@@ -99,9 +97,21 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-fn examine_native() -> Result<Capabilities> {
+/// The first two numbers of the kernel's release.
+///
+/// # Errors
+/// As `uname(2)`.
+pub(crate) fn kernel_release() -> Result<(u32, u32)> {
+    Ok(release(&kernel_version()?))
+}
+
+fn kernel_version() -> Result<String> {
     let kernel = nix::sys::utsname::uname().context("ask for the kernel's version (uname)")?;
-    let kernel = kernel.release().to_string_lossy().into_owned();
+    Ok(kernel.release().to_string_lossy().into_owned())
+}
+
+fn examine_native() -> Result<Capabilities> {
+    let kernel = kernel_version()?;
     let nothing = |path| Capabilities {
         kernel: kernel.clone(),
         rootless: false,
@@ -166,10 +176,7 @@ fn socket_buffer_bytes() -> Result<u64> {
 /// Tries the file system that programs of the machine have.
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
-    unshare_mounts_and_messages()?;
-    let files = HostFiles::now()?;
-    root::mount_memory(PROGRAMS_BYTES)?;
-    root::build(&Base::Host(files), Path::new("/"), &[])?;
+    on_host::lay_files(PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
     restriction(&[], CompatLevel::HardRequirement).map(drop)
 }
 

@@ -12,8 +12,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use landlock::{
-    ABI, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _,
-    RulesetStatus, path_beneath_rules,
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated,
+    RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use crate::guest_memory;
@@ -64,6 +64,23 @@ pub(crate) fn restriction(writable: &[PathBuf], level: CompatLevel) -> Result<Ru
         .map(|created| created.set_compatibility(CompatLevel::BestEffort))
         .and_then(|created| created.add_rules(path_beneath_rules(writable, AccessFs::from_write(ACCESS))))
         .context(ATTEMPT)
+}
+
+/// The restriction of a process, and of all it starts, that runs by another host's word: it reads below one directory, writes below some,
+/// and reaches nothing of the machine by sockets without a file (abstract ones, Linux 6.12) or by signals.
+///
+/// # Errors
+/// A kernel whose Landlock cannot do all of it.
+pub(crate) fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreated> {
+    const ALL: ABI = ABI::V6;
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ALL))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(ALL)))
+        .and_then(Ruleset::create)
+        .and_then(|created| created.add_rules(path_beneath_rules([readable], AccessFs::from_read(ALL))))
+        .and_then(|created| created.add_rules(path_beneath_rules(writable, AccessFs::from_all(ALL))))
+        .context("restrict what is read and written, and which sockets are reached (Landlock of Linux 6.12)")
 }
 
 /// Starts the program in this process's place; returns only the reason why that failed.

@@ -60,6 +60,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::programs::containment::{self, Hidden};
 use crate::transport::Place;
 
 /// Both ends of a netwarp run.
@@ -101,6 +102,18 @@ enum Command {
         #[arg(long)]
         only_from: Option<IpAddr>,
     },
+    /// Be the server of a job of programs that came from another host, contained, as its orchestrator says on standard input.
+    ServeContained {
+        #[command(flatten)]
+        role: Role,
+        /// The client's address.
+        #[arg(long)]
+        only_from: IpAddr,
+        #[command(flatten)]
+        hidden: Hidden,
+    },
+    /// See whether programs that came from another host can be contained here.
+    CheckContainment(Hidden),
     /// Be the client of a job, as its orchestrator says on standard input.
     Client(Role),
     /// Be the first process of a host's programs, as the role that starts them asks.
@@ -161,6 +174,11 @@ fn main() -> ExitCode {
         Command::Capabilities { json } => capabilities::report(json),
         Command::Remote(arguments) => remote::run(&arguments),
         Command::Server { role, only_from } => role::server(&role.job, Place { address: role.server(), only_from }),
+        Command::ServeContained { role, only_from, hidden } => {
+            let place = Place { address: role.server(), only_from: Some(only_from) };
+            containment::serve(&role.job, place, &hidden)
+        }
+        Command::CheckContainment(hidden) => containment::check(&hidden),
         Command::Client(role) => role::client(&role.job, role.server()),
         Command::Reap => programs::reaper::run(),
         Command::Check { jobs } => check_jobs(&jobs),

@@ -2,11 +2,15 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use anyhow::{Context, Result};
+use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
+
+/// `_IO(0xb7, 1)` of `include/uapi/linux/nsfs.h`: the user namespace that owns a namespace.
+const NS_GET_USERNS: libc::Ioctl = 0xb701;
 
 /// A network namespace, kept alive by its descriptor.
 #[derive(Debug)]
@@ -23,6 +27,24 @@ impl NetNs {
     pub(crate) fn create() -> Result<Self> {
         unshare(CloneFlags::CLONE_NEWNET).context("create a network namespace (unshare CLONE_NEWNET)")?;
         Self::current()
+    }
+
+    /// Whether the caller's user namespace owns it: else it is the machine's, and the caller has no rights over it.
+    ///
+    /// # Errors
+    /// A kernel that does not say (ioctl_ns(2)).
+    pub(crate) fn is_ours(&self) -> Result<bool> {
+        // SAFETY: the request takes no argument; what it gives is a new descriptor, or none.
+        let owner = unsafe { libc::ioctl(self.0.as_raw_fd(), NS_GET_USERNS) };
+        match Errno::result(owner) {
+            Ok(owner) => {
+                // SAFETY: the descriptor is new, and nobody else knows of it.
+                drop(unsafe { OwnedFd::from_raw_fd(owner) });
+                Ok(true)
+            }
+            Err(Errno::EPERM) => Ok(false),
+            Err(errno) => Err(errno).context("ask whose the network namespace is (NS_GET_USERNS)"),
+        }
     }
 
     /// Moves the caller into the namespace.

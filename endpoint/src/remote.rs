@@ -5,8 +5,8 @@
 
 use std::env;
 use std::fs::File;
-use std::io::Write as _;
-use std::net::IpAddr;
+use std::io::{self, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,9 +19,11 @@ use crate::job::Job;
 use crate::message_pipe::MessagePipe;
 use crate::native;
 use crate::network::Network;
+use crate::programs::on_host::{self, NetworkOf};
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role_process::{self, RoleProcess, RoleStart, Shared};
+use crate::workload;
 
 /// Names the environment variable that has the run's token, which other users of the machine do not see there.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
@@ -47,6 +49,10 @@ pub(crate) struct Arguments {
 
 /// Carries out `run_dir/job.json`. What goes wrong is in the records, and said on standard error as well.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    native::run_apart_if_of_programs(&arguments.run_dir, NetworkOf::Machine, || run_here(arguments))
+}
+
+fn run_here(arguments: &Arguments) -> ExitCode {
     match Remote::open(arguments) {
         Ok(mut host) => native::run_on(&arguments.run_dir, &mut host),
         Err(error) => native::complain(&format!("{error:#}")),
@@ -55,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// This host for the client, and another one for the server.
 struct Remote {
+    run_directory: PathBuf,
     address: IpAddr,
     port: u16,
     /// Until the server's role is asked for.
@@ -77,7 +84,22 @@ impl Remote {
         let messages = MessagePipe::new(socket, role_process::name(Side::Server));
         let clock_ns = arguments.server_clock_ns;
         let server = Some(ServerRole { orders, messages, clock_ns, is_running: true });
-        Ok(Self { address: arguments.address, port: arguments.port, server, token })
+        let run_directory = arguments.run_dir.canonicalize().context("find the run directory")?;
+        Ok(Self { run_directory, address: arguments.address, port: arguments.port, server, token })
+    }
+
+    /// The names that resolve for programs.
+    fn names(&self) -> Result<[(&'static str, IpAddr); 2]> {
+        Ok([("server", self.address), ("client", self.own_address().context("find this host's address")?)])
+    }
+
+    /// The address from which packets to the server are sent. Connecting a UDP socket sends none.
+    fn own_address(&self) -> io::Result<IpAddr> {
+        let any: IpAddr =
+            if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect((self.address, self.port))?;
+        Ok(socket.local_addr()?.ip())
     }
 }
 
@@ -90,8 +112,11 @@ impl Host for Remote {
         Some(self.token)
     }
 
-    fn prepare(&mut self, _job: &Job) -> Result<()> {
-        Ok(())
+    fn prepare(&mut self, job: &Job) -> Result<()> {
+        match workload::of(&job.workload).sandbox(job) {
+            Some(sandbox) => on_host::build_files(job, &self.run_directory, &sandbox, &self.names()?),
+            None => Ok(()),
+        }
     }
 
     fn build(&mut self, _job: &Job) -> Result<()> {
@@ -102,8 +127,8 @@ impl Host for Remote {
         None
     }
 
-    fn finish(&mut self, _job: &Job) -> Result<()> {
-        Ok(())
+    fn finish(&mut self, job: &Job) -> Result<()> {
+        on_host::keep_written(job, &self.run_directory)
     }
 
     fn spawn(&mut self, side: Side, _job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>> {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
@@ -49,9 +49,20 @@ pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
         if let End::Program(program) = workload::of(&loaded.workload).end(&loaded, Side::Server) {
+            ensure!(place.only_from.is_none(), "programs run by another host's word only where they are contained");
             return program.serve(orchestrator, run_of(&loaded, job)?).await;
         }
         serve(orchestrator, loaded, directory_of(job)?, place).await
+    })
+}
+
+/// Runs the server's program of a job that came from another host, in a process that [`crate::programs::containment`] has contained.
+pub(crate) fn contained_server(job: &Job) -> ExitCode {
+    run(Side::Server, async |orchestrator: &mut Orchestrator| {
+        match workload::of(&job.workload).end(job, Side::Server) {
+            End::Program(program) => program.serve(orchestrator, RunPlace { job, directory: None }).await,
+            End::Connections(_) => bail!("the server's work is not done by a program"),
+        }
     })
 }
 
@@ -77,7 +88,7 @@ fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
 }
 
 fn run_of<'a>(job: &'a Job, file: &'a Path) -> Result<RunPlace<'a>> {
-    Ok(RunPlace { job, directory: directory_of(file)? })
+    Ok(RunPlace { job, directory: Some(directory_of(file)?) })
 }
 
 fn directory_of(job_file: &Path) -> Result<&Path> {
@@ -254,8 +265,9 @@ impl Orchestrator {
         let orders = std::io::stdin().as_fd().try_clone_to_owned().context("taking standard input")?;
         let orders = Receiver::from_owned_fd(orders)
             .context("standard input is not a pipe of orders: roles are started by the orchestrator, not by hand")?;
-        // SAFETY: only asks whether the descriptor is open.
-        if unsafe { libc::fcntl(MESSAGE_FD, libc::F_GETFD) } < 0 {
+        // Programs of the machine that a role starts are not to speak for it.
+        // SAFETY: the call takes numbers, and fails where the descriptor is not open.
+        if unsafe { libc::fcntl(MESSAGE_FD, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             bail!("descriptor {MESSAGE_FD} is not open: roles are started by the orchestrator, not by hand");
         }
         // SAFETY: the descriptor is open, and the orchestrator opened it for this role to own.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, getegid, geteuid};
@@ -37,18 +37,25 @@ pub(crate) fn enter_private_netns() -> Result<Privilege> {
 /// # Errors
 /// As [`enter_private_netns`].
 pub(crate) fn enter_private_userns() -> Result<()> {
-    become_root_of_a_new_namespace().map_err(|(attempt, errno)| {
-        anyhow!("cannot {attempt}: {}; {}", errno.desc(), NamespaceSysctls::read().remedy(errno))
-    })
+    enter_userns()?;
+    let attempt = "create a network namespace in a user namespace (unshare CLONE_NEWNET)";
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| refused(attempt, errno))
 }
 
-fn become_root_of_a_new_namespace() -> Result<(), (&'static str, Errno)> {
+/// Moves the caller, which must have one thread, into a new user namespace, in which it is root, whoever it is outside. Its network
+/// stays the one that it has, over which it has no rights then.
+///
+/// # Errors
+/// As [`enter_private_netns`].
+pub(crate) fn enter_userns() -> Result<()> {
     let caller = Caller::now();
     let attempt = "create a user namespace (unshare CLONE_NEWUSER)";
-    unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| (attempt, errno))?;
-    caller.become_root()?;
-    let attempt = "create a network namespace in a user namespace (unshare CLONE_NEWNET)";
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| (attempt, errno))
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| refused(attempt, errno))?;
+    caller.become_root().map_err(|(attempt, errno)| refused(attempt, errno))
+}
+
+fn refused(attempt: &str, errno: Errno) -> Error {
+    anyhow!("cannot {attempt}: {}; {}", errno.desc(), NamespaceSysctls::read().remedy(errno))
 }
 
 /// Who calls, seen from outside the user namespace that is entered.

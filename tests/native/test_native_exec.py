@@ -101,6 +101,20 @@ def test_what_programs_write_is_kept_when_it_is_asked_for(tmp_path: Path) -> Non
     assert files == {tmp_path.relative_to("/") / "mine", Path("tmp/new")}
 
 
+def test_programs_speak_for_no_role(tmp_path: Path) -> None:
+    """They have standard input, output and error; the fourth is the directory that is listed."""
+    done = run_exec(tmp_path, "--server", SERVE, "--", "ls", "/proc/self/fd")
+    assert done.stdout.split() == ["0", "1", "2", "3"], done.stderr
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/run", "/dev/shm"])
+def test_files_have_one_bound_wherever_they_are(tmp_path: Path, place: str) -> None:
+    fill = f"head -c 90000000 /dev/zero > {place}/large"
+    done = run_exec(tmp_path, "--memory", "128MiB", "--server", SERVE, "--", "sh", "-c", fill)
+    assert "No space left on device" in done.stderr
+    assert done.returncode != 0
+
+
 def test_what_a_program_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
     mark = f"netwarp-{os.getpid()}"
     client = f"exec -a {mark} sleep 1000 & echo done"

@@ -105,10 +105,13 @@ class Served:
         self.told: list[str] = []
 
 
-def serve(command: list[str | Path], address: str, place: Path) -> Served:
+def serve(command: list[str | Path], address: str, place: Path, *options: str) -> Served:
     environ = {**os.environ, "NETWARP_IDENTITY": str(place / "server")}
     process = subprocess.Popen(
-        [*command, NETWARP, "serve", "--listen", f"{address}:0", "--data-port", str(free_port())],
+        [
+            *command, NETWARP, "serve", "--listen", f"{address}:0", "--data-port",
+            str(free_port()), *options,
+        ],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ, cwd=place,
     )  # fmt: skip
     return Served(process, address, place)

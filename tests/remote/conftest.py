@@ -19,6 +19,7 @@ from hypothesis import settings
 from netwarp.backends.native import HostCapabilities
 from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.channel import Channel
+from netwarp.backends.remote.commands import Containment
 from netwarp.backends.remote.connecting import Connected, connect
 from netwarp.backends.remote.identity import Identity, new_token, open_identity
 from netwarp.backends.remote.server import Server
@@ -101,11 +102,15 @@ def start(tmp_path: Path) -> Iterator[Starter]:
     """Starts servers, which end with the test."""
     running: list[tuple[Server, threading.Thread]] = []
 
-    def begin(endpoint: Path = Path("/bin/false"), limits: Limits | None = None) -> Running:
+    def begin(
+        endpoint: Path = Path("/bin/false"), limits: Limits | None = None,
+        containment: Containment | None = None,
+    ) -> Running:  # fmt: skip
         version = {"endpoint": ENDPOINT_VERSION, "sha256": "0" * 64}
         facts = ServerFacts(
-            "0.1.0", endpoint, version, CAPABILITIES, 4 << 20, "a CPU", 2, _free_port()
-        )
+            "0.1.0", endpoint, version, CAPABILITIES, 4 << 20, "a CPU", 2, _free_port(),
+            containment,
+        )  # fmt: skip
         told: list[str] = []
         server = Server(
             ("127.0.0.1", 0), open_identity(tmp_path / "server"), facts, limits or Limits(),

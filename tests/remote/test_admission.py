@@ -28,8 +28,8 @@ def test_what_asks_for_nothing_special_is_taken() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("command-line", "runs none by another host's word"),
-        ("command-file", "runs none by another host's word"),
+        ("command-line", "`netwarp serve --allow-exec`, which lets every paired host run any"),
+        ("command-file", "`netwarp serve --allow-exec`, which lets every paired host run any"),
         ("page-programs", "runs none by another host's word"),
         ("page-nginx", "runs none by another host's word"),
         ("flow-ns3", "a simulator's"),
@@ -41,6 +41,28 @@ def test_what_is_not_a_servers_to_do_is_refused(name: str, why: str) -> None:
     reason = refusal(golden(name), Limits())
     assert reason is not None
     assert why in reason
+
+
+def test_a_command_is_taken_where_the_owner_allows_it() -> None:
+    command = golden("command-line")
+    assert refusal(command, Limits(), command_ports_from=1024) is None
+    sound = command.workload
+    assert isinstance(sound, wire.Command)
+    for asked, why in (
+        ({"ready": wire.Listening(kind="listening", port=80)}, "ip_unprivileged_port_start=80"),
+        ({"memory_bytes": 5 << 30}, "bytes of memory"),
+    ):
+        changed = command.model_copy(update={"workload": sound.model_copy(update=asked)})
+        reason = refusal(changed, Limits(), command_ports_from=1024)
+        assert reason is not None
+        assert why in reason
+
+
+@pytest.mark.parametrize("name", ["page-programs", "page-nginx", "bulk-quic-stack"])
+def test_other_programs_are_refused_even_where_commands_are_allowed(name: str) -> None:
+    reason = refusal(golden(name), Limits(), command_ports_from=1)
+    assert reason is not None
+    assert "runs none by another host's word" in reason
 
 
 def test_a_new_workload_is_refused_until_somebody_has_looked_at_it() -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from netwarp.backends.remote.lacks import Host, path_refusal
+from netwarp.backends.remote.lacks import Host, lack, path_refusal
 from netwarp.wire import job_from_json
 from remote.jobs import job
 
-IMPAIRED = job_from_json(
-    (Path(__file__).parents[1] / "golden" / "job-bulk-tcp-impaired.json").read_text()
-)
+GOLDEN = Path(__file__).parents[1] / "golden"
+IMPAIRED = job_from_json((GOLDEN / "job-bulk-tcp-impaired.json").read_text())
 
 
 def host(name: str, *, is_root: bool, has_netem: bool) -> Host:
     missing = None if has_netem else "no netem"
-    return Host(name, {}, ("cubic",), 1 << 20, 4 << 20, is_root, missing)
+    return Host(name, {}, ("cubic",), 1 << 20, 4 << 20, is_root, missing, "cubic")
 
 
 def test_what_asks_for_nothing_of_the_path_is_not_refused() -> None:
@@ -53,3 +53,13 @@ def test_an_impairment_is_refused_with_what_each_side_could_do(
     assert reason.startswith("it asks for a delay (server to client), and")
     assert said in reason
     assert "have a router between them impose it" in reason
+
+
+def test_programs_have_the_congestion_control_of_their_host() -> None:
+    command = job_from_json((GOLDEN / "job-command-line.json").read_text())
+    there = host("the server", is_root=False, has_netem=False)
+    assert lack(command, there) is None
+    reason = lack(command, dataclasses.replace(there, tcp_congestion="bbr"))
+    assert reason is not None
+    assert "has its congestion control, bbr, and cubic is asked for" in reason
+    assert lack(job(), dataclasses.replace(there, tcp_congestion="bbr")) is None

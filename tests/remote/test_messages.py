@@ -34,6 +34,7 @@ from netwarp.backends.remote.messages import (
     Said,
     Sender,
     Stop,
+    Welcome,
     encode,
     take,
 )
@@ -46,6 +47,12 @@ OF_SERVERS: list[Message] = [
     Paired(proof="1" * 64), Refused(reason="no"), Probing(busy=0.5),
     Probed(echoes=3, train_ns=[0, 7]),
     Running(token="0" * 16), Said(line="{}"), Ended(how=None),
+    Welcome(
+        version=1, netwarp="0", endpoint="0", endpoint_sha256="0", kernel="Linux", cpu="", cores=1,
+        data_port=1, lacks={}, congestion=[], socket_buffer_bytes=1, tcp_buffer_bytes=1,
+        is_root=False, missing_netem=None, offloads=[], tcp_congestion="cubic",
+        command_ports_from=1024,
+    ),
 ]  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

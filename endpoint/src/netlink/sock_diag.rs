@@ -27,6 +27,8 @@ const SK_MEMINFO_WMEM_ALLOC: usize = 2;
 const SK_MEMINFO_SNDBUF: usize = 3;
 /// Bytes of a `struct inet_diag_msg`, and where the other end's port is in it (`id.idiag_dport`).
 const MESSAGE_BYTES: usize = 72;
+/// Where the socket's inode is in it.
+const INODE_OFFSET: usize = 68;
 const PEER_PORT_OFFSET: usize = 6;
 
 /// One request's filter: an address family's sockets of one protocol, in the states in which they wait for clients.
@@ -39,24 +41,33 @@ const WAITING: [(i32, i32, u32); 6] = [
     (libc::AF_INET6, libc::IPPROTO_SCTP, LISTENING),
 ];
 
-/// Local ports at which sockets of the socket's network namespace wait for clients: TCP and SCTP sockets that listen,
-/// UDP sockets that are bound and not connected. In no order; a port may come several times.
+/// A socket that waits for clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// Its local port.
+    pub port: u16,
+    /// Its number, which the links in `/proc/PID/fd` of its processes have too.
+    pub inode: u32,
+}
+
+/// Sockets of the socket's network namespace that wait for clients: TCP and SCTP sockets that listen, UDP sockets that are bound and not
+/// connected. In no order.
 ///
 /// # Arguments
 /// * `socket` - of `NETLINK_SOCK_DIAG`.
 ///
 /// # Errors
 /// A kernel that does not answer. One without SCTP has no SCTP sockets, which is no error.
-pub(crate) fn waiting_ports(socket: &mut Socket) -> Result<Vec<u16>, NetlinkError> {
-    let mut ports = Vec::new();
+pub(crate) fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError> {
+    let mut waiting = Vec::new();
     for (family, protocol, states) in WAITING {
         match socket.dump(&request(family, protocol, states, &[])) {
-            Ok(sockets) => ports.extend(sockets.iter().filter_map(|found| local_port(found))),
+            Ok(sockets) => waiting.extend(sockets.iter().filter_map(|found| waiting_socket(found))),
             Err(NetlinkError::Refused { .. }) if protocol == libc::IPPROTO_SCTP => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(ports)
+    Ok(waiting)
 }
 
 /// One end of a connection of the kernel, as it is now.
@@ -133,8 +144,10 @@ fn request(family: i32, protocol: i32, states: u32, extensions: &[u16]) -> Reque
 }
 
 /// Port 0 is a UDP socket that is not bound: it waits for nobody.
-fn local_port(message: &[u8]) -> Option<u16> {
-    u16_at(message, PORT_OFFSET).map(u16::from_be).filter(|&port| port != 0)
+fn waiting_socket(message: &[u8]) -> Option<Waiting> {
+    let port = u16_at(message, PORT_OFFSET).map(u16::from_be).filter(|&port| port != 0)?;
+    let inode = u32::from_ne_bytes(*message.get(INODE_OFFSET..)?.first_chunk()?);
+    Some(Waiting { port, inode })
 }
 
 #[cfg(test)]
@@ -153,7 +166,8 @@ mod tests {
         let bound = UdpSocket::bind("127.0.0.1:0").unwrap();
         let connected = UdpSocket::bind("127.0.0.1:0").unwrap();
         connected.connect(bound.local_addr().unwrap()).unwrap();
-        let ports = waiting_ports(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
+        let waiting = waiting_sockets(&mut Socket::open(NETLINK_SOCK_DIAG).unwrap()).unwrap();
+        let ports: Vec<_> = waiting.iter().map(|each| each.port).collect();
         for address in [listener.local_addr(), six.local_addr(), bound.local_addr()] {
             let port = address.unwrap().port();
             assert!(ports.contains(&port), "{port} is not among {ports:?}");
@@ -163,9 +177,12 @@ mod tests {
 
     #[test]
     fn a_socket_without_a_port_waits_for_nobody() {
-        assert_eq!(local_port(&[2, 7, 0, 0, 0, 0, 0, 0]), None);
-        assert_eq!(local_port(&[2, 10, 0, 0, 0x1f, 0x90, 0, 0]), Some(8080));
-        assert_eq!(local_port(&[2, 10]), None);
+        let mut message = [0; MESSAGE_BYTES];
+        assert_eq!(waiting_socket(&message), None);
+        message[PORT_OFFSET..][..2].copy_from_slice(&8080_u16.to_be_bytes());
+        message[INODE_OFFSET..].copy_from_slice(&7_u32.to_ne_bytes());
+        assert_eq!(waiting_socket(&message), Some(Waiting { port: 8080, inode: 7 }));
+        assert_eq!(waiting_socket(&message[..10]), None);
     }
 
     #[test]

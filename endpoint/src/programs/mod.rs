@@ -1,6 +1,8 @@
 //! Programs that are not netwarp's own: the file system and the processes they see, what they print, when they serve.
 
+pub(crate) mod containment;
 pub(crate) mod host_layers;
+pub(crate) mod on_host;
 pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod readiness;

@@ -1,4 +1,4 @@
-//! What a program prints: kept in the run directory, bounded, and looked through for the line that says it is ready.
+//! What a program prints: kept in the run directory if there is one, bounded, and looked through for the line that says it is ready.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ const READ_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Output {
     pipe: Receiver,
-    file: File,
+    file: Option<File>,
     /// All that was printed, kept or not.
     pub bytes: u64,
     /// The beginning, for the record.
@@ -29,13 +29,14 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Keeps what comes out of a pipe in a file. Must be called inside the runtime.
+    /// Keeps what comes out of a pipe, in a file if there is to be one. Must be called inside the runtime.
     ///
     /// # Errors
     /// A file that cannot be made; a descriptor that is no pipe.
-    pub(crate) fn new(pipe: impl Into<std::os::fd::OwnedFd>, path: &Path) -> Result<Self> {
+    pub(crate) fn new(pipe: impl Into<std::os::fd::OwnedFd>, path: Option<&Path>) -> Result<Self> {
         let pipe = Receiver::from_owned_fd(pipe.into()).context("watch a program's output")?;
-        let file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+        let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
+        let file = path.map(create).transpose()?;
         Ok(Self { pipe, file, bytes: 0, recorded: Vec::new(), line: Vec::new() })
     }
 
@@ -67,7 +68,9 @@ impl Output {
 
     fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
         let room = usize::try_from(KEPT_BYTES.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        self.file.write_all(&bytes[..bytes.len().min(room)])?;
+        if let Some(file) = &mut self.file {
+            file.write_all(&bytes[..bytes.len().min(room)])?;
+        }
         let room = RECORDED_BYTES - self.recorded.len();
         self.recorded.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.bytes += bytes.len() as u64;
@@ -103,7 +106,7 @@ mod tests {
                 std::process::id(),
                 std::thread::current().id()
             ));
-            let output = Output::new(reader, &path).unwrap();
+            let output = Output::new(reader, Some(&path)).unwrap();
             work(output, File::from(writer)).await;
             std::fs::remove_file(path).unwrap();
         });

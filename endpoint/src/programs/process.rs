@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 use landlock::{CompatLevel, RulesetCreated};
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, chdir, chroot, setsid};
 use tokio::io::Interest;
@@ -18,7 +18,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::output::Output;
 use super::root::ROOT;
-use crate::confine::restriction;
+use crate::confine::{containment, restriction};
 
 /// Open files, as an ordinary login has them.
 const OPEN_FILES: u64 = 4096;
@@ -35,14 +35,37 @@ pub(crate) struct Start<'a> {
     pub environment: &'a [(String, String)],
     /// Where it starts, as it sees it.
     pub working_directory: &'a Path,
-    /// Where its output is kept, `NAME.stdout` and `NAME.stderr` in this directory.
-    pub run_directory: &'a Path,
+    /// Where its output is kept, `NAME.stdout` and `NAME.stderr` in this directory; none where nobody would look.
+    pub output_directory: Option<&'a Path>,
     /// Such as `server`.
     pub name: &'a str,
     /// What it finds open as descriptors 3, to read from, and 4, to write to. Both are above 4 here.
     pub control: Option<(OwnedFd, OwnedFd)>,
-    /// Whether only the host keeps it from writing to what has no layer: then it is restricted.
-    pub is_on_host: bool,
+    /// What holds it.
+    pub hold: Hold,
+}
+
+/// What holds a program beside the file system that it sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// The guest, whose files are read-only on the host.
+    Guest,
+    /// Landlock, on a host: it writes to what has a layer, and to nothing else.
+    Layers,
+    /// As well, for programs that run by another host's word: it reads nothing but what it is shown, reaches no socket of the
+    /// machine's by its name, and has no capability.
+    Contained,
+}
+
+impl Hold {
+    /// The restriction that the program takes on, if it does.
+    fn restriction(self) -> Result<Option<RulesetCreated>> {
+        Ok(match self {
+            Self::Guest => None,
+            Self::Layers => Some(restriction(&writable()?, CompatLevel::HardRequirement)?),
+            Self::Contained => Some(containment(Path::new(ROOT), &writable()?)?),
+        })
+    }
 }
 
 /// A program that was started, with its descendants a session of its own.
@@ -69,22 +92,21 @@ impl Program {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let working_directory = start.working_directory.to_owned();
         let control = start.control.as_ref().map(|(orders, answers)| [orders.as_raw_fd(), answers.as_raw_fd()]);
-        let mut restriction =
-            start.is_on_host.then(|| restriction(&writable()?, CompatLevel::HardRequirement)).transpose()?;
+        let (hold, mut restriction) = (start.hold, start.hold.restriction()?);
         // SAFETY: between fork and exec this makes system calls only, and the process that forks has one thread.
-        unsafe { command.pre_exec(move || enter(&working_directory, control, restriction.take())) };
+        unsafe { command.pre_exec(move || enter(&working_directory, control, hold, restriction.take())) };
         let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
         let stdout = child.stdout.take().context("the program has no standard output")?;
         let stderr = child.stderr.take().context("the program has no standard error")?;
-        let file = |stream| start.run_directory.join(format!("{}.{stream}", start.name));
+        let file = |stream| start.output_directory.map(|directory| directory.join(format!("{}.{stream}", start.name)));
         let ended = open_pidfd(&child)?;
         // SAFETY: an OwnedFd is one descriptor until it is dropped, and this one is never replaced.
         let ended = unsafe { AsyncFd::register_with_interest(ended, Interest::READABLE) };
         let ended = ended.map_err(io::Error::from).context("watch a program")?;
         Ok(Self {
             process: Process { child, ended },
-            stdout: Output::new(stdout, &file("stdout"))?,
-            stderr: Output::new(stderr, &file("stderr"))?,
+            stdout: Output::new(stdout, file("stdout").as_deref())?,
+            stderr: Output::new(stderr, file("stderr").as_deref())?,
         })
     }
 }
@@ -114,7 +136,12 @@ impl Process {
 }
 
 /// What the program's process does before it becomes the program.
-fn enter(working_directory: &Path, control: Option<[RawFd; 2]>, restriction: Option<RulesetCreated>) -> io::Result<()> {
+fn enter(
+    working_directory: &Path,
+    control: Option<[RawFd; 2]>,
+    hold: Hold,
+    restriction: Option<RulesetCreated>,
+) -> io::Result<()> {
     for (ours, theirs) in control.into_iter().flatten().zip(CONTROL_FD..) {
         // SAFETY: what is at the other number is of no use to the program.
         if unsafe { libc::dup2(ours, theirs) } < 0 {
@@ -122,11 +149,30 @@ fn enter(working_directory: &Path, control: Option<[RawFd; 2]>, restriction: Opt
         }
     }
     setsid()?;
-    setrlimit(Resource::RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES)?;
+    let (_, most_files) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let open_files = if hold == Hold::Contained { OPEN_FILES.min(most_files) } else { OPEN_FILES };
+    setrlimit(Resource::RLIMIT_NOFILE, open_files, open_files)?;
     chroot(ROOT)?;
     chdir(working_directory)?;
+    if hold == Hold::Contained {
+        drop_capabilities()?;
+    }
     if let Some(restriction) = restriction {
         restriction.restrict_self().map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// Has the program, root of a user namespace, come to be without capabilities (capabilities(7): what is not in the bounding set, root does
+/// not get by executing a file).
+fn drop_capabilities() -> io::Result<()> {
+    for capability in 0.. {
+        // SAFETY: the call takes numbers.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+            let error = io::Error::last_os_error();
+            // The first that the kernel does not know.
+            return if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 { Ok(()) } else { Err(error) };
+        }
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! When a server can be asked: it waits for clients at a port, has printed a line, or has made a file.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -9,7 +11,8 @@ use regex_lite::Regex;
 use super::root::below_root;
 use crate::job::Ready;
 use crate::netlink::Socket;
-use crate::netlink::sock_diag::waiting_ports;
+use crate::netlink::sock_diag::waiting_sockets;
+use crate::netns::NetNs;
 
 /// The first pause between two looks, in nanoseconds, and the longest; each is twice the one before.
 ///
@@ -22,7 +25,14 @@ pub(crate) const LONGEST_PAUSE_NS: u64 = 10_000_000;
 /// What is waited for.
 pub(crate) enum Readiness {
     /// A socket at this port, at any if there is none.
-    Port(Option<u16>, Socket),
+    Port {
+        /// The port.
+        wanted: Option<u16>,
+        /// Asks for the network namespace's sockets.
+        sockets: Socket,
+        /// Where the programs' processes are, in a network namespace that has others' sockets too.
+        processes: Option<PathBuf>,
+    },
     /// A line that matches.
     Line(Regex),
     /// A file, as it is seen from outside.
@@ -36,9 +46,11 @@ impl Readiness {
     /// A pattern that is none; a kernel without `sock_diag`.
     pub(crate) fn of(ready: &Ready) -> Result<Self> {
         Ok(match ready {
-            Ready::Listening { port } => {
-                Self::Port(*port, Socket::open(NETLINK_SOCK_DIAG).context("look for the server's sockets")?)
-            }
+            Ready::Listening { port } => Self::Port {
+                wanted: *port,
+                sockets: Socket::open(NETLINK_SOCK_DIAG).context("look for the server's sockets")?,
+                processes: if NetNs::current()?.is_ours()? { None } else { Some(below_root(Path::new("/proc"))?) },
+            },
             Ready::Line { pattern } => {
                 Self::Line(Regex::new(pattern).with_context(|| format!("read the pattern {pattern:?}"))?)
             }
@@ -52,9 +64,16 @@ impl Readiness {
     /// A kernel that does not answer.
     pub(crate) fn is_there(&mut self) -> Result<bool> {
         Ok(match self {
-            Self::Port(wanted, socket) => {
-                let ports = waiting_ports(socket).context("look for the server's sockets")?;
-                wanted.map_or(!ports.is_empty(), |port| ports.contains(&port))
+            Self::Port { wanted, sockets, processes } => {
+                let mut waiting = waiting_sockets(sockets).context("look for the server's sockets")?;
+                waiting.retain(|each| wanted.is_none_or(|port| each.port == port));
+                match processes {
+                    Some(processes) if !waiting.is_empty() => {
+                        let theirs = socket_inodes(processes).context("look for the server's sockets")?;
+                        waiting.iter().any(|each| theirs.contains(&each.inode))
+                    }
+                    _ => !waiting.is_empty(),
+                }
             }
             Self::Line(_) => false,
             Self::File(path) => path.exists(),
@@ -69,12 +88,26 @@ impl Readiness {
     /// In words, for a server that never was.
     pub(crate) fn wanted(&self) -> String {
         match self {
-            Self::Port(Some(port), _) => format!("a socket that waits at port {port}"),
-            Self::Port(None, _) => "a socket that waits for clients".to_owned(),
+            Self::Port { wanted: Some(port), .. } => format!("a socket that waits at port {port}"),
+            Self::Port { wanted: None, .. } => "a socket that waits for clients".to_owned(),
             Self::Line(pattern) => format!("a line that matches {pattern}"),
             Self::File(path) => format!("the file {}", path.display()),
         }
     }
+}
+
+/// The inodes of all sockets that processes have open. A process that ends meanwhile has none.
+fn socket_inodes(processes: &Path) -> io::Result<Vec<u32>> {
+    let mut inodes = Vec::new();
+    for process in fs::read_dir(processes)? {
+        let Ok(descriptors) = fs::read_dir(process?.path().join("fd")) else { continue };
+        let targets = descriptors.filter_map(|each| fs::read_link(each.ok()?.path()).ok());
+        inodes
+            .extend(targets.filter_map(|target| {
+                target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse::<u32>().ok()
+            }));
+    }
+    Ok(inodes)
 }
 
 #[cfg(test)]
@@ -96,6 +129,23 @@ mod tests {
         assert!(Readiness::of(&Ready::Listening { port: Some(port) }).unwrap().is_there().unwrap());
         drop(listener);
         assert!(!Readiness::of(&Ready::Listening { port: Some(port) }).unwrap().is_there().unwrap());
+    }
+
+    #[test]
+    fn a_socket_of_somebody_else_is_none_of_the_servers() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let ready = |processes| Readiness::Port {
+            wanted: Some(port),
+            sockets: Socket::open(NETLINK_SOCK_DIAG).unwrap(),
+            processes: Some(processes),
+        };
+        let nobodys = std::env::temp_dir().join(format!("netwarp-nobodys-{}", std::process::id()));
+        fs::create_dir_all(&nobodys).unwrap();
+        let is_theirs = ready(nobodys.clone()).is_there().unwrap();
+        fs::remove_dir(&nobodys).unwrap();
+        assert!(!is_theirs);
+        assert!(ready(PathBuf::from("/proc")).is_there().unwrap());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::sethostname;
 
 use super::root::mount_fresh;
-use crate::netns::unshare_mounts_names_and_processes;
+use crate::netns::{NetNs, unshare_mounts_names_and_processes};
 
 /// What it says on standard output once the mounts are there.
 const READY: &[u8] = b"ready\n";
@@ -74,7 +74,10 @@ pub(crate) fn run() -> ExitCode {
 fn prepare() -> Result<()> {
     set_pdeathsig(Signal::SIGKILL).context("ask to die with the role (prctl PR_SET_PDEATHSIG)")?;
     mount_fresh("proc", "proc", None)?;
-    mount_fresh("sysfs", "sys", None)?;
+    // Of a network namespace that is not its own, the kernel lets nobody mount a view of the devices.
+    if NetNs::current()?.is_ours()? {
+        mount_fresh("sysfs", "sys", None)?;
+    }
     // SAFETY: standard output is open and nobody else uses it; it is closed with this File, which says that no more comes.
     let mut answer = unsafe { File::from_raw_fd(std::io::stdout().as_raw_fd()) };
     answer.write_all(READY).context("say that all is there")

@@ -5,7 +5,7 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,8 @@ pub(crate) const WRITTEN: &str = "/tmp/layer/upper";
 pub(super) const WORK: &str = "/tmp/layer/work";
 /// Where the working directory is kept while an empty `/tmp` is put over it.
 const HELD: &str = "/tmp/layer/held";
+/// Directories that are not the machine's, on a host.
+const OWN: &str = "/tmp/layer/own";
 /// Home directory, empty: whatever the user has in theirs would enter the run.
 pub(crate) const HOME: &str = "/tmp/home";
 
@@ -48,7 +50,7 @@ pub(crate) enum Base {
 ///
 /// # Errors
 /// A kernel without overlayfs; a working directory that does not exist.
-pub(crate) fn build(base: &Base, working_directory: &Path, hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
+pub(crate) fn build(base: &Base, working_directory: &Path, hosts: &[(&str, IpAddr)]) -> Result<()> {
     for directory in [ROOT, WRITTEN, WORK, HELD] {
         fs::create_dir_all(directory).with_context(|| format!("create {directory}"))?;
     }
@@ -60,7 +62,7 @@ pub(crate) fn build(base: &Base, working_directory: &Path, hosts: &[(&str, Ipv4A
     fs::read_dir(&inside).with_context(|| format!("open the working directory {}", working_directory.display()))?;
     bind(&inside, Path::new(HELD))?;
     for emptied in EMPTIED {
-        mount_fresh("tmpfs", emptied, None)?;
+        put_empty(base, emptied)?;
         open_to_all(emptied)?;
     }
     build_devices(base)?;
@@ -103,6 +105,33 @@ pub(crate) fn mount_fresh(kind: &str, directory: &str, options: Option<&str>) ->
         .with_context(|| format!("mount {kind} on {}", target.display()))
 }
 
+/// Has programs find a directory of the machine's empty. One that they do not see anyway, or that is not there, is not made.
+///
+/// # Errors
+/// It cannot be covered.
+pub(super) fn hide(directory: &Path) -> Result<()> {
+    let target = below_root(directory)?;
+    if !target.is_dir() {
+        return Ok(());
+    }
+    let nothing = Path::new(OWN).join("nothing");
+    fs::create_dir_all(&nothing).with_context(|| format!("create {}", nothing.display()))?;
+    bind(&nothing, &target)
+}
+
+/// Puts an empty directory in memory over one below [`ROOT`]. On a host it is in the memory that all of the run's files share, which
+/// has a bound.
+fn put_empty(base: &Base, directory: &str) -> Result<()> {
+    if let Base::Guest = base {
+        return mount_fresh("tmpfs", directory, None);
+    }
+    let (ours, target) = (Path::new(OWN).join(directory), Path::new(ROOT).join(directory));
+    for each in [&ours, &target] {
+        fs::create_dir_all(each).with_context(|| format!("create {}", each.display()))?;
+    }
+    bind(&ours, &target)
+}
+
 pub(super) fn bind(from: &Path, to: &Path) -> Result<()> {
     mount(Some(from), to, None::<&str>, MsFlags::MS_BIND, None::<&str>)
         .with_context(|| format!("bind {} to {}", from.display(), to.display()))
@@ -119,12 +148,12 @@ fn build_devices(base: &Base) -> Result<()> {
     match base {
         Base::Guest => mount_fresh("devtmpfs", "dev", None)?,
         Base::Host(_) => {
-            mount_fresh("tmpfs", "dev", None)?;
+            put_empty(base, "dev")?;
             bind_devices()?;
         }
     }
     mount_fresh("devpts", "dev/pts", Some("newinstance,ptmxmode=0666,mode=0620"))?;
-    mount_fresh("tmpfs", "dev/shm", None)?;
+    put_empty(base, "dev/shm")?;
     open_to_all("dev/shm")?;
     for (target, link) in [
         ("pts/ptmx", "ptmx"),
@@ -142,7 +171,7 @@ fn build_devices(base: &Base) -> Result<()> {
 }
 
 /// Names are in `/etc/hosts`, and nowhere else: there is nobody to ask, and asking would take seconds.
-fn write_names(hosts: &[(&str, Ipv4Addr)]) -> Result<()> {
+fn write_names(hosts: &[(&str, IpAddr)]) -> Result<()> {
     let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();
     for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
         let path = Path::new(ROOT).join("etc").join(file);
@@ -166,7 +195,7 @@ fn cover(path: &Path, name: &str, content: &str) -> Result<()> {
     bind(&ours, path)
 }
 
-fn hosts_file(hosts: &[(&str, Ipv4Addr)]) -> String {
+fn hosts_file(hosts: &[(&str, IpAddr)]) -> String {
     let lines = hosts.iter().map(|(name, address)| format!("{address} {name}\n"));
     ["127.0.0.1 localhost\n::1 localhost\n".to_owned()].into_iter().chain(lines).collect()
 }
@@ -184,8 +213,8 @@ mod tests {
 
     #[test]
     fn names_have_a_line_each() {
-        let text = hosts_file(&[("server", Ipv4Addr::new(10, 0, 2, 1)), ("client", Ipv4Addr::new(10, 0, 1, 1))]);
-        assert_eq!(text, "127.0.0.1 localhost\n::1 localhost\n10.0.2.1 server\n10.0.1.1 client\n");
+        let text = hosts_file(&[("server", [10, 0, 2, 1].into()), ("client", [0xfd00, 0, 0, 0, 0, 0, 0, 1].into())]);
+        assert_eq!(text, "127.0.0.1 localhost\n::1 localhost\n10.0.2.1 server\nfd00::1 client\n");
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod rr;
 mod stream;
 
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -211,11 +211,11 @@ pub(crate) struct Sandbox<'a> {
 }
 
 impl Sandbox<'_> {
-    /// The names that resolve, with their addresses.
-    pub(crate) fn hosts(&self) -> Vec<(&str, Ipv4Addr)> {
+    /// The names that resolve in a run with a path of its own, with their addresses.
+    pub(crate) fn hosts(&self) -> Vec<(&str, IpAddr)> {
         let usual = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
         let further = self.server_names.iter().map(|name| (*name, server_address(0)));
-        usual.into_iter().chain(further).collect()
+        usual.into_iter().chain(further).map(|(name, address)| (name, address.into())).collect()
     }
 }
 

@@ -83,7 +83,7 @@ def watch(
             process.stdout.close()
     _, wait_status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(wait_status)
-    left = list(_reap_group(process.pid))
+    left = list(reap_group(process.pid))
     usages = [usage, *left]
     return Ending(
         exit_code=process.returncode,
@@ -105,8 +105,11 @@ def adopt_orphans() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
-def _reap_group(group: int) -> Iterator[resource.struct_rusage]:
-    """Wait for all that is left of a process group, and tell what each of it used."""
+def reap_group(group: int) -> Iterator[resource.struct_rusage]:
+    """Wait for all that is left of a process group, and tell what each of it used.
+
+    They are this process's children once it has called `adopt_orphans`.
+    """
     with contextlib.suppress(ChildProcessError):
         while True:
             yield os.wait4(-group, 0)[2]

@@ -1,4 +1,4 @@
-"""The command that runs any program, in virtual time, over a path."""
+"""The command that runs any program over a path, in virtual time or between real hosts."""
 
 from __future__ import annotations
 
@@ -91,6 +91,9 @@ def exec(  # noqa: A001 - what the command is called
 
     Each is on a host of its own; the names server and client resolve. They see this machine's
     files; what they write is thrown away. The client's output and exit status are netwarp's.
+
+    With --backend remote:HOST:PORT the server runs on that host, in real time, if its owner allows
+    it: `netwarp serve --allow-exec`.
     """
     from netwarp.cli.terminal import console, print_json
     from netwarp.errors import InputError
@@ -105,6 +108,11 @@ def exec(  # noqa: A001 - what the command is called
         raise InputError(
             "exec: there is no server, and a client alone has nobody at the other end of the path:"
             " give one with --server 'CMD'"
+        )
+    if backend == "remote":
+        raise InputError(
+            "exec --backend remote: on which host? --server is its command here, so name the host"
+            " as --backend remote:HOST:PORT"
         )
     study = study_from_exec(
         server=server, client=client, path=path, ready=ready, environment=env or [],

@@ -30,16 +30,17 @@ Backend = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         help="Where to run: virtual (a guest in virtual time), native (this host's own kernel, in"
-        " real time), remote (this host's kernel and that of --server), or replay:DIR (what DIR"
-        " recorded). Default: the study's, usually virtual.",
-        metavar="virtual|native|remote|replay:DIR",
+        " real time), remote:HOST:PORT (this host's kernel and that of the host where `netwarp"
+        " serve` listens there), or replay:DIR (what DIR recorded). Default: the study's, usually"
+        " virtual.",
+        metavar="virtual|native|remote:HOST:PORT|replay:DIR",
         rich_help_panel=RUNNING,
     ),
 ]
 Server = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        help="With --backend remote: where `netwarp serve` listens.",
+        help="With --backend remote, instead of remote:HOST:PORT: where `netwarp serve` listens.",
         metavar="HOST:PORT",
         rich_help_panel=RUNNING,
     ),

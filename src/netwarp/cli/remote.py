@@ -34,14 +34,22 @@ def serve(
     max_size: Annotated[
         str, typer.Option(help="The most content that a run may move.", metavar="SIZE")
     ] = "10GB",
+    allow_exec: Annotated[
+        bool,
+        typer.Option(
+            "--allow-exec",
+            help="Let every paired host run any command on this one, contained but with this host's"
+            " network, as sshd would (docs/security.md). Each is told when it is run.",
+        ),
+    ] = False,
 ) -> None:
     """Be the server of another host's runs: `netwarp run STUDY --backend remote` there.
 
     It prints a token, with which one client can pair with it in the next quarter of an hour; hosts
     that are paired are let in from then on. A client can have the server's role of one run at a
     time, and nothing else: by its word no file of this host is read or written, and no program is
-    run. Ctrl-C ends it. docs/remote.md has the commands of both hosts, docs/security.md what is
-    defended.
+    run unless --allow-exec is given. Ctrl-C ends it. docs/remote.md has the commands of both hosts,
+    docs/security.md what is defended.
     """
     from netwarp.backends.remote.admission import Limits
     from netwarp.backends.remote.connecting import parse_address
@@ -54,14 +62,18 @@ def serve(
     limits = Limits(content_bytes=_size(max_size), run_s=_duration_s(max_time))
     identity, pairing = open_identity(), Pairing(new_token())
     console = answer_console(highlight=False, soft_wrap=True, markup=False)
+    facts = server_facts(data_port, identity.directory if allow_exec else None)
     server = Server(
-        parse_address(listen, "--listen"), identity, server_facts(data_port), limits, pairing,
-        console.print,
-    )  # fmt: skip
+        parse_address(listen, "--listen"), identity, facts, limits, pairing, console.print
+    )
     _, port = server.address
     interruption.kept_text = lambda: "clients go on when it is started again"
     console.print(f"listening at {shown_address(server.address)}; data port {data_port}")
     console.print(f"this host's certificate: {fingerprint(identity.certificate)}")
+    if allow_exec:
+        console.print(
+            "--allow-exec: every host that is paired with this one can run any command here"
+        )
     console.print(f"to pair, once, on the other host: netwarp pair HOST:{port} {pairing.token}")
     try:
         server.serve()

@@ -9,7 +9,7 @@ from netwarp.wire import Program
 from netwarp.wording import mean_text, number, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from netwarp.evaluation import RunData
     from netwarp.results import RunResult
@@ -57,13 +57,19 @@ def in_one_line(data: RunData, told: dict[str, Any]) -> str:
     if len(runs) > 1:
         found = f"{_repeated(told['difference'])}; " if "repeatable" in told else ""
         return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {told['out']}"
-    metrics = told["metrics"]
-    carried = ", ".join(
+    return f"exec: {took}; {_of_path(told['metrics'])}; {told['out']}"
+
+
+def _of_path(metrics: Mapping[str, float | None]) -> str:
+    """Say what a path carried, or of one between two hosts, where nobody counts, how long."""
+    rtt_s = metrics.get("path_median_rtt_s")
+    if rtt_s is not None:
+        return f"median round trip {number(rtt_s * 1000, 3)} ms"
+    return ", ".join(
         f"{metrics[f'wire_packets_{direction}']:.0f} packets {direction}"
         f" ({metrics[f'path_dropped_{direction}']:.0f} dropped)"
         for direction in ("down", "up")
     )
-    return f"exec: {took}; {carried}; {told['out']}"
 
 
 def _means(data: RunData) -> str:

@@ -44,6 +44,16 @@ Raises:
 W = TypeVar("W", bound=wire.Workload)
 
 
+@dataclass(frozen=True)
+class ServerCommand:
+    """A command of a client's that a server is to run."""
+
+    text: str
+    """As it was given."""
+    port: int | None
+    """The port at which it is waited for; None for any, or another sign."""
+
+
 class WorkloadSection(Section):
     """What travels: the keys that all workloads have."""
 
@@ -293,11 +303,18 @@ class Workload(ContentReader, ABC, Generic[W]):
     def server_refusal(self, job: Job) -> str | None:
         """Say why a server does not take it from another host; None where it does.
 
-        A server reads no file and runs no program by another host's word. A new workload is not
-        taken before somebody has looked at it.
+        A server reads no file by another host's word, and runs no program but a `server_command`
+        that its owner allows. A new workload is not taken before somebody has looked at it.
         """
         del job
         return f"a server takes no workload of kind {self.name!r} from another host"
+
+    def server_command(self, job: Job) -> ServerCommand | None:
+        """Give the command that a server of another host is to run, which its owner has to allow;
+        None where it is to run none.
+        """
+        del job
+        return None
 
     def most_content_bytes(self, job: Job) -> int:
         """Say how many bytes of content travel at most, where a server takes it."""

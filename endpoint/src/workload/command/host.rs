@@ -10,7 +10,7 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use crate::capture::key_log;
 use crate::clock::{self, Moment};
 use crate::job::{Command, Job};
-use crate::programs::process::{Program, Start, how_it_ended};
+use crate::programs::process::{Hold, Program, Start, how_it_ended};
 use crate::programs::reaper::Reaper;
 use crate::programs::root::HOME;
 use crate::record::{ProgramRecord, Side};
@@ -29,11 +29,24 @@ const ENVIRONMENT: [(&str, &str); 6] =
 pub(crate) struct RunPlace<'a> {
     /// What is to be done in it.
     pub job: &'a Job,
-    /// Where all that is kept of it lies.
-    pub directory: &'a Path,
+    /// Where all that is kept of it lies; none for programs that run by another host's word, which are contained and leave nothing.
+    pub directory: Option<&'a Path>,
 }
 
 impl RunPlace<'_> {
+    /// Where programs start: a path of the client's host says nothing on another one.
+    fn working_directory(self, command: &Command) -> &str {
+        if self.directory.is_some() { &command.working_directory } else { HOME }
+    }
+
+    fn hold(self) -> Hold {
+        match self.directory {
+            _ if clock::is_virtual() => Hold::Guest,
+            Some(_) => Hold::Layers,
+            None => Hold::Contained,
+        }
+    }
+
     /// A text with the run's name where it asks for it.
     fn named_in(self, text: &str) -> String {
         text.replace("{run}", &self.job.run)
@@ -90,11 +103,11 @@ impl Host {
         let program = Program::start(&Start {
             argv: &argv,
             environment: &environment,
-            working_directory: Path::new(&command.working_directory),
-            run_directory: run.directory,
+            working_directory: Path::new(run.working_directory(command)),
+            output_directory: run.directory,
             name: name(side),
             control,
-            is_on_host: !clock::is_virtual(),
+            hold: run.hold(),
         })?;
         let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {

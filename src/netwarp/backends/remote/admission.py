@@ -26,9 +26,20 @@ class Limits:
     """Address space of the role's process."""
 
 
-def refusal(job: Job, limits: Limits) -> str | None:
-    """Say why a server does not take a job; None where it does."""
-    return _refused_kind(job) or _refused_size(job, limits)
+def refusal(job: Job, limits: Limits, command_ports_from: int | None = None) -> str | None:
+    """Say why a server does not take a job; None where it does.
+
+    Args:
+        job: a client's.
+        limits: how much a run may take.
+        command_ports_from: the first port that commands may listen at; None where the server's
+            owner allows no commands.
+    """
+    return (
+        _refused_kind(job)
+        or _refused_command(job, limits, command_ports_from)
+        or _refused_size(job, limits)
+    )
 
 
 def _refused_kind(job: Job) -> str | None:
@@ -51,6 +62,32 @@ def _refused_kind(job: Job) -> str | None:
         return "the links between two hosts are not netwarp's to capture: leave out the capture"
     if len(job.paths) > 1 or not job.timeline.is_empty:
         return "the path between two hosts is not netwarp's to change: use one path and no timeline"
+    return None
+
+
+def _refused_command(job: Job, limits: Limits, ports_from: int | None) -> str | None:
+    workload = workload_of(job)
+    command = workload.server_command(job)
+    if command is None:
+        return None
+    if ports_from is None:
+        return (
+            "it has the server run a command, and a server runs none by another host's word unless"
+            " its owner has started it with `netwarp serve --allow-exec`, which lets every paired"
+            " host run any command there"
+        )
+    if command.port is not None and command.port < ports_from:
+        return (
+            f"its server is to wait at port {command.port}, and commands have the server's ports"
+            f" from {ports_from} on: choose another, or there, as root,"
+            f" `sysctl -w net.ipv4.ip_unprivileged_port_start={command.port}`"
+        )
+    memory_bytes = workload.memory_bytes(job)
+    if memory_bytes > limits.memory_bytes:
+        return (
+            f"its programs have {memory_bytes} bytes of memory, and the server allows"
+            f" {limits.memory_bytes}"
+        )
     return None
 
 

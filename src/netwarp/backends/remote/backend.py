@@ -26,11 +26,12 @@ from netwarp.backends.remote.measurement import path_measurement, with_measureme
 from netwarp.backends.remote.messages import Run, Running
 from netwarp.backends.remote.offloads import offloads
 from netwarp.backends.remote.probe import Measured, measure
-from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes
+from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes, tcp_congestion
 from netwarp.backends.watch import Bounds
 from netwarp.errors import BackendError
 from netwarp.run_directory import RECORDS_FILE, Clock, Status
 from netwarp.wire import Job, PathMeasurement, job_to_json
+from netwarp.workloads import workload_of
 
 START_TIMEOUT_S = 15.0
 BRIDGE_TIMEOUT_S = 30.0
@@ -83,9 +84,10 @@ class RemoteBackend:
         here, there = self._hosts()
         return (
             path_refusal(job, here, there)
-            or refusal(job, Limits())
+            or refusal(job, Limits(), self.connected.welcome.command_ports_from)
             or lack(job, here)
             or lack(job, there)
+            or self._missing_programs(job)
         )
 
     def run(
@@ -148,18 +150,23 @@ class RemoteBackend:
             self._connected = connect(self.server, self.identity, version)
         return self._connected
 
+    def _missing_programs(self, job: Job) -> str | None:
+        """Say why this host cannot run the client's program of a job; None where it has none."""
+        runs_programs = workload_of(job).runs_programs(job)
+        return self.capabilities.missing_programs if runs_programs else None
+
     def _hosts(self) -> tuple[Host, Host]:
         welcome, mine = self.connected.welcome, self.capabilities
         return (
             Host(
                 "this host", mine.missing_protocols, mine.congestion,
                 mine.socket_buffer_bytes, tcp_buffer_bytes(), not mine.rootless,
-                mine.missing_netem,
+                mine.missing_netem, tcp_congestion(),
             ),
             Host(
                 "the server", welcome.lacks, tuple(welcome.congestion),
                 welcome.socket_buffer_bytes, welcome.tcp_buffer_bytes, welcome.is_root,
-                welcome.missing_netem,
+                welcome.missing_netem, welcome.tcp_congestion,
             ),
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netwarp.backends.native import impairment
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Job
+from netwarp.workloads import workload_of
 
 INITIAL_WINDOW_PACKETS = 10
 """Of the kernel's TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says otherwise."""
@@ -28,6 +29,8 @@ class Host:
     """Whether netwarp may change its network devices."""
     missing_netem: str | None
     """Why its kernel has no netem."""
+    tcp_congestion: str
+    """TCP congestion control of programs that choose none."""
 
 
 def path_refusal(job: Job, *hosts: Host) -> str | None:
@@ -64,6 +67,8 @@ def lack(job: Job, host: Host) -> str | None:
     reason = host.lacks.get(traits.kernel_option or "")
     if reason is not None:
         return f"{host.name}: {reason}"
+    if workload_of(job).server_command(job) is not None:
+        return _other_congestion(transport.congestion, host)
     if traits.runs_over_tcp and transport.congestion not in host.congestion:
         return (
             f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"
@@ -78,6 +83,17 @@ def lack(job: Job, host: Host) -> str | None:
     if transport.buffer_bytes > granted_bytes:
         return _too_large(host, transport.buffer_bytes, granted_bytes, tcp=traits.runs_over_tcp)
     return None
+
+
+def _other_congestion(wanted: str, host: Host) -> str | None:
+    """Say that programs, whose sockets nobody sets, have another congestion control."""
+    if wanted == host.tcp_congestion:
+        return None
+    return (
+        f"TCP of programs on {host.name} has its congestion control, {host.tcp_congestion}, and"
+        f" {wanted} is asked for: --set transport.congestion={host.tcp_congestion}, or there, as"
+        f" root, `sysctl -w net.ipv4.tcp_congestion_control={wanted}`"
+    )
 
 
 def _too_large(host: Host, wanted_bytes: int, granted_bytes: int, *, tcp: bool) -> str:

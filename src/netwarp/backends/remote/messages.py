@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 
 from netwarp.wire.base import U32, U64, Ratio
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
 """The longest message between hosts that know each other: a record of a run."""
@@ -135,6 +135,10 @@ class Welcome(_Message):
     """Why its kernel has no netem; null where it has."""
     offloads: list[Text]
     """Those that are on at its network device towards this client."""
+    tcp_congestion: Text
+    """TCP congestion control of programs that choose none."""
+    command_ports_from: U32 | None
+    """The first port that commands may listen at; null where its owner allows no commands."""
 
 
 class Probing(_Message):

@@ -1,33 +1,39 @@
-"""The server's role of one run: the endpoint, watched, with nothing but its job."""
+"""The server's role of one run: the endpoint, watched, with nothing but its job.
+
+Where the job has a command, the endpoint contains it (endpoint/src/programs/containment.rs).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import resource
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netwarp.backends.watch import ending_with_us, kill_group
+from netwarp.backends.watch import adopt_orphans, ending_with_us, kill_group, reap_group
 from netwarp.run_directory import JOB_FILE
 from netwarp.units import NS_PER_S
 from netwarp.wire import job_to_json
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.backends.remote.admission import Limits
+    from netwarp.backends.remote.commands import Containment
     from netwarp.wire import Job
 
 READ_BYTES = 64 << 10
-LONGEST_LINE_BYTES = 4 << 20
+LONGEST_LINE_BYTES = 7 << 20
+"""A record with a MiB of what a program printed, all of it to be escaped, is six times as long."""
 MOST_FILES = 2048
 """Descriptors of the role: two for each connection."""
 LARGEST_FILE_BYTES = 1 << 20
+"""Of a role. Files of a command have as much as all of them together."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
 """Descriptor 3 is where a role sends its messages, and dash knows descriptors of one digit only."""
 
@@ -46,24 +52,31 @@ class ServerRole:
         peer: the one host that it listens to.
         token: what requests begin with.
         limits: what it may take.
+        containment: of a job with a command; without, the endpoint refuses it.
     """
 
     def __init__(
         self, endpoint: Path, job: Job, address: tuple[str, int], peer: str, token: str,
-        limits: Limits,
+        limits: Limits, containment: Containment | None = None,
     ) -> None:  # fmt: skip
+        adopt_orphans()  # the processes of a command, should their parent be killed before them
         self.token = token
         self.until_s = time.monotonic() + min(limits.run_s, job.limits.virtual_ns / NS_PER_S + 30)
         self._unread = b""
         self._directory = tempfile.TemporaryDirectory(prefix="netwarp-serve-")
         place = Path(self._directory.name)
         (place / JOB_FILE).write_text(job_to_json(job))
-        confined: list[str | Path] = [endpoint, "confine", "--writable", str(place), "--"]
-        role: list[str | Path] = [endpoint, "server", "--job", str(place / JOB_FILE)]
         where = ["--address", address[0], "--port", str(address[1]), "--only-from", peer]
+        role: list[str | Path]
+        if containment is not None and workload_of(job).server_command(job) is not None:
+            role = [endpoint, "serve-contained", *containment.options]
+        else:
+            role = [endpoint, "confine", "--writable", place, "--", endpoint, "server"]
+        role += ["--job", place / JOB_FILE, *where]
+        bounded = ["prlimit", *_bounds(job, limits), "--"]
         self._console = (place / "console.log").open("wb")
         self._process = subprocess.Popen(
-            ending_with_us(["sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *confined, *role, *where]),
+            ending_with_us([*bounded, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", *role]),
             cwd=place,
             env={"PATH": "/usr/bin:/bin"},
             stdin=subprocess.PIPE,
@@ -72,15 +85,6 @@ class ServerRole:
             start_new_session=True,
         )
         self._orders, self._messages = _pipes(self._process)
-        for kind, most in (
-            (resource.RLIMIT_AS, limits.memory_bytes),
-            (resource.RLIMIT_NOFILE, MOST_FILES),
-            (resource.RLIMIT_FSIZE, LARGEST_FILE_BYTES),
-            (resource.RLIMIT_CPU, int(limits.run_s) + 1),
-            (resource.RLIMIT_CORE, 0),
-        ):
-            with contextlib.suppress(ProcessLookupError):
-                resource.prlimit(self._process.pid, kind, (most, most))
 
     def fileno(self) -> int:
         """The descriptor of what it says."""
@@ -124,9 +128,11 @@ class ServerRole:
         return f"the server {ended}{tail}"
 
     def close(self) -> None:
-        """End it, whatever it does, and remove its files."""
+        """End it and all that it has started, whatever they do, and remove its files."""
         kill_group(self._process)
         self._process.wait()
+        for _ in reap_group(self._process.pid):
+            pass
         for stream in (self._process.stdin, self._process.stdout, self._console):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -137,6 +143,21 @@ class ServerRole:
         """Write an order; a role that is gone cannot take it, and its end is seen elsewhere."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._orders, json.dumps(order).encode() + b"\n")
+
+
+def _bounds(job: Job, limits: Limits) -> list[str]:
+    """Give the bounds of a role's process, and of all that it starts, for prlimit(1)."""
+    workload = workload_of(job)
+    has_command = workload.server_command(job) is not None
+    file_bytes = workload.memory_bytes(job) // 2 if has_command else LARGEST_FILE_BYTES
+    bounds = {
+        "as": limits.memory_bytes,
+        "nofile": MOST_FILES,
+        "fsize": file_bytes,
+        "cpu": int(limits.run_s) + 1,
+        "core": 0,
+    }
+    return [f"--{name}={most}" for name, most in bounds.items()]
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:

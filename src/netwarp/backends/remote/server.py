@@ -186,12 +186,15 @@ class Server:
             self.tell(f"{shown_address(address)} ({name}) has to wait: another client is here")
             return
         try:
-            session = Session(channel, self.facts, self.limits, self.tell)
-            self.tell(f"{shown_address(address)} ({name}) is here")
+            who = f"{shown_address(address)} ({name})"
+            session = Session(
+                channel, self.facts, self.limits, lambda line: self.tell(f"{who} {line}")
+            )
+            self.tell(f"{who} is here")
             try:
                 session.serve()
             finally:
-                self.tell(f"{shown_address(address)} ({name}): {session.runs} runs")
+                self.tell(f"{who}: {session.runs} runs")
         finally:
             self._busy.release()
 

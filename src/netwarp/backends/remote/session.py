@@ -17,6 +17,7 @@ from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.native import HostCapabilities, probe_host
 from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.backends.remote.channel import Channel, ChannelError
+from netwarp.backends.remote.commands import Containment, containment, shown
 from netwarp.backends.remote.messages import (
     PROTOCOL_VERSION,
     Begin,
@@ -39,11 +40,13 @@ from netwarp.backends.remote.role import RoleError, ServerRole
 from netwarp.errors import RecordError
 from netwarp.version import __version__
 from netwarp.wire import job_from_json
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+TCP_SETTINGS = Path("/proc/sys/net/ipv4")
 HELLO_TIMEOUT_S = 10.0
 IDLE_TIMEOUT_S = 900.0
 """A client that asks for nothing for so long is sent away: others wait."""
@@ -63,6 +66,13 @@ class ServerFacts:
     cpu: str
     cores: int
     data_port: int
+    containment: Containment | None = None
+    """Of clients' commands; None where the owner allows none."""
+
+    @property
+    def command_ports_from(self) -> int | None:
+        """The first port that commands may listen at; None where the owner allows none."""
+        return None if self.containment is None else self.containment.ports_from
 
     def welcome(self, local: str) -> Welcome:
         """Say it to a client that has connected to this address of the server."""
@@ -82,6 +92,8 @@ class ServerFacts:
             is_root=not self.capabilities.rootless,
             missing_netem=self.capabilities.missing_netem,
             offloads=list(offloads(local)),
+            tcp_congestion=tcp_congestion(),
+            command_ports_from=self.command_ports_from,
         )
 
 
@@ -92,7 +104,7 @@ class Session:
         channel: to the client.
         facts: what this server is.
         limits: what a run may take.
-        tell: takes a line for whoever looks after the server.
+        tell: takes a line about the client for whoever looks after the server.
     """
 
     def __init__(
@@ -177,14 +189,19 @@ class Session:
         except RecordError as error:
             self.channel.send(Refused(reason=str(error)[:2000]))
             return
-        reason = refusal(job, self.limits)
+        reason = refusal(job, self.limits, self.facts.command_ports_from)
         if reason is not None:
             self.channel.send(Refused(reason=f"the server refuses the run: {reason}"))
             return
         self.runs += 1
+        command = workload_of(job).server_command(job)
+        if command is not None:
+            self.tell(f"runs: {shown(command.text)}")
         token = secrets.token_hex(8)
         where = (self.local, self.facts.data_port)
-        role = ServerRole(self.facts.endpoint, job, where, self.peer, token, self.limits)
+        role = ServerRole(
+            self.facts.endpoint, job, where, self.peer, token, self.limits, self.facts.containment
+        )
         try:
             self.channel.send(Running(token=token))
             how = self._relay(role)
@@ -192,6 +209,8 @@ class Session:
             how = f"the server sent {error}"
         finally:
             role.close()
+            if command is not None:
+                self.tell("the command and all that it started have ended")
         self.channel.send(Ended(how=how))
 
     def _relay(self, role: ServerRole) -> str | None:
@@ -251,22 +270,32 @@ class Pairing:
         return None
 
 
-def tcp_buffer_bytes(root: Path = Path("/proc/sys/net/ipv4")) -> int:
+def tcp_buffer_bytes(root: Path = TCP_SETTINGS) -> int:
     """Give the largest buffer that the kernel gives TCP both ways (tcp(7))."""
     largest = [int((root / name).read_text().split()[2]) for name in ("tcp_rmem", "tcp_wmem")]
     return min(largest)
 
 
-def server_facts(data_port: int) -> ServerFacts:
+def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
+    """Give the congestion control of TCP sockets that nobody has set another one of (tcp(7))."""
+    return (root / "tcp_congestion_control").read_text().strip()
+
+
+def server_facts(data_port: int, commands_beside: Path | None = None) -> ServerFacts:
     """Find out what this host is.
 
+    Args:
+        data_port: where data come and go.
+        commands_beside: the directory of the host's key, where clients' commands are allowed.
+
     Raises:
-        BackendError: it has no endpoint.
+        BackendError: it has no endpoint, or cannot contain commands.
     """
     endpoint = find_endpoint()
+    contained = None if commands_beside is None else containment(endpoint, commands_beside)
     return ServerFacts(
         __version__, endpoint, endpoint_version(endpoint), probe_host(endpoint),
-        tcp_buffer_bytes(), cpu_model(), len(os.sched_getaffinity(0)), data_port,
+        tcp_buffer_bytes(), cpu_model(), len(os.sched_getaffinity(0)), data_port, contained,
     )  # fmt: skip
 
 

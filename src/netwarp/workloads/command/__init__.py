@@ -10,10 +10,10 @@ from netwarp.measure.printed import printed_metric
 from netwarp.measure.run_records import Arrival
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Program, Record
-from netwarp.workloads.base import NO_PROGRAMS, Workload
+from netwarp.workloads.base import ServerCommand, Workload
 from netwarp.workloads.command.metrics import COMMAND_METRICS
 from netwarp.workloads.command.printed import NothingPrintedError, printed_value
-from netwarp.workloads.command.section import CommandSection
+from netwarp.workloads.command.section import CommandSection, command_text
 
 if TYPE_CHECKING:
     from netwarp.measure.metric import Metric
@@ -37,10 +37,15 @@ class CommandWorkload(Workload[wire.Command]):
         del job
         return True
 
-    def server_refusal(self, job: Job) -> str:
-        """Say that programs are not run by another host's word."""
+    def server_refusal(self, job: Job) -> None:
+        """Say no more than that there is a command: whether it may run is its owner's to say."""
         del job
-        return NO_PROGRAMS
+
+    def server_command(self, job: Job) -> ServerCommand:
+        """Give the server's program."""
+        command = self.of(job)
+        port = command.ready.port if isinstance(command.ready, wire.Listening) else None
+        return ServerCommand(command_text(command.server), port)
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Give the numbers that the study reads from what the programs print."""

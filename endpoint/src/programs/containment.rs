@@ -1,0 +1,191 @@
+//! Programs that run by another host's word, contained as far as a process without privileges can be.
+//!
+//! What holds all programs on a host ([`super::on_host`]) holds them, and more: root gives itself up first, so that they are nobody's; their
+//! processes are bounded; they have no capabilities, make no user namespaces, and reach no key and no socket of the user's; and they read
+//! nothing but the files that they are shown, of which some are hidden ([`super::process::Hold::Contained`]). What cannot be had is an
+//! error, so that nothing runs without it. The network is the machine's.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use nix::errno::Errno;
+use nix::sys::prctl::{set_dumpable, set_pdeathsig};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::Signal;
+use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
+
+use super::on_host::{self, NetworkOf};
+use super::process::{Hold, Program, Start};
+use super::reaper::Reaper;
+use super::root::{self, HOME};
+use crate::capabilities::kernel_release;
+use crate::check;
+use crate::native::complain;
+use crate::role;
+use crate::transport::Place;
+use crate::workload;
+
+/// Processes and threads that programs have at a time.
+const MOST_PROCESSES: u64 = 512;
+/// First kernel with a largest process number for each process number space.
+const PROCESS_NUMBERS_APART: (u32, u32) = (6, 14);
+/// Numbers that the kernel gives once, and never again (`RESERVED_PIDS` of `kernel/pid.c`).
+const NUMBERS_USED_ONCE: u64 = 300;
+/// Whose files are everybody's.
+const NOBODY: u32 = 65534;
+/// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
+const JOIN_SESSION_KEYRING: libc::c_long = 1;
+/// Memory for files, where the containment is only tried.
+const TRIED_BYTES: u64 = 16 << 20;
+
+/// What is asked of the containment.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Hidden {
+    /// A directory that programs find empty, as the machine names it.
+    #[arg(long)]
+    hidden: Vec<PathBuf>,
+}
+
+/// Serves the client of a job of programs until told to finish.
+///
+/// # Arguments
+/// * `place` - where this host is, and which one its client is.
+pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode {
+    ended(|| {
+        let job = check::load(job_file)?;
+        let Some(sandbox) = workload::of(&job.workload).sandbox(&job) else { bail!("the job runs no programs") };
+        let client = place.only_from.context("programs are run for one client only: name it with --only-from")?;
+        let names = [("server", place.address.ip()), ("client", client)];
+        apart(|| {
+            contain(sandbox.written_bytes, &names, hidden)?;
+            Ok(role::contained_server(&job))
+        })
+    })
+}
+
+/// Sees whether this host can contain programs, by containing one that does nothing.
+pub(crate) fn check(hidden: &Hidden) -> ExitCode {
+    ended(|| {
+        apart(|| {
+            contain(TRIED_BYTES, &[], hidden)?;
+            try_program().map(|()| ExitCode::SUCCESS)
+        })
+    })
+}
+
+fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
+    work().unwrap_or_else(|error| complain(&format!("{error:#}")))
+}
+
+/// Goes on as nobody and in processes of its own.
+fn apart(carry_out: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
+    give_up_root()?;
+    on_host::apart(NetworkOf::Machine, || ended(carry_out))
+}
+
+/// Contains this process, the first of its process number space, and all that it will start.
+fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Result<()> {
+    bound_processes()?;
+    forbid_user_namespaces()?;
+    leave_keys()?;
+    // When the machine's memory is used up, these go first.
+    write_setting("/proc/self/oom_score_adj", 1000)?;
+    on_host::lay_files(written_bytes, Path::new("/"), &[], names)?;
+    hidden.hidden.iter().try_for_each(|directory| root::hide(directory))
+}
+
+/// Makes a caller that is root nobody. Where nobody else exists, as for the root of a user namespace, it stays who it is.
+fn give_up_root() -> Result<()> {
+    if !geteuid().is_root() || !is_mapped(&uid_map()?, NOBODY) {
+        return Ok(());
+    }
+    let (user, group, parent) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY), getppid());
+    setgroups(&[]).context("leave root's groups (setgroups)")?;
+    setresgid(group, group, group).context("leave root's group (setresgid)")?;
+    setresuid(user, user, user).context("give up being root (setresuid)")?;
+    // Both are forgotten when the user changes. Without the first, what describes this process in /proc would be root's.
+    set_dumpable(true).context("stay the owner of /proc/self (prctl PR_SET_DUMPABLE)")?;
+    set_pdeathsig(Signal::SIGKILL).context("ask to die with the server (prctl PR_SET_PDEATHSIG)")?;
+    ensure!(getppid() == parent, "the server has ended");
+    Ok(())
+}
+
+fn uid_map() -> Result<String> {
+    fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
+}
+
+/// Whether a user of this number exists in a user namespace (user_namespaces(7): first number inside, first outside, how many).
+fn is_mapped(uid_map: &str, user: u32) -> bool {
+    uid_map.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(user)))
+    })
+}
+
+/// Bounds the processes. Resource limits do not hold for the machine's root, and who is the root of a user namespace may be.
+fn bound_processes() -> Result<()> {
+    setrlimit(Resource::RLIMIT_NPROC, MOST_PROCESSES, MOST_PROCESSES).context("bound the processes (RLIMIT_NPROC)")?;
+    if kernel_release()? >= PROCESS_NUMBERS_APART {
+        return write_setting("/proc/sys/kernel/pid_max", NUMBERS_USED_ONCE + MOST_PROCESSES);
+    }
+    ensure!(
+        uid_map()?.split_whitespace().nth(1) != Some("0"),
+        "the root of a user namespace may be the machine's root, whose processes this kernel does not bound (Linux 6.14 does): start \
+         the server as another user, or as root outside of user namespaces"
+    );
+    Ok(())
+}
+
+/// In a user namespace of its own a program would have capabilities again.
+fn forbid_user_namespaces() -> Result<()> {
+    write_setting("/proc/sys/user/max_user_namespaces", 0)
+}
+
+fn write_setting(file: &str, value: u64) -> Result<()> {
+    fs::write(file, value.to_string()).with_context(|| format!("write {value} to {file}"))
+}
+
+/// Leaves the keys that the kernel keeps for the user's session (keyrings(7)).
+fn leave_keys() -> Result<()> {
+    // SAFETY: the call takes two numbers; 0 is no name.
+    let joined = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0) };
+    match Errno::result(joined) {
+        Ok(_) | Err(Errno::ENOSYS) => Ok(()),
+        Err(errno) => Err(errno).context("leave the session's keys (keyctl KEYCTL_JOIN_SESSION_KEYRING)"),
+    }
+}
+
+fn try_program() -> Result<()> {
+    let _reaper = Reaper::start("server")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context("start the event loop")?;
+    runtime.block_on(async {
+        let mut program = Program::start(&Start {
+            argv: &["/bin/true".to_owned()],
+            environment: &[],
+            working_directory: Path::new(HOME),
+            output_directory: None,
+            name: "server",
+            control: None,
+            hold: Hold::Contained,
+        })?;
+        let status = program.process.ended().await?;
+        ensure!(status.success(), "a program that does nothing, contained: {}", super::process::how_it_ended(status));
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_those_of_the_map() {
+        assert!(is_mapped("         0          0 4294967295\n", NOBODY));
+        assert!(is_mapped("0 1000 1\n1 100000 65536\n", NOBODY));
+        assert!(!is_mapped("0 0 1\n", NOBODY));
+        assert!(!is_mapped("", NOBODY));
+    }
+}

@@ -1,0 +1,108 @@
+//! Programs of the machine on the host's own kernel: in processes and files that end with the run, whoever starts it.
+//!
+//! They are root of a user namespace: so they may do nothing to the host that its user may not. Landlock keeps them from writing
+//! to what has no layer ([`super::host_layers`]).
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork};
+
+use super::host_layers::HostFiles;
+use super::root::{self, Base};
+use super::written;
+use crate::job::Job;
+use crate::netns::{unshare_mounts_and_messages, unshare_processes};
+use crate::userns;
+use crate::workload::{self, Sandbox};
+
+/// Whose network programs are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NetworkOf {
+    /// One of the run's, which nobody else is in.
+    Run,
+    /// The machine's, over which they have no rights.
+    Machine,
+}
+
+/// Goes on as root of a user namespace, and as the first process of a process number space: when it ends, however it does, the kernel
+/// ends all that it has started and buries them. Programs would else outlive their roles as the children of whoever started the run, who
+/// does not know them. The caller must have one thread.
+///
+/// # Errors
+/// The host forbids it.
+pub(crate) fn apart(network: NetworkOf, carry_out: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
+    match network {
+        NetworkOf::Run => userns::enter_private_userns()?,
+        NetworkOf::Machine => userns::enter_userns()?,
+    }
+    unshare_processes()?;
+    // SAFETY: this process has one thread.
+    match unsafe { fork() }.context("start the first process of the run (fork)")? {
+        ForkResult::Child => {
+            set_pdeathsig(Signal::SIGKILL).context("ask to die with the run (prctl PR_SET_PDEATHSIG)")?;
+            Ok(carry_out())
+        }
+        ForkResult::Parent { child } => {
+            let ended = waitpid(child, None).context("wait for the run's first process")?;
+            let is_success = matches!(ended, WaitStatus::Exited(_, 0));
+            Ok(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+/// Builds the file system that a job's programs see.
+///
+/// # Arguments
+/// * `run_directory` - where what they print is kept, which stays in sight.
+/// * `hosts` - names that resolve, with their addresses.
+///
+/// # Errors
+/// A host that does not allow it.
+pub(crate) fn build_files(
+    job: &Job,
+    run_directory: &Path,
+    sandbox: &Sandbox<'_>,
+    hosts: &[(&str, IpAddr)],
+) -> Result<()> {
+    let workload = workload::of(&job.workload);
+    let in_sight: Vec<_> = workload.files().into_iter().chain([run_directory]).collect();
+    lay_files(sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
+    workload.fill_sandbox(job)
+}
+
+/// Puts the file system together that programs see, with room for this much that they write.
+///
+/// # Arguments
+/// * `in_sight` - files and directories of the machine that the caller still needs.
+///
+/// # Errors
+/// A host that does not allow it.
+pub(crate) fn lay_files(
+    written_bytes: u64,
+    working_directory: &Path,
+    in_sight: &[&Path],
+    hosts: &[(&str, IpAddr)],
+) -> Result<()> {
+    unshare_mounts_and_messages()?;
+    let files = HostFiles::now()?;
+    root::mount_memory(written_bytes)?;
+    in_sight.iter().try_for_each(|file| files.reveal(file))?;
+    root::build(&Base::Host(files), working_directory, hosts)
+}
+
+/// Keeps what a job's programs have written, if it is to be kept.
+///
+/// # Errors
+/// A file that cannot be copied.
+pub(crate) fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
+    match workload::of(&job.workload).sandbox(job) {
+        Some(Sandbox { keep: true, .. }) => written::keep(&run_directory.join(written::KEPT)),
+        _ => Ok(()),
+    }
+}

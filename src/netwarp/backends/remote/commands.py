@@ -1,0 +1,88 @@
+"""Commands that a server runs by its clients' word, where its owner allows it (`--allow-exec`)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netwarp.errors import BackendError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHECK_TIMEOUT_S = 30.0
+SHOWN_CHARACTERS = 300
+PORTS_FROM = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+
+
+@dataclass(frozen=True)
+class Containment:
+    """What commands may have of this host."""
+
+    hidden: tuple[Path, ...]
+    """Directories that they find empty."""
+    ports_from: int
+    """The first port that they may listen at."""
+
+    @property
+    def options(self) -> list[str]:
+        """What the endpoint is told of it."""
+        return [f"--hidden={directory}" for directory in self.hidden]
+
+
+def containment(endpoint: Path, identity: Path) -> Containment:
+    """See that commands can be contained here.
+
+    Args:
+        endpoint: which contains them.
+        identity: the directory with this host's key.
+
+    Raises:
+        BackendError: they cannot.
+    """
+    found = Containment(_hidden(identity), int(PORTS_FROM.read_text()))
+    try:
+        tried = subprocess.run(
+            [endpoint, "check-containment", *found.options],
+            capture_output=True, text=True, check=False, timeout=CHECK_TIMEOUT_S,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise BackendError(
+            f"--allow-exec: {endpoint} did not say whether commands can be contained here"
+        ) from None
+    if tried.returncode != 0:
+        why = tried.stderr.strip().removeprefix("netwarp-endpoint: ")
+        raise BackendError(
+            f"--allow-exec: commands cannot be contained on this host, and are not run otherwise:"
+            f" {why or tried.returncode}"
+        )
+    return found
+
+
+def _hidden(identity: Path) -> tuple[Path, ...]:
+    """Name the directories that are nobody else's business: the key's, and the user's home."""
+    homes = {Path(home).resolve() for home in _homes() if home}
+    own = (home for home in sorted(homes) if home != Path("/") and _is_own(home))
+    return (identity.resolve(), *own)
+
+
+def _homes() -> Iterator[str | None]:
+    yield os.environ.get("HOME")
+    with contextlib.suppress(KeyError):  # a user whom the machine does not know
+        yield pwd.getpwuid(os.geteuid()).pw_dir
+
+
+def _is_own(directory: Path) -> bool:
+    """Say whether a directory is this user's: a system user's home may be everybody's."""
+    return directory.is_dir() and directory.stat().st_uid == os.geteuid()
+
+
+def shown(command: str) -> str:
+    """Write a command in one line of what terminals only print. Pure."""
+    line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in command)
+    return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
