@@ -48,6 +48,16 @@ def printed(results: Results, width: int = 100, *, colour: bool = False) -> str:
     return out.getvalue()
 
 
+def test_verdicts_on_what_programs_print_are_headed_by_its_name() -> None:
+    runs = [
+        replace(run, metrics={"slowest_object_s": run.value("completion_time_s")})
+        for run in support.results(failed_run=None).runs
+    ]
+    heads = printed(Results(tuple(runs))).splitlines()[:2]
+    assert heads[0].split("  ")[-1] == "slowest object"
+    assert heads[1].endswith("against TCP")
+
+
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_the_table_fits_and_says_everything(width: int) -> None:
     text = printed(support.results(), width)

@@ -121,12 +121,12 @@ def grid(
 
 
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
+    titles = {m: metric_named(m).head or unit.title.lower() for m, unit in shown.items()}
     named = [
-        Text(f"{metric_named(metric).head or unit.title.lower()}\n{unit.unit or _counted(metric)}")
-        for metric, unit in shown.items()
+        Text(f"{titles[metric]}\n{unit.unit or _counted(metric)}") for metric, unit in shown.items()
     ]
     first = level_text(compared.factor, compared.first)
-    head = metric_named(compared.metric).head or "value"
+    head = titles.get(compared.metric, "value")
     return [Text(""), *named, Text(f"{head}\nagainst {first}")]
 
 
