@@ -33,7 +33,7 @@ pub struct QueueSamplesRecord {
 
 /// One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path), and
 /// what netwarp's QUIC tells of itself.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionSamplesRecord {
     /// Whose end it is.

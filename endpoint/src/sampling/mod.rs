@@ -7,6 +7,7 @@
 mod connections;
 mod pace;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
@@ -94,10 +95,30 @@ impl Sampler {
     pub(crate) fn records(self) -> impl Iterator<Item = Record> {
         let queues = self.queues.into_iter().filter(|queue| !queue.at_ns.is_empty()).map(Record::QueueSamples);
         let mut connections: Vec<_> = self.connections.into_values().collect();
-        // By what they say: the clients' ports, by which connections are told apart, are random.
-        connections.sort_unstable();
+        connections.sort_by(by_content);
         queues.chain(connections.into_iter().map(Record::ConnectionSamples))
     }
+}
+
+/// Orders the samples of connections by all their columns: the clients' ports, by which connections are told apart, are random.
+fn by_content(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) -> Ordering {
+    fn key(record: &ConnectionSamplesRecord) -> (bool, u32, [&[u64]; 11], &[bool]) {
+        let columns = [
+            &record.at_ns,
+            &record.cwnd_bytes,
+            &record.ssthresh_bytes,
+            &record.rtt_ns,
+            &record.unacked_bytes,
+            &record.acked_bytes,
+            &record.retrans_packets,
+            &record.pacing_rate_bit_s,
+            &record.busy_ns,
+            &record.rwnd_limited_ns,
+            &record.sndbuf_limited_ns,
+        ];
+        (record.side == Side::Server, record.server_port, columns.map(Vec::as_slice), &record.has_sent_all)
+    }
+    key(one).cmp(&key(other))
 }
 
 /// Whom to ask for the connections of whoever sends content, of all workloads together.
@@ -230,7 +251,7 @@ mod tests {
             kept
         };
         let sorted = |mut records: Vec<ConnectionSamplesRecord>| {
-            records.sort_unstable();
+            records.sort_by(by_content);
             records
         };
         assert_eq!(sorted(vec![of(1, 20), of(2, 10)]), sorted(vec![of(1, 10), of(2, 20)]));
