@@ -1,4 +1,5 @@
-//! The log of when content arrived over a whole run: goodput, and how long the client received none at handovers. Pure.
+//! The log of when content arrived during a run: goodput over time, and the longest gap in arrivals after each
+//! handover. Pure.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,26 +7,26 @@ use std::time::Duration;
 use crate::job::{Change, Event, Job, Path};
 use crate::record::{GoodputRecord, HandoverRecord, Record};
 
-/// Shared by all that receive.
+/// The log, shared by all receivers of one end.
 pub(crate) type SharedArrivalLog = Arc<Mutex<ArrivalLog>>;
 
-/// Most steps of a goodput record.
+/// The largest number of steps in a goodput record.
 const STEPS_MAX: usize = 2000;
 
-/// The width of a step to begin with. It doubles whenever there would be too many.
+/// The initial width of a step, in nanoseconds. It doubles whenever there would be more than [`STEPS_MAX`] steps.
 const FIRST_STEP_NS: u64 = 10_000_000;
 
-/// The arrivals of one end in one run, all times since its epoch.
+/// The arrivals at one end of a run. All times are in nanoseconds since the run's epoch.
 #[derive(Debug)]
 pub(crate) struct ArrivalLog {
     step_ns: u64,
-    /// Bytes of each step, up to the last with any.
+    /// Bytes that arrived in each step, up to the last step in which any arrived.
     bytes: Vec<u64>,
     last_arrival_ns: Option<u64>,
     handovers: Vec<Handover>,
 }
 
-/// A handover of the client, and the longest gap until the next one.
+/// A handover of the client, and the longest gap in arrivals before the next handover.
 #[derive(Debug)]
 struct Handover {
     at_ns: u64,
@@ -34,12 +35,12 @@ struct Handover {
     longest: Option<Gap>,
 }
 
-/// The time in which content may be missing because of a handover.
+/// The interval in which a gap in arrivals is attributed to a handover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// What was missing before was missing for another reason, such as a burst of losses.
+    /// The start of the interval. An earlier gap has another cause, such as a burst of losses.
     pub from_ns: u64,
-    /// Nothing comes by the path before any more: a gap that begins later is another matter.
+    /// The latest time at which such a gap can begin: by then everything sent over the old path has arrived.
     pub until_ns: u64,
 }
 
@@ -56,10 +57,11 @@ impl Default for ArrivalLog {
 }
 
 impl ArrivalLog {
-    /// Records new content, the last of which arrived at this time. Calls are in order of time.
+    /// Records `bytes` of new content, the last of which arrived at `at_ns`. Calls must be in order of time.
     ///
     /// # Arguments
-    /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
+    /// * `awaited` - whether the receiver was waiting since the last arrival; if not, that time is not counted as a
+    ///   gap.
     pub(crate) fn record_arrival(&mut self, at_ns: u64, bytes: u64, awaited: bool) {
         let last_ns = self.last_arrival_ns.filter(|_| awaited);
         self.count(at_ns, bytes);
@@ -86,17 +88,17 @@ impl ArrivalLog {
         self.last_arrival_ns = Some(at_ns);
     }
 
-    /// The width of what is counted together.
+    /// Returns the width of a step.
     pub(crate) fn step(&self) -> Duration {
         Duration::from_nanos(self.step_ns)
     }
 
-    /// Records that the client was told of its address on this path; the span is as [`Span::of`] says.
+    /// Records that the client was told of its address on this path. [`Span::of`] computes the span.
     pub(crate) fn record_handover(&mut self, at_ns: u64, path: u32, span: Span) {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
-    /// The records of the log: each handover, and the goodput if anything arrived.
+    /// Returns the records of the log: one for each handover, and the goodput if anything arrived.
     pub(crate) fn records(&self) -> Vec<Record> {
         let handovers = self.handovers.iter().map(|handover| {
             Record::Handover(HandoverRecord {
@@ -112,13 +114,13 @@ impl ArrivalLog {
 }
 
 impl Span {
-    /// The span of the handover to a path that the client was told of at this time.
+    /// Returns the span of the handover of which the client was told at `told_ns`.
     pub(crate) fn of(job: &Job, path: u32, told_ns: u64) -> Self {
         Self { from_ns: from_ns(job, path, told_ns), until_ns: until_ns(job, path, told_ns) }
     }
 }
 
-/// When the client had lost every path before, or else was told of this one.
+/// Returns when the client lost the last of its other paths or, if it still had one, when it was told of this path.
 fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let mut attached: Vec<bool> = job.paths.iter().map(|path| path.attached).collect();
     let mut lost_ns = told_ns;
@@ -133,11 +135,12 @@ fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     if attached.contains(&true) { told_ns } else { lost_ns }
 }
 
-/// A round trip, as the job has it, after the client was told or has lost the path before.
+/// Returns the latest time at which a gap can begin that the handover caused: the longest RTT of the job's paths after
+/// the client was told or, if it lost the old path later, after that.
 fn until_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let elsewhere = |event: &&Event| event.path != path;
     let mut later = job.timeline.events.iter().filter(elsewhere).skip_while(|event| event.at_ns < told_ns);
-    // A client that has come back there by then has had another handover.
+    // If the client has attached to the other path again by then, that was another handover.
     let end = later.find(|event| matches!(event.change, Change::Detach {} | Change::Attach {}));
     let lost_ns = end.filter(|end| end.change == Change::Detach {}).map_or(told_ns, |end| end.at_ns);
     let rtt_ns = |path: &Path| path.down.delay_ns + path.up.delay_ns;

@@ -1,4 +1,4 @@
-//! What each direction of a path really did, from the kernel's counters.
+//! Calibration: what each direction of a path did to its packets, from the kernel's counters.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use crate::network::Network;
 use crate::record::{CalibrationRecord, DisciplineRecord};
 use crate::topology::{Device, ETHERNET_HEADER_BYTES, bottleneck, client_device, server_device};
 
-/// Counters are read one after the other. A packet that moves on in between is in none or in two of them, so that an
-/// unbalanced reading is repeated, this often and after this pause.
+/// How often counters are read until they balance. They are read one after the other, so a packet that moves on in
+/// between is counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
 const READINGS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Counts both directions of every path.
+/// Reads the counters of both directions of every path.
 pub(crate) fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
         for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
             let (count, interval_ns) = match path_job.neighbours {
                 Neighbours::Warm => balanced(network, path, direction, impairments, epoch_ns)?,
-                // ARP's packets end at the router or begin there, and others may wait in it for an answer in vain.
+                // ARP packets end or begin at the router, and packets that wait there for an ARP reply may never leave.
                 Neighbours::Cold => (Count::read(network, path, direction)?, Moment::now().since(epoch_ns)),
             };
             records.push(count.record(path, direction, impairments, interval_ns));
@@ -51,7 +51,7 @@ fn balanced(
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
 }
 
-/// Reads back the disciplines that the job asks for, each with what it did.
+/// Reads back the queueing disciplines that the job asks for, with their counters.
 pub(crate) fn disciplines(network: &mut Network, job: &Job) -> Result<Vec<DisciplineRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
@@ -73,23 +73,23 @@ pub(crate) fn disciplines(network: &mut Network, job: &Job) -> Result<Vec<Discip
     Ok(records)
 }
 
-/// The most that each direction of each path can have delivered at its rates. Pure.
+/// The most bytes that each direction of each path can have delivered at its rates. Pure.
 #[derive(Debug)]
 pub(crate) struct Capacities(Vec<[Capacity; 2]>);
 
 impl Capacities {
-    /// The capacities of a job's paths, from the epoch on.
+    /// Returns the capacities of a job's paths, starting at the epoch.
     pub(crate) fn new(job: &Job) -> Self {
         let capacity = |impairments: &Impairments, mtu_bytes| Capacity::new(impairments.rate_bit_s, mtu_bytes);
         let both = |path: &Path| [capacity(&path.down, path.mtu_bytes), capacity(&path.up, path.mtu_bytes)];
         Self(job.paths.iter().map(both).collect())
     }
 
-    /// An event was applied at some time between two, counted from the epoch.
+    /// Applies an event that took effect between `from_ns` and `until_ns`, in nanoseconds since the epoch.
     pub(crate) fn apply(&mut self, event: &Event, from_ns: u64, until_ns: u64) {
         if let Change::Rate { direction, rate_bit_s } = event.change {
             let capacity = &mut self.0[event.path as usize][place(direction)];
-            // One that is due at the epoch is there before anything is sent.
+            // A change that is due at the epoch takes effect before anything is sent.
             if event.at_ns == 0 {
                 capacity.rate_bit_s.get_or_insert(rate_bit_s);
             }
@@ -97,7 +97,7 @@ impl Capacities {
         }
     }
 
-    /// What is wrong with calibration records: a direction that delivered more than its rates allow.
+    /// Returns what is wrong with the calibration records: a direction that delivered more than its rates allow.
     pub(crate) fn excess(&self, records: &[CalibrationRecord]) -> Option<String> {
         records.iter().find_map(|record| {
             let CalibrationRecord { path, direction, interval_ns, delivered_packets, delivered_bytes, .. } = record;
@@ -121,29 +121,31 @@ fn place(direction: Direction) -> usize {
     }
 }
 
-/// The most that one direction can have delivered. Bits are counted in billionths: rate times nanoseconds.
+/// The most that one direction can have delivered, in billionths of a bit: rate in bit/s times nanoseconds.
 #[derive(Debug)]
 struct Capacity {
-    /// The rate; none where it is unlimited, now or before.
+    /// The rate in bit/s; none if it is unlimited or was so at any time.
     rate_bit_s: Option<u64>,
     peak_bit_s: u64,
-    /// Since when the rate holds, counted from the epoch.
+    /// When this rate took effect, in nanoseconds since the epoch.
     since_ns: u64,
-    /// What could pass at earlier rates.
+    /// What earlier rates allowed to pass, in billionths of a bit.
     billionths: u128,
     burst_bytes: u64,
     frame_bytes: u64,
 }
 
 impl Capacity {
-    /// A token bucket begins full, and the last packet counts before all of it would have left.
+    /// Returns the capacity at the epoch. A token bucket begins full, and the last packet is counted before all of it
+    /// would have left.
     fn new(rate_bit_s: Option<u64>, mtu_bytes: u32) -> Self {
         let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
         let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), 2 * frame_bytes);
         Self { rate_bit_s, peak_bit_s, since_ns: 0, billionths: 0, burst_bytes, frame_bytes }
     }
 
-    /// The rate changed at some time between two. A change fills the token bucket, and so lets one packet more pass.
+    /// Changes the rate at some time between `from_ns` and `until_ns`. A change fills the token bucket, so one more
+    /// packet may pass.
     fn change(&mut self, rate_bit_s: u64, from_ns: u64, until_ns: u64) {
         let Some(old_bit_s) = self.rate_bit_s else { return };
         self.billionths += u128::from(old_bit_s) * u128::from(from_ns.saturating_sub(self.since_ns));
@@ -154,8 +156,8 @@ impl Capacity {
         self.burst_bytes += self.frame_bytes;
     }
 
-    /// Until a time since the epoch, in so many packets: the kernel rounds the time of each down to whole nanoseconds. None
-    /// where there is no limit.
+    /// Returns the most bytes that can have passed until `until_ns`; none if the rate is unlimited. The kernel rounds
+    /// the transmission time of each of the `packets` down to whole nanoseconds.
     fn bytes(&self, until_ns: u64, packets: u64) -> Option<u64> {
         let rest = u128::from(self.rate_bit_s?) * u128::from(until_ns.saturating_sub(self.since_ns));
         let rounding = u128::from(self.peak_bit_s) * u128::from(packets);
@@ -164,7 +166,7 @@ impl Capacity {
     }
 }
 
-/// Counters of one direction.
+/// The counters of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Count {
     offered_packets: u64,
@@ -192,8 +194,8 @@ impl Count {
         })
     }
 
-    /// Every packet offered was delivered, was dropped, or waits. netem does not say how many duplicates it made of
-    /// which some were dropped again, so that with duplication there may only be more.
+    /// Returns whether every packet offered was delivered, was dropped, or is in the queue. With duplication there may
+    /// be more: netem does not say how many of its duplicates were dropped again.
     fn is_balanced(&self, impairments: &Impairments) -> bool {
         let accounted = self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets;
         if impairments.duplicate_ratio > 0.0 {
@@ -258,7 +260,8 @@ mod tests {
         assert_eq!(lost(0.01), (None, 5));
     }
 
-    /// What `delivered_bytes` of the first path in one second of the run are said to be, after some changes of rate.
+    /// Returns what [`Capacities::excess`] says of `delivered_bytes` on the first path in one second, after some
+    /// changes of rate.
     fn excess(rate_bit_s: Option<u64>, changes: &[(u64, u64)], delivered_bytes: u64) -> Option<String> {
         let mut job: Job =
             serde_json::from_str(include_str!("../../tests/golden/job-bulk-quic.json")).expect("the golden job");

@@ -1,4 +1,5 @@
-//! What this host's own kernel can do for a native run or a guest, found by doing it in namespaces that go with this process.
+//! What this host's kernel can do for a native run or a guest, found by trying it in namespaces that end with this
+//! process.
 
 use std::fs;
 use std::os::fd::FromRawFd as _;
@@ -20,46 +21,46 @@ use crate::topology::{BuildStep, Namespace, bottleneck, client_device};
 use crate::transport::socket;
 use crate::userns::{self, Privilege};
 
-/// First kernel whose netem takes a seed (`TCA_NETEM_PRNG_SEED`); older ones ignore it in silence.
+/// The first kernel whose netem takes a seed (`TCA_NETEM_PRNG_SEED`); older kernels silently ignore it.
 const SEEDED_NETEM: (u32, u32) = (6, 6);
 
-/// Largest buffer that Linux can be asked for: it keeps twice the size in an `int`.
+/// The largest socket buffer that Linux can be asked for: it keeps twice the size in an `int`.
 const BUFFER_MAX_BYTES: u64 = i32::MAX as u64 / 2;
 
-/// Room for a file system of programs that runs none.
+/// The size of the file system for programs, here where none is run.
 const PROGRAMS_BYTES: u64 = 16 << 20;
 
-/// What a native run can ask for here, and a guest.
+/// What native runs and guests can ask for on this host.
 #[derive(Debug, Serialize)]
 struct Capabilities {
-    /// `uname -r`.
+    /// The kernel's release, as `uname -r` prints it.
     kernel: String,
-    /// Whether a user namespace is needed.
+    /// Whether the caller needs a user namespace, because it is not root.
     rootless: bool,
-    /// What is missing.
+    /// What this host lacks.
     missing: Missing,
     /// The kernel's TCP congestion controls that are loaded.
     congestion: Vec<String>,
-    /// Largest buffer that a UDP or SCTP socket is granted each way. TCP's are set by its own sysctls.
+    /// The largest buffer that a UDP or SCTP socket is granted in each direction. TCP's limits are sysctls of its own.
     socket_buffer_bytes: u64,
 }
 
-/// None where the kernel has it, else why not and the remedy.
+/// What this host lacks: none where it has the feature, else the reason and the remedy.
 #[derive(Debug, Default, Serialize)]
 struct Missing {
-    /// Namespaces, cables and sysctls: without them nothing runs.
+    /// Network namespaces, veth pairs and sysctls: no run works without them.
     path: Option<String>,
-    /// Delay, rate, loss and all else that a path can ask for.
+    /// The impairments that a path can ask for: delay, rate, loss and the others.
     netem: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
-    /// A file system for programs of the machine, in which what they write stays in memory.
+    /// The file system for programs of the machine, which keeps what they write in memory.
     programs: Option<String>,
     /// Huge pages for a guest's memory.
     huge_pages: Option<String>,
 }
 
-/// Tries everything and prints what came of it, as one JSON object or one line each.
+/// Tries every feature and prints the result, as one JSON object or one line each.
 pub(crate) fn report(json: bool) -> ExitCode {
     let capabilities = match examine() {
         Ok(capabilities) => capabilities,
@@ -89,7 +90,7 @@ pub(crate) fn report(json: bool) -> ExitCode {
 }
 
 fn examine() -> Result<Capabilities> {
-    // Before this process enters namespaces itself.
+    // Tried first, before this process enters namespaces itself.
     let refused = |(attempt, errno): (&str, Errno)| format!("cannot {attempt}: {}", errno.desc());
     let huge_pages = guest_memory::file_system().err().map(refused);
     let mut capabilities = examine_native()?;
@@ -130,14 +131,14 @@ fn examine_native() -> Result<Capabilities> {
     let mut capabilities = network.within(Namespace::Client, || look_around(&kernel))?;
     capabilities.rootless = privilege == Privilege::UserNamespace;
     capabilities.missing.netem = netem(&kernel)?;
-    // The last: what is mounted over this process's files stays there.
+    // Tried last: what is mounted over this process's files stays mounted.
     capabilities.missing.programs = programs().err().map(|error| {
         format!("programs cannot be kept from writing to this machine's files here: {error:#}: use the virtual backend")
     });
     Ok(capabilities)
 }
 
-/// Looks for everything that is seen from inside a host of the path.
+/// Finds everything that can be seen from inside a host of the path.
 fn look_around(kernel: &str) -> Result<Capabilities> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let congestion = fs::read_to_string(file).with_context(|| format!("read {file}"))?;
@@ -173,14 +174,14 @@ fn socket_buffer_bytes() -> Result<u64> {
     Ok(socket::effective_send_bytes(&socket)?.min(socket::effective_receive_bytes(&socket)?))
 }
 
-/// Tries the file system that programs of the machine have.
+/// Tries to make the file system for programs of the machine.
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
     on_host::lay_files(PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
     restriction(&[], CompatLevel::HardRequirement).map(drop)
 }
 
-/// Tries netem on a path of its own.
+/// Tries netem with the options of a path, on a path of its own.
 fn netem(kernel: &str) -> Result<Option<String>> {
     let device = bottleneck(0, Direction::Down);
     let mut steps = smallest_path();
@@ -213,7 +214,7 @@ fn release(kernel: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// A cable between a host and a router, and a sysctl of the kind that hosts need.
+/// Returns the steps for a veth pair between a host and a router, and a sysctl such as hosts need.
 fn smallest_path() -> Vec<BuildStep> {
     let (host, router) = (client_device(0), bottleneck(0, Direction::Down));
     vec![
@@ -246,7 +247,7 @@ fn nothing_but_a_limit() -> Impairments {
     }
 }
 
-/// The usual reasons why a path cannot be built in a namespace that could be made.
+/// Returns the usual reasons why a path cannot be built although its namespaces could be made.
 fn path_remedy(error: &str) -> String {
     let remedy = if error.contains("sysctl") {
         "make /proc/sys writable (in a container: `--privileged`, or `--security-opt systempaths=unconfined`)"

@@ -1,7 +1,7 @@
-//! What of a job a kernel would change in silence, or refuse when the run is half built.
+//! Checks a job for what a kernel would silently change, or refuse when the run is half built.
 //!
-//! What a study may ask for is the planner's to decide, which refuses with file and line. It accepts nothing that is
-//! refused here (`tests/plan/test_agreement.py`): this guards against a job written by something else.
+//! The planner decides what a study may ask for, and refuses the rest with file and line. It accepts nothing that is
+//! refused here (`tests/plan/test_agreement.py`): this check guards against jobs that something else has written.
 
 use std::fs;
 use std::io;
@@ -15,16 +15,17 @@ use crate::job::{Contract, FORMAT, Impairments, Job, Model, Resume, Workload};
 use crate::problems::Problems;
 use crate::workload;
 
-/// netem keeps jitter as a signed 32-bit number of nanoseconds and silently cuts what is above (`netem_change`).
+/// The largest jitter. netem keeps it as a signed 32-bit number of nanoseconds and silently cuts larger values
+/// (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
 
-/// The sizes of socket buffers: less is raised in silence, and Linux keeps twice its size in an `int`.
+/// The allowed sizes of socket buffers. Linux silently raises smaller ones, and keeps twice the size in an `int`.
 const BUFFER_BYTES: RangeInclusive<u64> = 4096..=i32::MAX as u64 / 2;
 
 /// The MTUs that IPv4 allows.
 const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;
 
-/// Stands for jobs on standard input, one a line.
+/// The file name that stands for jobs on standard input, one on each line.
 const STANDARD_INPUT: &str = "-";
 
 const OTHER_VERSION: &str =
@@ -36,7 +37,7 @@ pub(crate) fn load(file: &Path) -> Result<Job> {
     understand(&text, &file.display().to_string())
 }
 
-/// What is wrong with the job of each file, if anything; of `-`, with that of each line of standard input.
+/// Returns what is wrong with the job in each file; for `-`, with the job on each line of standard input.
 ///
 /// # Errors
 /// Standard input that cannot be read.
@@ -57,7 +58,7 @@ pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
 
 fn understand(text: &str, name: &str) -> Result<Job> {
     let job = serde_json::from_str(text).map_err(|error| {
-        // What netwarp writes is a job to an endpoint that is built from the same sources.
+        // netwarp writes jobs for an endpoint that is built from the same sources.
         let remedy = if error.is_data() { OTHER_VERSION } else { "" };
         anyhow!("understand the job {name}{remedy}: {error}")
     })?;
@@ -66,7 +67,7 @@ fn understand(text: &str, name: &str) -> Result<Job> {
     Ok(job)
 }
 
-/// Everything that is wrong with a job, as `key: what is wrong`.
+/// Returns everything that is wrong with a job, each as `key: what is wrong`.
 pub(crate) fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems::default();
     problems.require(job.format == FORMAT, "format", || format!("is {}, this endpoint reads {FORMAT}", job.format));
@@ -87,14 +88,14 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
     problems.into_list()
 }
 
-/// Whether several workloads can be told apart, by name and by port.
+/// Checks that several workloads can be told apart by name and by port.
 fn check_competing(job: &Job, problems: &mut Problems) {
     if job.competing.is_empty() {
         return;
     }
     let workloads = job.workloads();
     for (place, each) in workloads.iter().enumerate() {
-        // Directories are called so.
+        // A name becomes the name of a directory.
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '.', '\0']);
         problems.require(each.name.as_deref().is_some_and(is_plain), "name", || {
             format!("is {}, where a run has several workloads", json!(each.name))
@@ -110,7 +111,7 @@ fn check_competing(job: &Job, problems: &mut Problems) {
     }
 }
 
-/// Whether the timeline names paths that are there.
+/// Checks that the events of the timeline name existing paths.
 fn check_references(job: &Job, problems: &mut Problems) {
     let timeline = &job.timeline;
     let references = timeline.events.iter().map(|event| ("events", event.path));

@@ -1,10 +1,10 @@
 //! The clock both sides of a run share: `CLOCK_MONOTONIC`, and the *held clock* of virtual time.
 //!
-//! A thread may wait by an [`EventLoop`] of its own, which is called where it would call `epoll_wait`. It may know the
-//! time after the wait from what has ended it, and then the clock is not asked at all.
+//! A thread may wait in an [`EventLoop`] of its own instead of in `epoll_wait`. If what ended the wait says what time
+//! it is now, the clock is not read at all.
 //!
-//! `build.rs` has the linker send every call of `clock_gettime` to [`held_clock`], and of `epoll_wait` here, tokio's and quinn's
-//! included. The one call that blocks while the clock is held is `epoll_wait`.
+//! `build.rs` has the linker redirect every call of `clock_gettime` to [`held_clock`] and every call of `epoll_wait` to
+//! this file, including those of tokio and quinn. `epoll_wait` is the only call that blocks while the clock is held.
 
 use std::cell::RefCell;
 use std::io;
@@ -25,28 +25,28 @@ use crate::timers;
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// The present.
+    /// Returns the present.
     pub(crate) fn now() -> Self {
         Self(held_clock::now_ns())
     }
 
-    /// The moment this long after the clock's zero.
+    /// Returns the moment this many nanoseconds after the clock's zero.
     pub(crate) fn after(zero_ns: u64) -> Self {
         Self(zero_ns)
     }
 
-    /// Nanoseconds since the run's epoch; 0 if this was before it.
+    /// Returns the nanoseconds since the run's epoch; 0 for a moment before it.
     pub(crate) fn since(self, epoch_ns: u64) -> u64 {
         self.0.saturating_sub(epoch_ns)
     }
 }
 
-/// An event loop that waits in the place of a thread's `epoll_wait`.
+/// An event loop in which a thread waits instead of in `epoll_wait`.
 pub(crate) trait EventLoop {
-    /// Waits until something happens or a timer is due.
+    /// Waits until an event occurs or a timer is due.
     ///
     /// # Arguments
-    /// * `epoll` - what else is to end the wait.
+    /// * `epoll` - an epoll descriptor whose events end the wait as well.
     /// * `now_ns` - the held time.
     /// * `deadline_ns` - when the first timer is due, if there is one.
     ///
@@ -59,28 +59,28 @@ thread_local! {
     static EVENT_LOOP: RefCell<Option<Box<dyn EventLoop>>> = const { RefCell::new(None) };
 }
 
-/// Has this thread wait by this event loop from now on.
+/// Makes this thread wait in this event loop from now on.
 pub(crate) fn wait_by(event_loop: Box<dyn EventLoop>) {
     EVENT_LOOP.set(Some(event_loop));
 }
 
-/// Length of the kernel's tick (1/HZ), in which some of its counters are given.
+/// Returns the length of the kernel's tick (1/HZ), the unit of some of its counters.
 pub(crate) fn tick_ns() -> u64 {
     // The coarse clocks move once a tick (`TICK_NSEC`).
     let resolution = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("the clock is always there");
     Duration::from(resolution).as_nanos() as u64
 }
 
-/// Waits for the kernel's next tick but one, so that what was done before leaves no trace in a run.
+/// Waits for the kernel's next tick but one, so that the setup does not influence the run.
 ///
-/// In virtual time computing is free, but a process that reads the clock moves it by 256 ns, and so does some of what
-/// builds a path or prepares a capture. Timers as coarse as the tick, such as those of retransmissions, would then
-/// end earlier or later after the epoch.
+/// In virtual time computing is free, but each reading of the clock advances it by 256 ns, and so does some of what
+/// builds a path or prepares a capture. Timers as coarse as the tick, such as the RTO, would then expire earlier or
+/// later relative to the epoch.
 pub(crate) fn await_tick() {
     let tick_ns = tick_ns();
     let then_ns = (Moment::now().since(0) / tick_ns + 2) * tick_ns;
     let then = TimeSpec::from(Duration::from_nanos(then_ns));
-    // It fails only when a signal comes, and this process handles none.
+    // It fails only on a signal, and this process handles none.
     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &then).expect("no signal comes");
 }
 
@@ -88,8 +88,8 @@ unsafe extern "C" {
     fn __real_epoll_wait(epoll: c_int, events: *mut epoll_event, capacity: c_int, timeout_ms: c_int) -> c_int;
 }
 
-/// `epoll_wait(2)`, until this thread's next timer at most ([`crate::timers`]). Time may have passed when it returns: the
-/// held time is dropped.
+/// `epoll_wait(2)`, but no longer than until this thread's next timer ([`crate::timers`]). Time may pass while it
+/// waits, so the held time is dropped.
 ///
 /// # Safety
 /// As for the C function: `events` must be valid for `capacity` writes.
@@ -109,22 +109,22 @@ unsafe extern "C" fn __wrap_epoll_wait(
     let timeout_ms = timers::bounded_ms(timeout_ms);
     // SAFETY: the arguments are the caller's but for the time-out, of which every value is valid.
     let result = unsafe { __real_epoll_wait(epoll, events, capacity, timeout_ms) };
-    // A poll that may not wait takes no virtual time.
+    // A poll with a time-out of zero takes no virtual time.
     if timeout_ms != 0 {
         held_clock::waited(None);
     }
-    // After a failure the caller looks at `errno`, which is to stay as it is; it will be back.
+    // After a failure the caller reads `errno`, which must not change; it will call again.
     if result >= 0 {
         timers::wake_due();
     }
     result
 }
 
-/// Waits by this thread's own event loop, if it has one. Gives whether `epoll` has events.
+/// Waits in this thread's own event loop, if it has one. Returns whether `epoll` has events.
 fn wait_elsewhere(epoll: c_int, timeout_ms: c_int) -> Option<bool> {
     EVENT_LOOP.with_borrow_mut(|event_loop| {
         let event_loop = event_loop.as_mut()?;
-        // Whatever has happened can be heard when the thread has nothing else to do: no time passes until then.
+        // Events are handled when the thread has nothing else to do; no time passes until then.
         if timeout_ms == 0 {
             return Some(false);
         }
@@ -134,7 +134,7 @@ fn wait_elsewhere(epoll: c_int, timeout_ms: c_int) -> Option<bool> {
                 held_clock::waited(waited.time_ns);
                 Some(waited.is_ready)
             }
-            // A signal: like any wait that has ended, it is begun again.
+            // A signal interrupted the wait. The caller begins it again, like any wait that has ended.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 held_clock::waited(None);
                 Some(false)
@@ -150,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    /// One test, because holding is global: the rest of the suite must not run on a clock that stands still.
-    /// `cargo test` runs it in a process of its own through [`child`].
+    /// A single test, because holding the clock affects the whole process: no other test may run on a clock that stands
+    /// still. `cargo test` runs it in a process of its own through [`child`].
     #[test]
     #[ignore = "run by held_clock_stands_still_until_epoll_wait, alone in its process"]
     fn child() {

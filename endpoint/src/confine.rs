@@ -1,8 +1,8 @@
-//! Runs a program that can write to some directories and nowhere else, whoever it runs as: Landlock (landlock(7)), which asks
-//! for no privilege.
+//! Runs a program that can write to some directories and nowhere else, whichever user it runs as. Landlock
+//! (landlock(7)) enforces this and needs no privilege.
 //!
-//! The guest's root is the host's, mounted read-only in the guest. But whoever is root in the guest can mount it
-//! anew, and then only the host says no.
+//! The guest's root file system is the host's, mounted read-only in the guest. Root in the guest could remount it; then
+//! only the host refuses the writes.
 
 use std::ffi::OsString;
 use std::os::fd::IntoRawFd as _;
@@ -18,10 +18,11 @@ use landlock::{
 
 use crate::guest_memory;
 
-/// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the kernel can.
+/// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the
+/// kernel supports them.
 const ACCESS: ABI = ABI::V3;
 
-/// What is said of a failure.
+/// What error messages say was attempted.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
 /// Replaces this process by `program`. Returns only if that fails.
@@ -52,10 +53,11 @@ fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
     Ok(())
 }
 
-/// The restriction of a process, and of all it starts, to writing below these directories: for the process to take on.
+/// Returns a ruleset that restricts a process, and all it starts, to writing below these directories. The process
+/// applies it to itself.
 ///
 /// # Errors
-/// A kernel without Landlock, where it is a hard requirement.
+/// The kernel has no Landlock, and `level` requires it.
 pub(crate) fn restriction(writable: &[PathBuf], level: CompatLevel) -> Result<RulesetCreated> {
     Ruleset::default()
         .set_compatibility(level)

@@ -10,7 +10,7 @@ use ring::digest::{Context as Hasher, SHA256};
 use crate::job::Content;
 use crate::seeded;
 
-/// A part of a content: its place and its length.
+/// A part of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Offset of the part in the content, in bytes.
@@ -25,7 +25,7 @@ impl Part {
         self.offset_bytes + self.length_bytes
     }
 
-    /// The rest of the part after so many bytes.
+    /// Returns what remains of the part after its first `bytes`.
     pub(crate) fn after(&self, bytes: u64) -> Self {
         Self { offset_bytes: self.offset_bytes + bytes, length_bytes: self.length_bytes - bytes }
     }
@@ -39,7 +39,7 @@ pub(crate) struct Reader {
     hasher: Option<Hasher>,
 }
 
-/// Bytes of the original hashed at once.
+/// The size of the blocks in which the original is hashed.
 const HASH_BLOCK_BYTES: usize = 1 << 20;
 
 enum Source {
@@ -60,12 +60,12 @@ impl Reader {
         Ok(Self { source, end: part.end_bytes(), position: part.offset_bytes, hasher: verify.then(new_hasher) })
     }
 
-    /// Bytes not read yet.
+    /// Returns the number of bytes not read yet.
     pub(crate) fn remaining_bytes(&self) -> u64 {
         self.end - self.position
     }
 
-    /// Fills the buffer's front with the next bytes, as many as there are and fit; gives that part.
+    /// Reads as many of the next bytes as fit into the buffer, and returns them.
     ///
     /// # Errors
     /// A file that cannot be read or ends early.
@@ -85,8 +85,8 @@ impl Reader {
         Ok(block)
     }
 
-    /// The file, when its bytes need not pass through this process: `sendfile(2)` will do, from the file's own
-    /// position.
+    /// Returns the file if its bytes need not pass through this process, so that `sendfile(2)` can send them from the
+    /// file's own position.
     pub(crate) fn sendable_file(&self) -> Option<&File> {
         match &self.source {
             Source::File { file, .. } if self.hasher.is_none() => Some(file),
@@ -94,18 +94,18 @@ impl Reader {
         }
     }
 
-    /// Counts as read what was sent straight from [`Self::sendable_file`].
+    /// Counts bytes as read that were sent directly from [`Self::sendable_file`].
     pub(crate) fn advance(&mut self, bytes: u64) {
         self.position += bytes;
     }
 
-    /// Hex SHA-256 of what was read, if asked for.
+    /// Returns the hex SHA-256 of what was read, if it was asked for.
     pub(crate) fn into_sha256(self) -> Option<String> {
         self.hasher.map(hex_digest)
     }
 }
 
-/// Hex SHA-256 of all that is left to read.
+/// Returns the hex SHA-256 of all bytes not read yet.
 ///
 /// # Errors
 /// As [`Reader::read`]; a reader that was not asked to hash.
@@ -117,7 +117,8 @@ pub(crate) fn hash(mut original: Reader) -> Result<String> {
     original.into_sha256().context("nobody asked for a hash")
 }
 
-/// Hex SHA-256 of each part of the original, read front to back in one go: not as the parts' senders read it.
+/// Returns the hex SHA-256 of each part of the original. It is read once, front to back, unlike by the senders of its
+/// parts.
 ///
 /// # Arguments
 /// * `parts` - in order, without gaps, from the content's first byte to its last.
@@ -156,12 +157,12 @@ fn open_file(name: &str, size_bytes: u64, offset_bytes: u64) -> Result<Source> {
     Ok(Source::File { file, name: name.to_owned() })
 }
 
-/// A hasher of SHA-256 that has read nothing.
+/// Returns a SHA-256 hasher without input.
 pub(crate) fn new_hasher() -> Hasher {
     Hasher::new(&SHA256)
 }
 
-/// The digest of a hasher, in hex.
+/// Returns the digest of a hasher, in hex.
 pub(crate) fn hex_digest(hasher: Hasher) -> String {
     hex::encode(hasher.finish())
 }

@@ -1,58 +1,59 @@
-//! What the orchestrator and the two role processes say to each other, as JSON lines.
+//! The messages between the orchestrator and the two role processes, as JSON lines.
 //!
-//! A role inherits two pipes: it reads [`Order`]s from standard input and writes [`Message`]s to descriptor 3.
-//! Standard output and error stay the console's. Readiness is a message: nobody waits for a time to pass.
+//! A role inherits two pipes: it reads [`Order`]s from standard input and writes [`Message`]s to descriptor 3. Standard
+//! output and standard error remain the console. A role that is ready says so in a message, so nobody waits for a fixed
+//! time.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Failure, Record};
 use crate::request_prefix::RequestPrefix;
 
-/// The descriptor a role writes its messages to.
+/// The descriptor to which a role writes its messages.
 pub(crate) const MESSAGE_FD: i32 = 3;
 
-/// From the orchestrator to a role.
+/// An order of the orchestrator to a role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Order {
-    /// First line: begin.
+    /// The first order: begin to work.
     Begin {
-        /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+        /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
         epoch_ns: u64,
-        /// Hex DER of the server's certificate (client of `tls` and `quic` only).
+        /// Hex DER of the server's certificate (for clients of `tls` and `quic` only).
         certificate: Option<String>,
-        /// What every request of the run begins with, in hex; only where strangers could reach the server.
+        /// The prefix of every request of the run, in hex; only where strangers could reach the server.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<RequestPrefix>,
     },
-    /// To the client: it has an address on this path now, which it is to prefer.
+    /// To the client: it now has an address on this path and should prefer the path.
     Attached {
         /// Index of the path.
         path: u32,
     },
-    /// To the client: its address on this path is gone.
+    /// To the client: it has lost its address on this path.
     Detached {
         /// Index of the path.
         path: u32,
     },
-    /// To the server: no more clients will come. Report and exit.
+    /// To the server: no more clients will come, so report and exit.
     Finish,
 }
 
-/// From a role to the orchestrator.
+/// A message of a role to the orchestrator.
 #[expect(clippy::large_enum_variant, reason = "it is moved once, from the pipe to the file of records")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Message {
-    /// Server: listening; a client may dial.
+    /// From the server: it listens, and clients may connect.
     Ready {
-        /// Hex DER of the certificate it will present, if it has one.
+        /// Hex DER of the certificate that it will present, if it has one.
         certificate: Option<String>,
     },
-    /// To be written to `records.jsonl` as it is.
+    /// A record, to be written to `records.jsonl` unchanged.
     Write { line: Record },
-    /// Last message of a role that has done all its work.
+    /// The last message of a role that has done all its work.
     Done,
-    /// Last message of a role that could not.
+    /// The last message of a role that has failed.
     Failed { failure: Failure },
 }

@@ -1,4 +1,4 @@
-//! Waits until an exact time, by a timer of the kernel's: tokio's own are late by up to a millisecond.
+//! Waits until an exact time with a timer of the kernel's: tokio's own timers are late by up to a millisecond.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd, RawFd};
@@ -10,7 +10,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Rings once for each time it is set to.
+/// A timer that expires once for each time it is set to.
 pub(crate) struct Deadline(AsyncFd<Timer>);
 
 struct Timer(TimerFd);
@@ -22,7 +22,7 @@ impl AsRawFd for Timer {
 }
 
 impl Deadline {
-    /// A deadline that is not set. Must be called inside the runtime.
+    /// Creates a deadline that is not set. Must be called inside the runtime.
     ///
     /// # Errors
     /// As `timerfd_create(2)` and `epoll_ctl(2)`.
@@ -34,15 +34,15 @@ impl Deadline {
         Ok(Self(watched.map_err(io::Error::from).context("watching a timer")?))
     }
 
-    /// Waits until this time of `CLOCK_MONOTONIC`, forever if there is none. Dropping this future changes nothing.
+    /// Waits until `at_ns` of `CLOCK_MONOTONIC`, or forever if it is none. Cancelling the wait has no side effect.
     ///
     /// # Errors
     /// As `timerfd_settime(2)`.
     pub(crate) async fn wait_until(&self, at_ns: Option<u64>) -> Result<()> {
         let Some(at_ns) = at_ns else { return std::future::pending().await };
-        // A timer set to zero is switched off.
+        // A timer set to zero would be disarmed.
         let at = Expiration::OneShot(TimeSpec::from(Duration::from_nanos(at_ns.max(1))));
-        // Setting it forgets that it rang for a time before.
+        // Setting the timer discards an expiration of an earlier time.
         let timer = &self.0.get_ref().0;
         timer.set(at, TimerSetTimeFlags::TFD_TIMER_ABSTIME).context("setting a timer (timerfd_settime)")?;
         self.0

@@ -1,22 +1,22 @@
 //! netem's delay distributions as tables, computed from the distributions themselves. Pure.
 //!
-//! netem draws an index evenly and scales the entry by the jitter, so that a table is the quantile function, in units
-//! of the jitter. netem(8) has three: the normal; Pareto with shape 3; and a quarter of the normal's quantile plus
-//! three quarters of Pareto's. Here each has mean 0 and standard deviation 1, so that delay and jitter of a job are
-//! the mean and the standard deviation of what packets meet. iproute2's own tables scale Pareto by 4/3 instead of by
-//! its deviation and cut its tail without making up for it.
+//! netem draws an index uniformly and scales that entry by the jitter, so a table is the quantile function, in units of
+//! the jitter. netem(8) has three distributions: the normal; Pareto with shape 3; and a quarter of the normal's
+//! quantile plus three quarters of Pareto's. Here each has mean 0 and standard deviation 1, so a job's delay and jitter
+//! are the mean and the standard deviation of the packets' delays. iproute2's own tables scale Pareto by 4/3 instead of
+//! by its deviation and cut its tail without correcting for that.
 
 use crate::job::Distribution;
 
-/// `NETEM_DIST_SCALE`: the entry that stands for one jitter.
+/// The entry that stands for a deviation of one jitter (`NETEM_DIST_SCALE`).
 const SCALE: f64 = 8192.0;
 
-/// Entries of a table: as many as iproute2's have; the kernel takes at most 16384.
+/// The number of entries of a table: the same as in iproute2's; the kernel takes at most 16384.
 const ENTRIES: usize = 4096;
 
 const PARETO_SHAPE: f64 = 3.0;
 
-/// The table for a distribution; none for the uniform one, which netem has built in.
+/// Returns the table of a distribution; none for the uniform one, which is built into netem.
 pub(crate) fn table(distribution: Distribution) -> Option<Vec<i16>> {
     let quantile: fn(f64) -> f64 = match distribution {
         Distribution::Uniform => return None,
@@ -29,8 +29,8 @@ pub(crate) fn table(distribution: Distribution) -> Option<Vec<i16>> {
     Some(standard.iter().map(|value| (value * SCALE).round() as i16).collect())
 }
 
-/// Moves and stretches `values` until, cut to what an entry can hold (just under 4), their mean is 0 and their
-/// standard deviation 1. The cut moves the moments, so that one step is not enough for a heavy tail.
+/// Shifts and scales `values` until, clamped to what an entry can hold (just under 4), their mean is 0 and their
+/// standard deviation 1. Clamping changes both moments, so one step is not enough for a heavy tail.
 fn standardise(values: &[f64]) -> Vec<f64> {
     let bounds = (f64::from(i16::MIN) / SCALE, f64::from(i16::MAX) / SCALE);
     let (mut offset, mut factor) = (0.0, 1.0);
@@ -59,7 +59,7 @@ fn pareto_quantile(share: f64) -> f64 {
 fn normal_quantile(share: f64) -> f64 {
     let mut x = 0.0;
     for _ in 0..64 {
-        // Unbounded, the first step from the middle would overshoot for a share in the tail.
+        // Without the bounds, the first step from the middle would overshoot for a share in the tail.
         let step = ((normal_cdf(x) - share) / normal_density(x)).clamp(-0.5, 0.5);
         x -= step;
         if step.abs() < 1e-12 {

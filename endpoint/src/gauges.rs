@@ -1,7 +1,8 @@
-//! What the connections of QUIC are like now, in memory that a role shares with the orchestrator: QUIC's state is in the process
-//! of its stack, where the kernel's `sock_diag` does not see it.
+//! The present state of QUIC connections, in memory that a role shares with the orchestrator. QUIC's state is in the
+//! process of its stack, where the kernel's `sock_diag` does not see it.
 //!
-//! A stack writes whenever it knows better, which takes no system call; the orchestrator reads when it takes a sample.
+//! A stack writes a gauge whenever its value changes, which takes no system call; the orchestrator reads the gauges
+//! when it takes a sample.
 
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
@@ -15,63 +16,63 @@ use anyhow::{Context as _, Result};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
-/// The descriptor by which a role inherits the memory.
+/// The descriptor through which a role inherits the shared memory.
 pub(crate) const ROLE_FD: RawFd = 5;
 
-/// Says to a role that it has inherited [`ROLE_FD`].
+/// The environment variable that tells a role that it has inherited [`ROLE_FD`].
 pub(crate) const ROLE_ENVIRONMENT: &CStr = c"NETWARP_GAUGES=5";
 const VARIABLE: &str = "NETWARP_GAUGES";
 
-/// Connections that have gauges at the same time; any more have none, and so no samples.
+/// The largest number of connections that have gauges at the same time; further ones have none, and so no samples.
 const CONNECTIONS: usize = 1024;
 
-/// The gauges of a role's connections, as they lie in the memory that is shared.
+/// The gauges of a role's connections, laid out as in the shared memory.
 #[repr(C)]
 struct Board {
-    /// How many places have ever been in use.
+    /// How many places have been in use at some time.
     places: AtomicU64,
-    /// How many connections have ever had gauges.
+    /// How many connections have had gauges.
     connections: AtomicU64,
     gauges: [Gauges; CONNECTIONS],
 }
 
-/// A connection's gauges, or a place for those of another: then its port is 0.
+/// The gauges of one connection. A place is free when its port is 0.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
     port: AtomicU64,
     peer_port: AtomicU64,
-    /// How many connections had gauges before it.
+    /// How many connections had gauges before this one.
     pub number: AtomicU64,
-    /// Congestion window.
+    /// Congestion window, in bytes.
     pub cwnd_bytes: AtomicU64,
-    /// Slow start threshold; 0 until there is one.
+    /// Slow start threshold, in bytes; 0 until it is set.
     pub ssthresh_bytes: AtomicU64,
-    /// Smoothed round-trip time; 0 until there is one.
+    /// Smoothed round-trip time, in nanoseconds; 0 before the first measurement.
     pub rtt_ns: AtomicU64,
-    /// Sent, and neither acknowledged nor lost.
+    /// Bytes sent and neither acknowledged nor declared lost.
     pub unacked_bytes: AtomicU64,
-    /// Acknowledged since it was set up.
+    /// Bytes acknowledged since the connection was set up.
     pub acked_bytes: AtomicU64,
-    /// Taken for lost since it was set up.
+    /// Packets declared lost since the connection was set up.
     pub lost_packets: AtomicU64,
-    /// What its sender holds at most until it is acknowledged.
+    /// The most unacknowledged bytes that the sender keeps.
     pub send_window_bytes: AtomicU64,
-    /// 1 when all that it was given has been sent.
+    /// 1 when all data that the application has written has been sent.
     pub has_sent_all: AtomicU64,
-    /// Writes that wait for room.
+    /// How many writes wait for room in the send window.
     pub waiting_writes: AtomicU64,
 }
 
 impl Gauges {
-    /// Its own port, and the other end's.
+    /// Returns the port of this end and that of the peer.
     pub(crate) fn ports(&self) -> (u16, u16) {
         (self.port.load(Relaxed) as u16, self.peer_port.load(Relaxed) as u16)
     }
 }
 
 impl Board {
-    /// Maps the memory, for as long as the process lives.
+    /// Maps the memory for the lifetime of the process.
     fn map(memory: impl AsFd) -> Result<&'static Self> {
         let length = NonZeroUsize::new(size_of::<Self>()).context("gauges have no size")?;
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
@@ -82,13 +83,13 @@ impl Board {
         Ok(unsafe { board.as_ref() })
     }
 
-    /// Those of a connection that stands.
+    /// Returns the gauges of the open connections.
     fn standing(&self) -> impl Iterator<Item = &Gauges> {
         let places = self.places.load(Relaxed) as usize;
         self.gauges.iter().take(places).filter(|gauges| gauges.port.load(Relaxed) != 0)
     }
 
-    /// A place for a connection; none where all are in use.
+    /// Takes a free place for a connection; none where all are in use.
     fn take(&self, port: u16, peer_port: u16) -> Option<&Gauges> {
         let takes = |gauges: &Gauges| gauges.port.compare_exchange(0, port.into(), Relaxed, Relaxed).is_ok();
         let (place, gauges) = self.gauges.iter().enumerate().find(|(_, gauges)| takes(gauges))?;
@@ -106,7 +107,7 @@ pub(crate) struct SharedGauges {
 }
 
 impl SharedGauges {
-    /// Makes the memory, in which no connection has gauges yet.
+    /// Creates the shared memory, in which no connection has gauges yet.
     ///
     /// # Errors
     /// No memory, or no descriptors.
@@ -118,7 +119,7 @@ impl SharedGauges {
         Ok(Self { memory, board })
     }
 
-    /// The gauges of the connections that stand now.
+    /// Returns the gauges of the connections that are open now.
     pub(crate) fn standing(&self) -> impl Iterator<Item = &Gauges> {
         self.board.standing()
     }
@@ -135,7 +136,7 @@ static INHERITED: OnceLock<&'static Board> = OnceLock::new();
 /// Takes the gauges that the orchestrator has given this process, if any.
 ///
 /// # Errors
-/// They cannot be mapped.
+/// The memory cannot be mapped.
 pub(crate) fn inherit() -> Result<()> {
     if std::env::var_os(VARIABLE).is_some() {
         // SAFETY: the orchestrator opened it for this role.
@@ -145,17 +146,17 @@ pub(crate) fn inherit() -> Result<()> {
     Ok(())
 }
 
-/// The gauges of one connection, which are nobody's when it is dropped.
+/// The gauges of one connection; their place is free again when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionGauges(&'static Gauges);
 
 impl ConnectionGauges {
-    /// Those of a new connection; none where nobody samples it.
+    /// Takes gauges for a new connection; none where nobody samples it.
     pub(crate) fn of(port: u16, peer_port: u16) -> Option<Arc<Self>> {
         INHERITED.get()?.take(port, peer_port).map(|gauges| Arc::new(Self(gauges)))
     }
 
-    /// While what this gives lives, a write waits for room.
+    /// Counts a write as waiting for room until the returned value is dropped.
     pub(crate) fn waiting(self: &Arc<Self>) -> WaitingWrite {
         self.waiting_writes.fetch_add(1, Relaxed);
         WaitingWrite(self.clone())
@@ -175,14 +176,14 @@ impl Drop for ConnectionGauges {
         let Gauges { port, peer_port, number, cwnd_bytes, ssthresh_bytes, rtt_ns, unacked_bytes, acked_bytes, .. } =
             self.0;
         let Gauges { lost_packets, send_window_bytes, has_sent_all, waiting_writes, .. } = self.0;
-        // The port last: it says that the place is free.
+        // The port is reset last: 0 marks the place as free.
         let all = [peer_port, number, cwnd_bytes, ssthresh_bytes, rtt_ns, unacked_bytes, acked_bytes, lost_packets];
         let all = all.into_iter().chain([send_window_bytes, has_sent_all, waiting_writes, port]);
         all.for_each(|gauge| gauge.store(0, Relaxed));
     }
 }
 
-/// A write that waits for room.
+/// A write that waits for room in the send window.
 #[derive(Debug)]
 pub(crate) struct WaitingWrite(Arc<ConnectionGauges>);
 

@@ -1,4 +1,4 @@
-//! The wire format against the golden files, which the Python half reads and writes too.
+//! Tests of the wire format against the golden files, which the Python half reads and writes too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn jobs_survive_the_round_trip_and_are_sound() {
         let job: Job = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let before: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(serde_json::to_value(&job).unwrap(), before, "{}", file.display());
-        // A simulator's job is a job all the same; it is not the endpoint's to carry out.
+        // A job for a simulator is valid too, but the endpoint does not carry it out.
         let sound = check::problems(&job)
             .iter()
             .all(|problem| job.transport.model != Model::Kernel && problem.starts_with("transport.model: "));
@@ -67,7 +67,7 @@ fn unknown_keys_of_records_are_refused() {
     }
 }
 
-/// The value, once for each of its objects, which then has a key that nobody knows.
+/// Returns copies of the value, in each of which another of its objects has an unknown key.
 fn with_a_key_too_many(value: &Value) -> Vec<Value> {
     let mut spoilt = Vec::new();
     match value {

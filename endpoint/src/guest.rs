@@ -1,4 +1,5 @@
-//! PID 1 of the guest: mounts, limits, one run, power off. Nothing else runs there.
+//! PID 1 of the guest: mounts file systems, raises limits, carries out one run and powers off. Nothing else runs in the
+//! guest.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,8 @@ pub(crate) fn run(run_directory: &Path) -> ! {
 }
 
 fn live(run_directory: &Path) -> Result<()> {
-    // Of this process and all it starts. Else sleeps may end 50 µs late, which an idle guest's clock jumps over.
+    // This holds for this process and all it starts. With the default slack, sleeps may end 50 µs late, and an idle
+    // guest's clock would jump over that time.
     set_timerslack(1).context("ask for exact timers (prctl PR_SET_TIMERSLACK)")?;
     mount_all(run_directory)?;
     await_fine_timers()?;
@@ -62,7 +64,8 @@ fn finish(job: &Job) -> Result<()> {
     }
 }
 
-/// The root is the host's, read-only. The run directory is the only place of the host that is written to.
+/// Mounts the guest's file systems. The root is the host's, read-only; the run directory is the only place on the host
+/// that is written to.
 fn mount_all(run_directory: &Path) -> Result<()> {
     mount_one("proc", Path::new("/proc"), MsFlags::empty(), None)?;
     mount_one("sysfs", Path::new("/sys"), MsFlags::empty(), None)?;
@@ -80,8 +83,9 @@ fn mount_one(kind: &str, target: &Path, flags: MsFlags, option: Option<&Path>) -
 
 /// Waits, in virtual time, until timers are finer than the kernel's tick.
 ///
-/// The kernel switches to high-resolution timers at its first tick (`kernel/time/tick-oneshot.c`), and a guest is here
-/// before it: until then netem would hold packets to the next tick, up to 10 ms, and short paths would be too long.
+/// The kernel switches to high-resolution timers at its first tick (`kernel/time/tick-oneshot.c`), and the guest gets
+/// here before it. Until then netem would hold packets until the next tick, for up to 10 ms, and the delay of short
+/// paths would be too long.
 fn await_fine_timers() -> Result<()> {
     const TICKS_AT_MOST: u32 = 100;
     for _ in 0..TICKS_AT_MOST {
@@ -94,18 +98,18 @@ fn await_fine_timers() -> Result<()> {
     bail!("timers stay as coarse as the kernel's tick: build the guest kernel with CONFIG_HIGH_RES_TIMERS")
 }
 
-/// Limits that belong to the kernel as a whole, or that only its first network namespace can set.
+/// Raises limits that hold for the whole kernel, or that only its first network namespace can set.
 fn raise_limits(job: &Job) -> Result<()> {
     let write = |key: &str, value: &str| {
         write_sysctl(key, value).with_context(|| format!("write {value:?} to the sysctl {key}"))
     };
-    // What SO_RCVBUF and SO_SNDBUF may ask for.
+    // The limits of SO_RCVBUF and SO_SNDBUF.
     let workloads = job.workloads();
     let buffer_bytes = workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0).to_string();
     write("net/core/rmem_max", &buffer_bytes)?;
     write("net/core/wmem_max", &buffer_bytes)?;
-    // Pages that all sockets together may use before the kernel shrinks windows: half the memory, so that a buffer
-    // is as large as the job says whatever else is in flight.
+    // The pages that all sockets together may use before the kernel shrinks windows. They are set to half the memory,
+    // so that a buffer is as large as the job says, whatever else is in flight.
     let memory = nix::sys::sysinfo::sysinfo().context("ask for the memory's size (sysinfo)")?;
     let pages = memory.ram_total() / 4096 / 2;
     let triple = format!("{pages} {pages} {pages}");
@@ -115,7 +119,7 @@ fn raise_limits(job: &Job) -> Result<()> {
     sysctls.into_iter().try_for_each(|key| write(key, &triple))
 }
 
-/// The guest's own `/tmp` hides the host's: files to be sent from there are put back in their places.
+/// Makes the host's files that are sent visible again where the guest's own `/tmp` hides the host's.
 fn reveal_content(job: &Job) -> Result<()> {
     let workloads = job.workloads();
     let files: Vec<_> = workloads.iter().flat_map(|each| workload::of(&each.workload).files()).collect();
@@ -148,6 +152,6 @@ fn power_off() -> ! {
     sync();
     let Err(errno) = reboot(RebootMode::RB_POWER_OFF);
     eprintln!("netwarp-endpoint: cannot power off: {errno}");
-    // PID 1's end is the kernel's.
+    // When PID 1 exits, the kernel panics.
     std::process::exit(1)
 }

@@ -1,8 +1,9 @@
-//! A guest's memory in huge pages, where the host lets anybody have them.
+//! A guest's memory in huge pages, where the host grants them to any user.
 //!
-//! The memory is a file. A file system whose files have huge pages (`huge=` in tmpfs(5)) can be made by whoever has privilege
-//! over a mount namespace, and over a namespace of his own anybody has: a child goes there, makes the file system,
-//! and leaves its descriptor behind (fsmount(2)). It is attached to no directory, and ends with its last user.
+//! The memory is a file. A file system whose files have huge pages (`huge=` in tmpfs(5)) can be made by a process with
+//! privileges over a mount namespace, and any process has them in a user namespace of its own. So a child enters one,
+//! makes the file system, and leaves its descriptor behind (fsmount(2)). The file system is attached to no directory,
+//! and ends with its last user.
 
 use std::os::fd::OwnedFd;
 
@@ -13,11 +14,11 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 use crate::userns::Caller;
 
-/// More than making a file system takes.
+/// The child's stack, larger than making a file system needs.
 const CHILD_STACK_BYTES: usize = 256 << 10;
 
-/// Makes an empty file system for this process and what it becomes, to be named by its descriptor's number. The caller must
-/// have one thread.
+/// Makes an empty file system for this process and the program it executes next, which name it by its descriptor's
+/// number. The caller must have one thread.
 ///
 /// # Errors
 /// The attempt that the host refused, and its error.
@@ -35,7 +36,7 @@ fn make() -> Result<OwnedFd, (&'static str, Errno)> {
         fsconfig_set_string(&context, "mode", "0700")?;
         fsconfig_create(&context)?;
         let restricted = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-        // It stays open when this process becomes another.
+        // No close-on-exec: the descriptor stays open when this process executes another program.
         fsmount(&context, FsMountFlags::empty(), restricted)
     };
     let attempt = "make a file system in memory with huge pages (fsopen, fsmount)";
@@ -53,8 +54,8 @@ fn make_in_a_namespace() -> Result<OwnedFd, (&'static str, Errno)> {
     };
     let shared = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK | CloneFlags::CLONE_FILES;
     let namespaces = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS;
-    // SAFETY: this process has one thread, which stands still until the child has ended (CLONE_VFORK): they never use what they
-    // share at the same time, and neither the stack nor the closure goes before.
+    // SAFETY: this process has one thread, which is suspended until the child has ended (CLONE_VFORK): they never use
+    // the shared memory at the same time, and both the stack and the closure outlive the child.
     let child = unsafe { clone(Box::new(child), &mut stack, shared | namespaces, Some(libc::SIGCHLD)) };
     child.and_then(|child| waitpid(child, None)).map_err(|errno| (attempt, errno))?;
     made
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_file_system_that_is_attached_nowhere_holds_files() {
-        // A host may forbid it, or have no such pages or calls.
+        // A host may forbid it, or lack such pages or system calls.
         let refusals = [Errno::EPERM, Errno::EINVAL, Errno::ENOSPC, Errno::ENOSYS, Errno::EACCES];
         match make() {
             Ok(root) => {

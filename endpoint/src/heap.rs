@@ -1,7 +1,7 @@
-//! The heap of a process in a guest.
+//! Heap settings for processes in a guest.
 //!
-//! In a guest, the first touch of a page costs more than a system call: the host has to deliver it as a signal, and the kernel
-//! to have the host map the page. A process that will need many pages has them mapped by the hundred.
+//! In a guest, the first access to a page costs more than a system call: the host delivers it as a signal, and the
+//! guest's kernel has the host map the page. A process that will need many pages has them mapped hundreds at a time.
 
 use std::io;
 
@@ -9,11 +9,11 @@ use anyhow::{Context as _, Result};
 use libc::{M_TOP_PAD, M_TRIM_THRESHOLD, c_int};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-/// What the heap grows by at least: 256 pages.
+/// The least by which the heap grows: 256 pages.
 const STEP_BYTES: c_int = 1 << 20;
 
-/// From now on, lets the heap grow by large steps that are there at once (`mlockall(2)`), and keeps what is freed. For
-/// processes that start no threads: the stack of each would be there at once too.
+/// Makes the heap grow in large steps whose pages are mapped at once (`mlockall(2)`), and keep what is freed. Only for
+/// processes that start no threads, since each thread's stack would be mapped at once too.
 ///
 /// # Errors
 /// As `mlockall(2)`.

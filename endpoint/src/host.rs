@@ -1,6 +1,6 @@
-//! Where the roles of a run work, and how the path between them is reached. All that a run needs of the machines that carry it
-//! out is behind [`Host`]: another one may have its roles elsewhere, or programs that are not ours, or a path that is there
-//! already.
+//! The hosts of a run's roles, and the path between them. [`Host`] hides all that a run needs of the machines that
+//! carry it out: another implementation may run roles elsewhere, or programs that are not ours, or use an existing
+//! path.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::request_prefix::RequestPrefix;
 use crate::role_process::{RoleProcess, RoleStart, Shared};
 use crate::topology::{self, BuildStep, Namespace};
 
-/// The machines or namespaces that carry a run out.
+/// The machines or namespaces that carry out a run.
 pub(crate) trait Host {
-    /// The clock of the roles and of the path.
+    /// Returns the clock of the roles and of the path.
     fn clock(&self) -> ClockKind;
 
-    /// What every request of the run begins with, where strangers could reach the server.
+    /// Returns the prefix of every request of the run, where strangers could reach the server.
     fn token(&self) -> Option<RequestPrefix> {
         None
     }
@@ -28,19 +28,20 @@ pub(crate) trait Host {
     /// Prepares for a job, before its first record is written.
     ///
     /// # Errors
-    /// What the job asks for is not to be had here.
+    /// This host lacks something that the job asks for.
     fn prepare(&mut self, job: &Job) -> Result<()>;
 
     /// Builds the job's path.
     ///
     /// # Errors
-    /// Whatever keeps it from being built.
+    /// The path cannot be built.
     fn build(&mut self, job: &Job) -> Result<()>;
 
-    /// The path, when it was built: to be changed, counted, captured and probed. None if that is not for the run to do.
+    /// Returns the built path, so that it can be changed, measured, captured and probed; none if the path is not this
+    /// run's own.
     fn network(&mut self) -> Option<&mut Network>;
 
-    /// Looks after what the roles have left, however the run went. They are gone.
+    /// Handles what the roles have left behind, however the run went. No role is running any more.
     ///
     /// # Errors
     /// It cannot be kept.
@@ -53,38 +54,38 @@ pub(crate) trait Host {
     fn spawn(&mut self, side: Side, job: &Job, job_file: &Path, shared: Shared<'_>) -> Result<Box<dyn Role>>;
 }
 
-/// A role at work. Its descriptor is readable when it has something to say. Dropped, it ends.
+/// A running role. Its descriptor is readable when it has sent something. The role ends when this is dropped.
 pub(crate) trait Role: AsFd {
-    /// Whether the role may still send a message.
+    /// Returns whether the role may still send a message.
     fn is_running(&self) -> bool;
 
-    /// Sends the role an order. One that is gone cannot take it; [`Self::receive`] tells how it ended.
+    /// Sends the role an order. A role that has ended ignores it; [`Self::receive`] says how it ended.
     ///
     /// # Errors
     /// The order cannot be given.
     fn order(&mut self, order: &Order) -> Result<()>;
 
-    /// Receives the role's next message, and waits if there is none yet.
+    /// Receives the role's next messages, and waits if there are none yet.
     ///
     /// # Errors
-    /// It cannot be read from, or sends what is no message.
+    /// The role cannot be read from, or sends something that is not a message.
     fn receive(&mut self) -> Result<Vec<Event>>;
 }
 
-/// What was received from a role: a message, or its end.
+/// What was received from a role: a message, or the end of the role.
 #[expect(clippy::large_enum_variant, reason = "it is moved once, from the pipe to the file of records")]
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The role sent a message.
     Said(Message),
-    /// The role's process ended: none if successfully, else how.
+    /// The role's process has ended: none if successfully, else a description of how.
     Gone(Option<String>),
 }
 
-/// What is done for a job before or after its roles work.
+/// A step that is carried out for a job before or after its roles run.
 type Step = Box<dyn Fn(&Job) -> Result<()>>;
 
-/// Network namespaces of this kernel: a role in each, and a router for each path in between.
+/// Network namespaces of this kernel: one for each role, and a router between them for each path.
 pub(crate) struct Namespaces {
     clock: ClockKind,
     prepare: Step,
@@ -93,11 +94,11 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    /// A host whose namespaces are not made yet.
+    /// Creates a host whose namespaces are not made yet.
     ///
     /// # Arguments
-    /// * `prepare` - what is to be done before the first is made.
-    /// * `finish` - what is to be done when the roles are gone.
+    /// * `prepare` - is called before the first namespace is made.
+    /// * `finish` - is called when no role is running any more.
     pub(crate) fn new(
         clock: ClockKind,
         prepare: impl Fn(&Job) -> Result<()> + 'static,
@@ -151,9 +152,10 @@ impl Host for Namespaces {
     }
 }
 
-/// The steps that build the path: in real time without idle netems, which would cost CPU and which a host may not have.
+/// Returns the steps that build the path. In real time they leave out netem qdiscs without an impairment, which would
+/// cost CPU and which a host may lack.
 fn steps(job: &Job, clock: ClockKind) -> Vec<BuildStep> {
     let steps = topology::steps(job);
-    // A timeline changes the netem that is there.
+    // The timeline needs the netem in order to change it.
     if clock == ClockKind::Real && job.timeline.is_empty() { topology::without_idle_netem(steps) } else { steps }
 }

@@ -187,7 +187,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// 2 for an unsound job, as for any other bad input.
+/// Checks job files. Exits with 2 for an unsound job, as for any other bad input.
 fn check_jobs(jobs: &[PathBuf]) -> ExitCode {
     let refusals = check::refusals(jobs).unwrap_or_else(|error| vec![format!("{error:#}")]);
     for refusal in &refusals {

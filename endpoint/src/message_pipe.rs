@@ -1,4 +1,4 @@
-//! The end of a pipe or a socket from which a role's messages are read, a line each.
+//! The end of a pipe or a socket from which a role's messages are read, one on each line.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,34 +11,35 @@ use crate::control::Message;
 /// The most bytes read in one call.
 const READ_BYTES: usize = 16 * 1024;
 
-/// The longest line that a role may send: what a role of another host sends is not ours to trust.
+/// The longest line that a role may send: a role on another host is not trusted.
 const LONGEST_LINE_BYTES: usize = 64 << 20;
 
-/// A role's messages, as they come.
+/// Reads a role's messages as they arrive.
 #[derive(Debug)]
 pub(crate) struct MessagePipe {
     pipe: File,
-    /// What errors call the role.
+    /// How error messages call the role.
     role: &'static str,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not arrived yet.
     unread: Vec<u8>,
 }
 
 impl MessagePipe {
-    /// Reads from this descriptor.
+    /// Creates a reader of this descriptor.
     pub(crate) fn new(pipe: File, role: &'static str) -> Self {
         Self { pipe, role, unread: Vec::new() }
     }
 
-    /// Whether nothing was read but whole messages.
+    /// Returns whether only whole messages have been read.
     pub(crate) fn is_complete(&self) -> bool {
         self.unread.is_empty()
     }
 
-    /// Reads what is there, and waits if there is nothing. Gives the messages that are whole; none at the end.
+    /// Reads what is available, and waits if there is nothing. Returns the complete messages; none at the end of the
+    /// pipe.
     ///
     /// # Errors
-    /// As `read(2)`; what is no message.
+    /// As `read(2)`; a line that is not a message.
     pub(crate) fn receive(&mut self) -> Result<Option<Vec<Message>>> {
         let role = self.role;
         let mut bytes = [0; READ_BYTES];

@@ -15,10 +15,10 @@ use crate::record::{ClockKind, Failure};
 use crate::userns;
 use crate::workload;
 
-/// The job, in the run directory.
+/// The name of the job file in the run directory.
 const JOB_FILE: &str = "job.json";
 
-/// Carries out `run_directory/job.json`. What goes wrong is in the records, and said on standard error as well.
+/// Carries out `run_directory/job.json`. Failures are in the records and are printed on standard error as well.
 pub(crate) fn run(run_directory: &Path) -> ExitCode {
     run_apart_if_of_programs(run_directory, NetworkOf::Run, || run_here(run_directory))
 }
@@ -61,7 +61,7 @@ pub(crate) fn run_on(run_directory: &Path, host: &mut dyn Host) -> ExitCode {
 }
 
 fn live(run_directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
-    // Roles are given the job by this name.
+    // Roles receive the path of the job under this directory.
     orchestrate::run_directory(&absolute(run_directory)?, host)
 }
 
@@ -70,7 +70,7 @@ fn absolute(run_directory: &Path) -> Result<PathBuf> {
     fs::canonicalize(run_directory).with_context(attempt)
 }
 
-/// Says on standard error what went wrong.
+/// Prints an error on standard error.
 pub(crate) fn complain(message: &str) -> ExitCode {
     eprintln!("netwarp-endpoint: {message}");
     ExitCode::FAILURE

@@ -1,4 +1,4 @@
-//! The only place that enters network namespaces. A socket or process made inside stays inside.
+//! Network namespaces. This is the only file that enters them. A socket or process made inside stays inside.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,7 +17,7 @@ const NS_GET_USERNS: libc::Ioctl = 0xb701;
 pub(crate) struct NetNs(File);
 
 impl NetNs {
-    /// Gives the caller's namespace.
+    /// Returns the caller's namespace.
     pub(crate) fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         File::open(path).map(Self).with_context(|| format!("open {path}"))
@@ -52,13 +52,14 @@ impl NetNs {
         setns(&self.0, CloneFlags::CLONE_NEWNET).context("enter a network namespace (setns)")
     }
 
-    /// The namespace's descriptor, for `IFLA_NET_NS_FD`.
+    /// Returns the namespace's descriptor, for `IFLA_NET_NS_FD`.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 }
 
-/// Gives the caller mounts and a host name of its own, and the processes that it starts from now on numbers of their own.
+/// Moves the caller into new mount and UTS namespaces, and the processes that it starts from now on into a new PID
+/// namespace.
 ///
 /// # Errors
 /// A kernel without these namespaces, or a caller without the right to make them.
@@ -67,7 +68,7 @@ pub(crate) fn unshare_mounts_names_and_processes() -> Result<()> {
     unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")
 }
 
-/// Gives the caller mounts of its own, of which nobody else sees any, and System V and POSIX messages of its own.
+/// Moves the caller into a new mount namespace, whose mounts nobody else sees, and into a new IPC namespace.
 ///
 /// # Errors
 /// A kernel without these namespaces, or a caller without the right to make them.
@@ -78,7 +79,7 @@ pub(crate) fn unshare_mounts_and_messages() -> Result<()> {
         .context("keep mounts to ourselves (MS_PRIVATE)")
 }
 
-/// Gives the processes that the caller starts from now on numbers of their own.
+/// Moves the processes that the caller starts from now on into a new PID namespace.
 ///
 /// # Errors
 /// A kernel without this namespace, or a caller without the right to make it.

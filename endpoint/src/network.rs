@@ -1,4 +1,4 @@
-//! Carries out the steps of a topology, and keeps hold of what they made.
+//! Carries out the steps of a topology and keeps handles to the namespaces and devices they make.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -28,11 +28,11 @@ const LOOPBACK: u32 = 1;
 pub(crate) struct Network {
     home: NetNs,
     namespaces: BTreeMap<Namespace, Made>,
-    /// Devices with a netem.
+    /// The devices that have a netem qdisc.
     impaired: BTreeSet<Device>,
-    /// What queues behind the netem of a device, where the rate is not netem's.
+    /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
     queueing: BTreeMap<Device, Queueing>,
-    /// Sockets to wake the devices that have a token bucket, by router.
+    /// The sockets that wake up the devices with a token bucket, by router.
     wakers: BTreeMap<Namespace, Waker>,
 }
 
@@ -41,15 +41,15 @@ struct Made {
     namespace: NetNs,
     route: Socket,
     generic: Socket,
-    /// Requests collected since the last [`Network::flush`].
+    /// The requests collected since the last [`Network::flush`].
     pending: Vec<Request>,
     offloads: Vec<Offloads>,
-    /// Of `NETLINK_SOCK_DIAG`, once connections are sampled.
+    /// The `NETLINK_SOCK_DIAG` socket, opened when connections are first sampled.
     sockets: Option<Socket>,
 }
 
 impl Network {
-    /// Builds everything; on return the caller is in the namespace it came from.
+    /// Builds everything. On return the caller is in the namespace it came from.
     pub(crate) fn build(steps: &[BuildStep]) -> Result<Self> {
         let mut network = Self {
             home: NetNs::current()?,
@@ -76,14 +76,14 @@ impl Network {
         result
     }
 
-    /// A UDP socket bound in a namespace of the run, to any port.
+    /// Opens a UDP socket bound to any port in a namespace of the run.
     pub(crate) fn udp_socket(&self, namespace: Namespace, address: Ipv4Addr) -> Result<UdpSocket> {
         self.within(namespace, || {
             UdpSocket::bind(SocketAddrV4::new(address, 0)).with_context(|| format!("bind a UDP socket to {address}"))
         })
     }
 
-    /// Changes the rate of a router's device that has a token bucket, also for what waits there.
+    /// Changes the rate of a router's device that has a token bucket, for the packets already queued as well.
     pub(crate) fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
         let request = qdisc::change_shaper(device.index, shaper);
         let waker = self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no token bucket"))?;
@@ -95,7 +95,7 @@ impl Network {
         waker.wake(device.index)
     }
 
-    /// Changes the netems of a router's devices, all at the same time.
+    /// Changes the netem qdiscs of a router's devices, all at the same time.
     pub(crate) fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
         let requests: Vec<Request> =
             changes.iter().map(|(device, options)| qdisc::change_netem(device.index, options)).collect();
@@ -103,12 +103,12 @@ impl Network {
         Ok(())
     }
 
-    /// What a device has carried.
+    /// Reads what a device has carried.
     pub(crate) fn link_counters(&mut self, device: Device) -> Result<LinkCounters> {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
-    /// What a router's device has dropped and holds: its netem, if it has one, and the device itself.
+    /// Reads what a router's device has dropped and holds, both in its netem, if it has one, and in the device itself.
     pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
             NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?
@@ -119,12 +119,12 @@ impl Network {
         Ok(counters)
     }
 
-    /// The discipline of a router's device that was given one, read back.
+    /// Reads back the queueing discipline that was given to a router's device.
     pub(crate) fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
         Ok(discipline::in_force(asked, &self.ask(device, qdisc::ask_discipline(device.index))?)?)
     }
 
-    /// What the bottlenecks of a router are like now, of both directions.
+    /// Reads the present state of a router's bottlenecks in both directions.
     pub(crate) fn sample_queues(&mut self, devices: [Device; 2]) -> Result<[QueueSample; 2]> {
         let mut requests = Vec::new();
         for device in &devices {
@@ -149,7 +149,7 @@ impl Network {
         Ok(samples)
     }
 
-    /// What the kernel says of a host's connections, asked over a socket of `NETLINK_SOCK_DIAG`.
+    /// Asks the kernel for a host's connections, over a socket of `NETLINK_SOCK_DIAG`.
     pub(crate) fn sample_connections<T>(
         &mut self,
         host: Namespace,
@@ -171,7 +171,8 @@ impl Network {
         Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
     }
 
-    /// Links first, since they join namespaces; then everything else in one batch for each namespace.
+    /// Carries out the steps: links first, since they join namespaces, then everything else in one batch for each
+    /// namespace.
     fn apply(&mut self, steps: &[BuildStep]) -> Result<()> {
         let mut current = None;
         for step in steps {
@@ -214,7 +215,7 @@ impl Network {
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
                 BuildStep::AddEndpoint(host, endpoint) => {
-                    // It opens subflows at once: the address must be there.
+                    // An MPTCP endpoint opens subflows at once, so its address must be configured.
                     self.flush()?;
                     mptcp::add_endpoint(&mut self.made(*host)?.generic, *endpoint)
                         .with_context(|| format!("in the {host:?} namespace"))?;
@@ -248,7 +249,7 @@ impl Network {
         self.flush()
     }
 
-    /// Creates the links, from whichever namespace comes first: both ends name their own.
+    /// Creates a veth pair, from either end's namespace: both ends name their own.
     fn create_veth(&mut self, ends: &[(Device, String); 2], mtu_bytes: u32) -> Result<()> {
         let [first, second] = ends;
         let request = route::create_veth([&self.veth_end(first)?, &self.veth_end(second)?], mtu_bytes);

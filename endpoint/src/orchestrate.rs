@@ -1,4 +1,5 @@
-//! One run from job to records: build the path, start the roles, relay between them, count, probe, compare.
+//! Carries out one run, from job to records: builds the path, starts the roles, relays between them, reads counters,
+//! probes the path and compares what was delivered with what was sent.
 
 mod pair;
 
@@ -30,13 +31,14 @@ use crate::timeline::Timeline;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Folder of the run's directory for what QUIC's connections did.
+/// The directory in the run directory for the qlog files of QUIC connections.
 const QLOG_DIRECTORY: &str = "qlog";
 
-/// Carries out `directory/job.json`, to the last record in `directory/records.jsonl`. Gives how the run failed, if it did.
+/// Carries out `directory/job.json` and writes all records to `directory/records.jsonl`. Returns how the run failed, if
+/// it did.
 ///
 /// # Errors
-/// Records that cannot be written.
+/// The records cannot be written.
 pub(crate) fn run_directory(directory: &Path, host: &mut dyn Host) -> Result<Option<Failure>> {
     let mut records = RecordWriter::open(directory)?;
     let failure = run_job(&directory.join("job.json"), host, &mut records).err();
@@ -52,7 +54,7 @@ fn run_job(job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> 
     ran.and(finished)
 }
 
-/// Carries out `job`, which lies in `job_file`. Everything but the last record goes to `records`.
+/// Carries out `job`, which was read from `job_file`. Writes every record but the last to `records`.
 fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWriter) -> Result<(), Failure> {
     let clock = host.clock();
     records.write(&start_record(job, clock).stage("setup")?).stage("setup")?;
@@ -128,7 +130,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     Ok(())
 }
 
-/// Refuses a timeline or a capture where the path is not the run's own.
+/// Refuses a timeline or a capture if the path is not the run's own.
 fn require_network(job: &Job, host: &mut dyn Host) -> Result<()> {
     let needs_it = job.capture || !job.timeline.is_empty();
     ensure!(
@@ -159,7 +161,7 @@ fn start_watcher(host: &mut dyn Host, job: &Job) -> Result<Option<Watcher>> {
     host.network().map_or(Ok(None), |network| Watcher::start(network, job).context("follow packets through the router"))
 }
 
-/// A run under way: relays between the roles, applies the timeline, and writes records.
+/// A running run: relays between the roles, applies the timeline, and writes records.
 struct Relay<'a> {
     /// The run's workloads, in the job's order.
     pairs: Vec<Pair<'a>>,
@@ -175,7 +177,7 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Relays until all roles are done. A failure drops, and so kills, whichever still run.
+    /// Relays until all roles are done. On a failure the remaining roles are dropped, which kills them.
     fn run(&mut self) -> Result<(), Failure> {
         let begin = self.begin(None);
         for pair in &mut self.pairs {
@@ -221,7 +223,7 @@ impl Relay<'_> {
         Ok(())
     }
 
-    /// Has those clients begin whose time has come.
+    /// Starts the clients whose start time has passed.
     fn begin_clients(&mut self, elapsed_ns: u64) -> Result<()> {
         self.pairs.iter_mut().try_for_each(|pair| pair.begin_client(elapsed_ns))
     }
@@ -230,7 +232,7 @@ impl Relay<'_> {
         Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token() }
     }
 
-    /// Looks at queues and connections, if it is time. A path that is not this run's to look at has none.
+    /// Samples queues and connections if a sample is due. A run without a path of its own has no samples.
     fn sample(&mut self, elapsed_ns: u64) -> Result<()> {
         match (&mut self.sampler, self.host.network()) {
             (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network),
@@ -246,8 +248,9 @@ impl Relay<'_> {
         self.host.network().map_or(Ok(None), |network| self.timeline.advance(elapsed_ns, network))
     }
 
-    /// The roles that have something to say, within `at_most` and before the timeline's next event: of each pair, by its
-    /// place, the server first. When both fail at once, it is more likely the cause.
+    /// Returns the roles that have sent something, waiting for `at_most` or until the timeline's next event. Each is
+    /// given by the index of its pair and its side. The server of a pair comes first: when both fail at once, it is the
+    /// more likely cause.
     fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Side)>> {
         let pairs = self.pairs.iter().enumerate();
         let roles =
@@ -287,20 +290,20 @@ impl Relay<'_> {
     }
 }
 
-/// Lines on standard output by which the host sees that the run's time goes on.
+/// Prints lines on standard output from which the host sees that the run's time advances.
 #[derive(Debug, Default)]
 struct Progress {
     reported_s: u64,
 }
 
 impl Progress {
-    /// Every second of the first minute, then every tenth.
+    /// Returns when the next line is due: every second of the first minute, then every tenth.
     fn next_ns(&self) -> u64 {
         let next_s = if self.reported_s < 60 { self.reported_s + 1 } else { self.reported_s / 10 * 10 + 10 };
         next_s * NANOSECONDS_PER_SECOND
     }
 
-    /// Prints a line if one is due. A standard output that nobody reads is no failure.
+    /// Prints a line if one is due. It is no failure if nobody reads standard output.
     fn report(&mut self, elapsed_ns: u64) {
         if elapsed_ns >= self.next_ns() {
             self.reported_s = elapsed_ns / NANOSECONDS_PER_SECOND;
@@ -311,7 +314,7 @@ impl Progress {
 
 /// Turns an error into the [`Failure`] of a stage.
 pub(crate) trait Stage<T> {
-    /// Names the stage.
+    /// Names the stage in which the error occurred.
     fn stage(self, stage: &str) -> Result<T, Failure>;
 }
 

@@ -1,4 +1,4 @@
-//! What an idle path's delay is: small UDP packets there and back, after the workload.
+//! Measures the delay of an idle path, after the workload, with small UDP packets that are echoed.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -13,28 +13,28 @@ use crate::network::Network;
 use crate::record::{ClockKind, ProbeRecord, Record};
 use crate::topology::{Namespace, bottleneck, client_address, server_address};
 
-/// Probes sent, one after the other.
+/// How many probes are sent, one after the other.
 const PROBES: u32 = 8;
 
-/// A delay drawn from a table lies within four jitters of the mean (`NETEM_DIST_SCALE`).
+/// How far a delay drawn from a table can lie from the mean, in jitters (`NETEM_DIST_SCALE`).
 const JITTERS: u64 = 4;
 
-/// The time that both ends' kernels may take on top of the path, in real time.
+/// How much longer than the path's delay the kernels at both ends may take, in real time.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How often a path that is not idle yet is looked at, and for how long on either clock.
+/// The pause between two checks whether a path is idle, and the time after which the probe gives up, on either clock.
 const IDLE_PAUSE: Duration = Duration::from_millis(10);
 const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
 const IDLE_REAL: Duration = Duration::from_secs(5);
 
-/// Ethernet, IP and UDP headers, and the probe's number.
+/// The size of a probe on the wire: Ethernet, IP and UDP headers, and the probe's number.
 const WIRE_BYTES: u64 = 14 + 20 + 8 + 4;
 
-/// Probes every path. One that the client is not on, that has no rate left, or that does not fall idle, is not probed: its
-/// record says that none was sent.
+/// Probes every path but those that the client is not attached to, whose rate is zero, or that do not become idle:
+/// their records say that no probe was sent.
 ///
 /// # Arguments
-/// * `paths` - what the job's have become by now.
+/// * `paths` - the job's paths after all events of the timeline.
 pub(crate) fn probe(network: &mut Network, job: &Job, paths: &[Path], clock: ClockKind) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for (index, path) in (0..=u8::MAX).zip(paths) {
@@ -85,7 +85,7 @@ fn falls_idle(network: &mut Network, index: u8, clock: ClockKind) -> Result<bool
     }
 }
 
-/// One-way times up and down; none if the probe or its echo was lost.
+/// Sends a probe and returns its one-way delays up and down, in nanoseconds; none if the probe or its echo was lost.
 fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
     let sent = Moment::now().since(0);
     client.send(&number.to_be_bytes()).context("send a probe")?;
@@ -101,7 +101,7 @@ fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result
     Ok(Some((echoed - sent, received - echoed)))
 }
 
-/// Waits for this probe; duplicates and late ones of others are passed over.
+/// Waits for the probe with this number, ignoring duplicates and late probes. Returns false if it was lost.
 fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
     let mut payload = [0; 4];
     loop {
@@ -114,14 +114,14 @@ fn arrives(socket: &UdpSocket, number: u32) -> Result<bool> {
     }
 }
 
-/// Longest that a probe can take.
+/// Returns the longest time that a probe can take in one direction.
 fn patience(impairments: &Impairments) -> Duration {
     let serialisation_ns = impairments.rate_bit_s.map_or(0, |rate| WIRE_BYTES * 8 * 1_000_000_000 / rate);
     let delay_ns = impairments.delay_ns.saturating_add(JITTERS * impairments.jitter_ns);
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }
 
-/// The smallest times seen.
+/// The smallest delays seen.
 #[derive(Debug, Default)]
 struct Fastest {
     sent: u32,

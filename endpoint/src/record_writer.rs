@@ -1,4 +1,4 @@
-//! `records.jsonl`: appended to as records come, in complete lines.
+//! Writes `records.jsonl`: appends records as they arrive, in complete lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::record::{EndRecord, Failure, Record};
 /// Name of the file in the run directory.
 pub(crate) const FILE_NAME: &str = "records.jsonl";
 
-/// The records of one run, being written.
+/// The file of one run's records, open for writing.
 #[derive(Debug)]
 pub(crate) struct RecordWriter {
     file: File,
@@ -27,12 +27,12 @@ impl RecordWriter {
         Ok(Self { file: file.with_context(|| format!("open {}", path.display()))?, epoch_ns: None })
     }
 
-    /// Makes the present the run's time zero, and returns it as nanoseconds of `CLOCK_MONOTONIC`.
+    /// Makes the present the run's epoch, and returns it in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) fn start_clock(&mut self) -> u64 {
         *self.epoch_ns.insert(Moment::now().since(0))
     }
 
-    /// Nanoseconds since the run's time zero; 0 before it.
+    /// Returns the nanoseconds since the run's epoch; 0 before it.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.epoch_ns.map_or(0, |epoch_ns| Moment::now().since(epoch_ns))
     }
@@ -44,7 +44,7 @@ impl RecordWriter {
         self.file.write_all(&line).with_context(|| format!("append to {FILE_NAME}"))
     }
 
-    /// Appends the last record and makes sure that all of them have left this program's kernel.
+    /// Appends the last record and makes sure that this kernel has written all of them out.
     pub(crate) fn end(mut self, failure: Option<Failure>) -> Result<()> {
         let virtual_ns = self.elapsed_ns();
         self.write(&Record::End(EndRecord { virtual_ns, failure }))?;

@@ -1,7 +1,9 @@
-//! The client's half of a run between two hosts, in real time: the server's half is another host's, reached through a descriptor.
+//! The client's half of a run between two hosts, in real time. The server's half is on another host, reached through a
+//! descriptor.
 //!
-//! Whoever starts this program has a connection to that host, and copies lines between it and the descriptor: orders there,
-//! messages back. The path is there already, and nobody here builds, changes or counts it.
+//! Whoever starts this program has a connection to that host and copies lines between it and the descriptor: orders in
+//! one direction, messages in the other. The path exists already; this run neither builds nor changes it, and does not
+//! read its counters.
 
 use std::env;
 use std::fs::File;
@@ -25,10 +27,10 @@ use crate::request_prefix::RequestPrefix;
 use crate::role_process::{self, RoleProcess, RoleStart, Shared};
 use crate::workload;
 
-/// Names the environment variable that has the run's token, which other users of the machine do not see there.
+/// The environment variable that holds the run's token, where other users of the machine cannot read it.
 const TOKEN: &str = "NETWARP_RUN_TOKEN";
 
-/// Where the server is, and how it is spoken to.
+/// The arguments of a run against another host.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The run directory.
@@ -47,7 +49,7 @@ pub(crate) struct Arguments {
     server_clock_ns: i64,
 }
 
-/// Carries out `run_dir/job.json`. What goes wrong is in the records, and said on standard error as well.
+/// Carries out `run_dir/job.json`. Failures are in the records and are printed on standard error as well.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     native::run_apart_if_of_programs(&arguments.run_dir, NetworkOf::Machine, || run_here(arguments))
 }
@@ -59,12 +61,12 @@ fn run_here(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// This host for the client, and another one for the server.
+/// A pair of hosts: this one for the client, another one for the server.
 struct Remote {
     run_directory: PathBuf,
     address: IpAddr,
     port: u16,
-    /// Until the server's role is asked for.
+    /// The server's role, until it is asked for.
     server: Option<ServerRole>,
     token: RequestPrefix,
 }
@@ -143,11 +145,11 @@ impl Host for Remote {
     }
 }
 
-/// The server's role at the other host. Its last message says how it ended, and then the descriptor closes.
+/// The server's role on the other host. Its last message says how it ended; then the descriptor is closed.
 struct ServerRole {
     orders: File,
     messages: MessagePipe,
-    /// What its clock says when ours says zero.
+    /// What the server's clock shows when ours shows zero, in nanoseconds.
     clock_ns: i64,
     is_running: bool,
 }
@@ -182,10 +184,10 @@ impl AsFd for ServerRole {
     }
 }
 
-/// The order with the epoch as another clock has it.
+/// Returns the order with its epoch converted to another host's clock.
 ///
 /// # Errors
-/// An epoch before that clock began.
+/// The epoch lies before that clock's zero.
 fn on_clock(order: Order, clock_ns: i64) -> Result<Order> {
     Ok(match order {
         Order::Begin { epoch_ns, certificate, token } => {

@@ -1,18 +1,19 @@
-//! The bytes that a request begins with: the name of its protocol, or what a run's two ends alone know.
+//! The first bytes of a request: the name of its protocol, or a token that only the two ends of a run know.
 
 use serde::{Deserialize, Serialize};
 
-/// Length of a prefix.
+/// The length of a prefix, in bytes.
 pub(crate) const PREFIX_BYTES: usize = 8;
 
-/// The first bytes of a request. Between hosts it is the run's token, drawn anew for each run, so that a server that strangers
-/// can reach tells its client from them; it has the length of the protocol's name, and a run weighs the same with either.
+/// The first bytes of a request. Between hosts it is the run's token, drawn anew for each run, by which a server that
+/// strangers can reach recognises its client. The token is as long as the protocol's name, so a run sends the same
+/// number of bytes with either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct RequestPrefix(pub [u8; PREFIX_BYTES]);
 
 impl RequestPrefix {
-    /// Whether these bytes are the prefix. How long that takes does not depend on where they differ.
+    /// Returns whether these bytes are the prefix. The comparison takes the same time wherever they differ.
     pub(crate) fn is(self, bytes: &[u8]) -> bool {
         bytes.len() == PREFIX_BYTES && self.0.iter().zip(bytes).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
     }

@@ -1,4 +1,4 @@
-//! The two role processes: the server and the client of a run, each in its own namespace.
+//! The two role processes of a run: the server and the client, each in its own network namespace.
 //!
 //! A role reads [`Order`]s from standard input and answers with [`Message`]s on descriptor 3.
 
@@ -33,18 +33,18 @@ use crate::usage::Usage;
 use crate::workload::command::RunPlace;
 use crate::workload::{self, End, Handovers, OverConnections, Run};
 
-/// What the order to begin says.
+/// The content of the order to begin.
 #[derive(Debug)]
 pub(crate) struct Begin {
-    /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
     /// Hex DER of the server's certificate, for a client that needs it.
     pub certificate: Option<String>,
-    /// What every request begins with, where strangers could reach the server.
+    /// The prefix of every request, where strangers could reach the server.
     pub token: Option<RequestPrefix>,
 }
 
-/// Serves the clients of a job file until told to finish.
+/// Serves the clients of a job file until the order to finish.
 pub(crate) fn server(job: &Path, place: Place) -> ExitCode {
     run(Side::Server, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
@@ -77,7 +77,7 @@ pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     })
 }
 
-/// The job's workload, if it is one that this program does itself over connections at this end.
+/// Returns the job's workload, if this program carries it out itself over connections on this side.
 fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
     match workload::of(&job.workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
@@ -128,8 +128,8 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// The records of a connection. Where strangers could reach the server, one that fails is theirs until the client complains, which
-/// fails the run as well.
+/// Returns the records of a connection. Where strangers could reach the server, a connection that fails is taken for a
+/// stranger's: if it was the client's, the client reports the failure, which fails the run as well.
 fn unless_strangers(run: &Run, records: Result<Vec<Record>>) -> Result<Vec<Record>> {
     match records {
         Err(error) if run.token.is_some() => {
@@ -140,7 +140,7 @@ fn unless_strangers(run: &Run, records: Result<Vec<Record>>) -> Result<Vec<Recor
     }
 }
 
-/// The next connection of a listener, where there is one. Dropping this future loses no connection.
+/// Accepts the next connection, where there is a listener. Dropping this future loses no connection.
 async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Pending<'static, Box<dyn Connection>>> {
     match listener {
         Some(listener) => listener.accept().await,
@@ -148,7 +148,7 @@ async fn accept_at(listener: &mut Option<Box<dyn Listener>>) -> error::Result<Pe
     }
 }
 
-/// One connection, from its handshake on. A client that is done needs no handshake any more.
+/// Serves one connection, starting with its handshake. A handshake is abandoned when the run is finished.
 async fn serve_one(
     run: Arc<Run>,
     handshake: Pending<'static, Box<dyn Connection>>,
@@ -166,7 +166,8 @@ async fn serve_one(
     }
 }
 
-/// Whether the client is a program of the machine. It opens connections that it may not use, and says itself how it went.
+/// Returns whether the client is a program of the machine. It may open connections that it does not use, and reports
+/// itself how it ended.
 fn foreign_client(job: &Job) -> bool {
     matches!(workload::of(&job.workload).end(job, Side::Client), End::Program(_))
 }
@@ -198,8 +199,8 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// Passes on that the client has its address on this path now. The transport is told first: a workload may dial as soon as
-/// it knows.
+/// Reports that the client now has its address on this path. The transport is told before the workload, which may dial
+/// as soon as it knows.
 fn on_client_attached(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Handovers>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
     run.arrival_log.lock().expect("no holder panics").record_handover(told_ns, path, Span::of(&run.job, path, told_ns));
@@ -213,10 +214,10 @@ fn address_on(path: u32) -> Result<Ipv4Addr> {
     Ok(topology::client_address(index))
 }
 
-/// Runs a role on one thread's event loop and tells the orchestrator how it ended.
+/// Runs a role on a single-threaded event loop and tells the orchestrator how it ended.
 fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> ExitCode {
     let stage = role_process::name(side);
-    // If the orchestrator is gone already, there will be no order to begin.
+    // If the orchestrator has ended already, no order to begin will come.
     if let Err(errno) = set_pdeathsig(Signal::SIGKILL) {
         return complain(stage, &format!("asking to die with the orchestrator (prctl PR_SET_PDEATHSIG): {errno}"));
     }
@@ -241,7 +242,7 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> E
         };
         orchestrator.send(&last).map_or_else(|error| complain(stage, &format!("{error:#}")), |()| code)
     });
-    // A blocking call may still wait for a peer that went away.
+    // A blocking call may still be waiting for a peer that has gone.
     runtime.shutdown_background();
     code
 }
@@ -256,7 +257,7 @@ fn complain(stage: &str, message: &str) -> ExitCode {
 pub(crate) struct Orchestrator {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
-    /// CPU time used until the order to begin.
+    /// The CPU time used before the order to begin.
     usage: Option<Usage>,
 }
 
@@ -290,7 +291,7 @@ impl Orchestrator {
         }
     }
 
-    /// The next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
+    /// Returns the next order; none when the orchestrator has closed the pipe. Dropping this future loses no order.
     ///
     /// # Errors
     /// An order that is not understood.
@@ -307,7 +308,8 @@ impl Orchestrator {
         records.into_iter().try_for_each(|line| self.send(&Message::Write { line }))
     }
 
-    /// Writes the record of what this side's work has cost since the order to begin; none in virtual time, where it is free.
+    /// Writes the record of the CPU time that this side has used since the order to begin; none in virtual time, where
+    /// computing is free.
     fn write_usage(&mut self, side: Side) -> Result<()> {
         match self.usage.filter(|_| !clock::is_virtual()) {
             Some(start) => self.write(vec![Usage::now()?.since(start, side)]),

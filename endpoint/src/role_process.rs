@@ -1,4 +1,4 @@
-//! A role as a process in its namespace, seen from the orchestrator.
+//! A role's process in its namespace, as the orchestrator starts and reads it.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -22,13 +22,13 @@ use crate::message_pipe::MessagePipe;
 use crate::record::Side;
 use crate::transport::QLOG_VARIABLE;
 
-/// This program, whatever it is called.
+/// The executable of this program, whatever its file is called.
 const OURSELVES: &str = "/proc/self/exe";
 
-/// Where a role that is a script finds what runs it.
+/// The search path of a role that is a script.
 const PATH: &CStr = c"PATH=/usr/local/bin:/usr/bin:/bin";
 
-/// A running role. Dropped, it is killed.
+/// A running role. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct RoleProcess {
     side: Side,
@@ -40,28 +40,28 @@ pub(crate) struct RoleProcess {
 /// What a role is started with.
 #[derive(Clone, Copy)]
 pub(crate) struct RoleStart<'a> {
-    /// Which of the two it is.
+    /// The role's side.
     pub side: Side,
-    /// Somebody else's; none for this one.
+    /// The program that plays the role; none for this one.
     pub program: Option<&'a str>,
     /// The job file.
     pub job: &'a Path,
     /// The server's address.
     pub address: IpAddr,
-    /// The server's port; none for the one that servers have.
+    /// The server's port; none for the default.
     pub port: Option<u16>,
-    /// What it shares with this process.
+    /// What the role shares with this process.
     pub shared: Shared<'a>,
 }
 
 /// Memory and files that a role shares with the orchestrator.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Shared<'a> {
-    /// Where it logs its TLS secrets, if it is to.
+    /// Where the role logs its TLS secrets, if it should.
     pub keys: Option<&'a KeyLog>,
-    /// Where it says what its connections are like, if they are sampled.
+    /// Where the role writes the state of its connections, if they are sampled.
     pub gauges: Option<&'a SharedGauges>,
-    /// Where it writes what its connections of QUIC do, if it is to.
+    /// Where the role writes qlog files of its QUIC connections, if it should.
     pub qlog: Option<&'a Path>,
 }
 
@@ -69,7 +69,7 @@ impl RoleProcess {
     /// Starts a role in the caller's network namespace.
     ///
     /// # Errors
-    /// A program that is not there, or cannot be executed.
+    /// The program does not exist or cannot be executed.
     pub(crate) fn spawn(start: &RoleStart<'_>, virtual_clock: bool) -> Result<Self> {
         let RoleStart { side, program, job, address, port, shared: Shared { keys, gauges, qlog } } = *start;
         let name = name(side);
@@ -113,7 +113,7 @@ impl RoleProcess {
         })
     }
 
-    /// Waits for the process and says how it ended, unless successfully.
+    /// Waits for the process to end. Returns how it ended, unless it was successful.
     fn reap(&mut self) -> Result<Option<String>> {
         let Some(process) = self.process.take() else { bail!("the {} was waited for twice", name(self.side)) };
         let status = waitpid(process, None).with_context(|| format!("wait for the {}", name(self.side)))?;
@@ -143,13 +143,13 @@ impl Role for RoleProcess {
     }
 }
 
-/// The variable that names the directory of qlog files.
+/// Returns the environment variable that names the directory of the qlog files.
 fn qlog_environment(directory: &Path) -> Result<CString> {
     let value = [QLOG_VARIABLE.as_bytes(), b"=", directory.as_os_str().as_bytes()].concat();
     CString::new(value).context("the run's directory contains a NUL byte")
 }
 
-/// How a process ended, unless it was successfully, with its last message complete.
+/// Returns how a process ended; none if it was successful and its last message was complete.
 fn ending(status: WaitStatus, messages_complete: bool) -> Option<String> {
     match status {
         WaitStatus::Exited(_, 0) if messages_complete => None,
@@ -169,14 +169,14 @@ impl AsFd for RoleProcess {
 impl Drop for RoleProcess {
     fn drop(&mut self) {
         if let Some(process) = self.process {
-            // Both fail only if it is gone already.
+            // Both fail only if the process has ended already.
             let _ = kill(process, Signal::SIGKILL);
             let _ = waitpid(process, None);
         }
     }
 }
 
-/// A role's name, which is also its subcommand and its failures' stage.
+/// Returns a role's name, which is also its subcommand and the stage of its failures.
 pub(crate) fn name(side: Side) -> &'static str {
     match side {
         Side::Client => "client",

@@ -1,9 +1,9 @@
-//! Numbers and bytes made from a seed, any of them without those before: splitmix64 (Steele, Lea, Flood: Fast Splittable
-//! Pseudorandom Number Generators, OOPSLA 2014).
+//! Numbers and bytes made from a seed, with random access: splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
+//! Number Generators, OOPSLA 2014).
 
 const WORD_BYTES: u64 = size_of::<u64>() as u64;
 
-/// The output of splitmix64 with this index.
+/// Returns the output of splitmix64 with this index.
 #[inline(always)]
 pub(crate) fn splitmix64(seed: u64, index: u64) -> u64 {
     let mut word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
@@ -31,10 +31,10 @@ pub(crate) fn fill(seed: u64, offset: u64, block: &mut [u8]) {
     tail.copy_from_slice(&splitmix64(seed, index).to_le_bytes()[..tail.len()]);
 }
 
-/// Four words at a time where the CPU can, which halves the time: of a lossless TCP run it is a tenth.
+/// Fills four words at a time where the CPU can, which halves the time: it is a tenth of a lossless TCP run's.
 fn fill_words(seed: u64, index: u64, block: &mut [u8]) {
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the CPU has what the function may use.
+        // SAFETY: the CPU has the instructions that the function uses.
         unsafe { fill_words_by_four(seed, index, block) }
     } else {
         fill_words_anywhere(seed, index, block);
@@ -48,7 +48,8 @@ unsafe fn fill_words_by_four(seed: u64, index: u64, block: &mut [u8]) {
     fill_words_anywhere(seed, index, block);
 }
 
-/// Compiled twice: the compiler takes several words at once as far as the caller's instructions go.
+/// Fills the block word by word. It is compiled twice: the compiler processes as many words at once as the caller's
+/// target features allow.
 #[inline(always)]
 fn fill_words_anywhere(seed: u64, first: u64, block: &mut [u8]) {
     let words = block.chunks_exact_mut(WORD_BYTES as usize);

@@ -1,4 +1,4 @@
-//! The receiver's end of a content: counts and hashes what arrives, and notes when.
+//! The receiving end of a content: counts and hashes the bytes that arrive, and notes their arrival times.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,10 +12,11 @@ use crate::content::{hex_digest, new_hasher};
 
 const TOO_MUCH: &str = "the peer sent more content than it was asked for";
 
-/// A sink that outlives the connection which fills it, so that another can go on where that one was given up.
+/// A sink that outlives the connection that fills it, so that another connection can continue after that one was given
+/// up.
 pub(crate) type SharedSink = Arc<Mutex<Sink>>;
 
-/// Consumes what is received: hashes it if the content is verified, else only counts it.
+/// Consumes received bytes: hashes them if the content is verified, otherwise only counts them.
 pub(crate) struct Sink {
     size_bytes: u64,
     remaining_bytes: u64,
@@ -28,37 +29,37 @@ pub(crate) struct Sink {
 /// A content that has been received.
 #[derive(Debug)]
 pub(crate) struct Received {
-    /// First byte at hand; of an empty content, when it was expected.
+    /// When the first byte was received; for an empty content, when it was expected.
     pub first_byte: Moment,
-    /// Last byte at hand.
+    /// When the last byte was received.
     pub last_byte: Moment,
-    /// Longest time between two arrivals, if the sink looked for it.
+    /// The longest time between two arrivals, if the sink measured it.
     pub longest_gap: Option<Gap>,
-    /// Hex SHA-256, if asked for.
+    /// The hex SHA-256, if it was asked for.
     pub sha256: Option<String>,
 }
 
 impl Sink {
-    /// A sink for content of this many bytes.
+    /// Creates a sink for a content of this many bytes.
     pub(crate) fn new(size_bytes: u64, verify: bool) -> Self {
         let hasher = verify.then(new_hasher);
         let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
         Self { size_bytes, remaining_bytes, hasher, first_byte, last_byte, arrivals }
     }
 
-    /// Looks for the longest time without new content, and notes what comes in the run's log too, if there is one: then
-    /// bytes are to be taken as they come.
+    /// Records arrivals in the run's log and measures the longest gap, if there is a log. Bytes must then be taken as
+    /// they arrive.
     pub(crate) fn watching_arrivals(mut self, arrival_log: Option<WatchedArrivals>) -> Self {
         self.arrivals = arrival_log.map(|arrival_log| Arrivals { arrival_log, last: None, longest: None });
         self
     }
 
-    /// Makes the sink one that several connections fill, one after the other.
+    /// Makes this a sink that several connections fill, one after the other.
     pub(crate) fn shared(self) -> SharedSink {
         Arc::new(Mutex::new(self))
     }
 
-    /// The content is expected from now on. An empty one is there at once.
+    /// Starts the measurement: the content is expected from now on. An empty content is complete at once.
     pub(crate) fn begin(&mut self) {
         if self.size_bytes == 0 && self.first_byte.is_none() {
             let now = Moment::now();
@@ -66,28 +67,29 @@ impl Sink {
         }
     }
 
-    /// Whether bytes are to be taken as they come, rather than many at once.
+    /// Returns whether bytes must be taken as they arrive, rather than many at once.
     pub(crate) fn watches_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
 
-    /// How finely arrivals are to be told apart; none where gaps matter: as finely as can be.
+    /// Returns the resolution with which arrivals must be told apart; none if gaps are measured, which need the finest
+    /// possible.
     pub(crate) fn resolution(&self) -> Option<Duration> {
         let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.arrival_log.for_gaps)?;
         Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)
     }
 
-    /// Bytes received so far.
+    /// Returns the number of bytes received so far.
     pub(crate) fn position_bytes(&self) -> u64 {
         self.size_bytes - self.remaining_bytes
     }
 
-    /// Bytes still to come.
+    /// Returns the number of bytes still to come.
     pub(crate) fn remaining_bytes(&self) -> u64 {
         self.remaining_bytes
     }
 
-    /// Whether the bytes are not hashed, so that the kernel may throw them away uncopied ([`Self::discard`]).
+    /// Returns whether bytes are not hashed, so that the kernel may discard them without copying ([`Self::discard`]).
     pub(crate) fn discards(&self) -> bool {
         self.hasher.is_none()
     }
@@ -101,7 +103,7 @@ impl Sink {
         self.discard(bytes.len() as u64)
     }
 
-    /// Counts bytes that arrived and were not kept.
+    /// Counts bytes that arrived and were discarded.
     ///
     /// # Errors
     /// More bytes than were announced.
@@ -121,10 +123,11 @@ impl Sink {
         }
     }
 
-    /// Counts bytes, the last of which arrived at this time.
+    /// Counts bytes, the last of which arrived at `at`.
     ///
     /// # Arguments
-    /// * `awaited` - whether the time since the last arrival passed without any; else it counts as no gap.
+    /// * `awaited` - whether the receiver was waiting since the last arrival; if not, that time is not counted as a
+    ///   gap.
     ///
     /// # Errors
     /// More bytes than were announced.
@@ -142,7 +145,7 @@ impl Sink {
         }
     }
 
-    /// What has arrived of a content that was broken off; of nothing, when that was seen.
+    /// Returns what has arrived of a content that was broken off; if nothing has, the times are the present.
     pub(crate) fn arrived(&self) -> Received {
         Received {
             first_byte: self.first_byte.unwrap_or_else(Moment::now),
@@ -152,10 +155,10 @@ impl Sink {
         }
     }
 
-    /// The result of a content that has arrived whole.
+    /// Returns the result of a content that has arrived completely.
     ///
     /// # Errors
-    /// It is not.
+    /// The content has not arrived completely.
     pub(crate) fn received(&self) -> Result<Received> {
         ensure!(self.remaining_bytes == 0, "{} bytes of the content have not come", self.remaining_bytes);
         Ok(Received {
@@ -167,27 +170,27 @@ impl Sink {
     }
 }
 
-/// A run's log of arrivals, and what its times are counted from.
+/// A run's log of arrivals, and the epoch of its times.
 #[derive(Debug, Clone)]
 pub(crate) struct WatchedArrivals {
-    /// Shared by all sinks of the run.
+    /// The log, shared by all sinks of the run.
     pub arrival_log: SharedArrivalLog,
-    /// In nanoseconds of `CLOCK_MONOTONIC`.
+    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
-    /// Whether times without content are looked for; else it is the goodput over time that is wanted.
+    /// Whether gaps in arrivals are measured; if not, only the goodput over time is.
     pub for_gaps: bool,
 }
 
-/// A stretch of time without new content.
+/// An interval without new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gap {
-    /// The last arrival before it.
+    /// The time of the last arrival before the gap.
     pub start: Moment,
-    /// Until the next arrival.
+    /// The length of the gap, until the next arrival, in nanoseconds.
     pub length_ns: u64,
 }
 
-/// First and last arrival, and the longest gap between two.
+/// The last arrival, the longest gap between two, and the log that every arrival goes to.
 #[derive(Debug)]
 struct Arrivals {
     arrival_log: WatchedArrivals,
@@ -196,7 +199,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Of gaps of equal length the first counts.
+    /// Records an arrival. Of gaps of equal length the first is kept.
     fn record(&mut self, now: Moment, bytes: u64, awaited: bool) {
         let WatchedArrivals { arrival_log, epoch_ns, for_gaps } = &self.arrival_log;
         arrival_log.lock().expect("no holder panics").record_arrival(now.since(*epoch_ns), bytes, awaited);

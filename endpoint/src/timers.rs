@@ -1,12 +1,13 @@
-//! Timers of a thread's event loop that cost no system call to set.
+//! Timers of a thread's event loop that are set without a system call.
 //!
-//! tokio's own wake their event loop whenever one is set to an earlier time than the loop last waited for (a write to an
-//! eventfd, and a wait that returns at once), and once more on the way to a time that is not near (its wheel has levels). A
-//! QUIC stack sets its timer several times a packet, and in a guest each system call costs as much as the rest of a packet.
+//! tokio's own timers wake their event loop whenever one is set to an earlier time than the loop last waited for (a
+//! write to an eventfd, and a wait that returns at once), and once more on the way to a distant time (its timer wheel
+//! has levels). A QUIC stack sets its timer several times for each packet, and in a guest each system call costs as
+//! much as the rest of a packet.
 //!
-//! These are looked at where the loop waits, which is `epoll_wait` alone: [`crate::clock`] has the linker send its calls
-//! there, and shortens the wait to the first deadline ([`bounded_ms`]) and wakes what is due after it ([`wake_due`]).
-//! Waiting is counted in whole milliseconds, rounded up, as tokio does.
+//! These timers are checked only where the loop waits, in `epoll_wait`: the linker redirects its calls to
+//! [`crate::clock`], which shortens the wait to the first deadline ([`bounded_ms`]) and wakes the tasks that are due
+//! after it ([`wake_due`]). The wait is in whole milliseconds, rounded up, as in tokio.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,23 +17,23 @@ use std::time::{Duration, Instant};
 use libc::c_int;
 
 thread_local! {
-    /// The timers of this thread, few enough for a list: one for each connection.
+    /// The timers of this thread, one for each connection; so few that a list will do.
     static TIMERS: RefCell<Vec<Arc<Mutex<Setting>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Wakes a task of the thread that made it.
+/// A timer that wakes a task of the thread that made it.
 #[derive(Debug)]
 pub(crate) struct Timer(Arc<Mutex<Setting>>);
 
 #[derive(Debug)]
 struct Setting {
     deadline: Instant,
-    /// The waker of the task that waits, if one does.
+    /// The waker of the waiting task, if there is one.
     waiting: Option<Waker>,
 }
 
 impl Timer {
-    /// A timer set to this time, for a task of this thread's event loop.
+    /// Creates a timer that is due at `deadline`, for a task of this thread's event loop.
     pub(crate) fn new(deadline: Instant) -> Self {
         let setting = Arc::new(Mutex::new(Setting { deadline, waiting: None }));
         TIMERS.with_borrow_mut(|timers| {
@@ -42,12 +43,12 @@ impl Timer {
         Self(setting)
     }
 
-    /// Sets it to another time.
+    /// Sets the timer to another time.
     pub(crate) fn reset(&self, deadline: Instant) {
         lock(&self.0).deadline = deadline;
     }
 
-    /// Ready from the timer's time on; until then the task is registered to be woken.
+    /// Returns ready once the timer is due; before that, registers the task to be woken.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut setting = lock(&self.0);
         if Instant::now() >= setting.deadline {
@@ -62,10 +63,10 @@ impl Timer {
     }
 }
 
-/// How long this thread's event loop may wait.
+/// Returns how long this thread's event loop may wait, in milliseconds.
 ///
 /// # Arguments
-/// * `timeout_ms` - as long as it would without these timers; as for `epoll_wait(2)`, -1 is for ever.
+/// * `timeout_ms` - how long it would wait without these timers; -1 is forever, as for `epoll_wait(2)`.
 pub(crate) fn bounded_ms(timeout_ms: c_int) -> c_int {
     let Some(deadline) = first_deadline().filter(|_| timeout_ms != 0) else { return timeout_ms };
     let ahead = deadline.saturating_duration_since(Instant::now());
@@ -74,7 +75,7 @@ pub(crate) fn bounded_ms(timeout_ms: c_int) -> c_int {
     if timeout_ms < 0 { ahead_ms } else { timeout_ms.min(ahead_ms) }
 }
 
-/// Wakes the tasks of this thread whose time has come.
+/// Wakes the tasks of this thread whose timers are due.
 pub(crate) fn wake_due() {
     let Some(deadline) = first_deadline() else { return };
     let now = Instant::now();
@@ -91,7 +92,7 @@ pub(crate) fn wake_due() {
     due.into_iter().for_each(Waker::wake);
 }
 
-/// When this thread's next timer is due, on the clock on which it is `now_ns`.
+/// Returns when this thread's next timer is due, on the clock that now shows `now_ns`.
 pub(crate) fn first_deadline_ns(now_ns: u64) -> Option<u64> {
     let ahead = first_deadline()?.saturating_duration_since(Instant::now());
     Some(now_ns.saturating_add(u64::try_from(ahead.as_nanos()).unwrap_or(u64::MAX)))
@@ -122,7 +123,7 @@ mod tests {
         Timer::new(Instant::now() + time)
     }
 
-    /// An event loop that never waits: these tests call the timers themselves.
+    /// Returns whether the timer is due. The waker does nothing: these tests poll the timers themselves.
     fn is_due(timer: &Timer) -> bool {
         timer.poll(&Context::from_waker(Waker::noop())).is_ready()
     }

@@ -1,4 +1,4 @@
-//! CPU time of a role: what its part of a run costs, counted in real time only.
+//! The CPU time that a role uses for its part of a run, measured in real time only.
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -6,8 +6,8 @@ use nix::sys::time::{TimeVal, TimeValLike};
 
 use crate::record::{Record, Side, UsageRecord};
 
-/// CPU time of this process, all threads, and of the programs that it has run to their end, so far. What the kernel does for it in interrupts that happen to meet it is
-/// counted with it (`kernel/sched/cputime.c`).
+/// The CPU time used so far by all threads of this process, and by the child processes that it has waited for. It
+/// includes the time of interrupts that the kernel handles while the process runs (`kernel/sched/cputime.c`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usage {
     user_ns: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Up to the present.
+    /// Reads the CPU time used up to now.
     ///
     /// # Errors
     /// As `getrusage(2)`.
@@ -28,7 +28,7 @@ impl Usage {
         })
     }
 
-    /// What was used from `start` to here, as a side's record.
+    /// Returns the CPU time used since `start`, as the record of a side.
     pub(crate) fn since(self, start: Self, side: Side) -> Record {
         Record::Usage(UsageRecord {
             side,

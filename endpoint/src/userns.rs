@@ -1,4 +1,4 @@
-//! A network of one's own on the host's kernel: as root, or through a user namespace.
+//! Private network namespaces on the host's kernel: as root, or through a user namespace.
 
 use std::fs;
 
@@ -9,12 +9,12 @@ use nix::unistd::{Gid, Uid, getegid, geteuid};
 
 use crate::netns::NetNs;
 
-/// Whose capabilities allow namespaces to be made.
+/// The capabilities that allow namespaces to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Privilege {
     /// The caller's own capabilities.
     Own,
-    /// The capabilities of a new user namespace, in which the caller is root and nobody else exists.
+    /// Those of a new user namespace, in which the caller is root and no other user exists.
     UserNamespace,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Privilege {
 /// host's. The namespaces go when the last process in them does.
 ///
 /// # Errors
-/// The host forbids it; the message says which of its settings, and the command that mends it.
+/// The host forbids it; the message names the setting that does so and the command that changes it.
 pub(crate) fn enter_private_netns() -> Result<Privilege> {
     if NetNs::create().is_ok() {
         return Ok(Privilege::Own);
@@ -31,8 +31,8 @@ pub(crate) fn enter_private_netns() -> Result<Privilege> {
     Ok(Privilege::UserNamespace)
 }
 
-/// Moves the caller, which must have one thread, into a new user namespace, in which it is root, whoever it is outside, and into a
-/// new network namespace.
+/// Moves the caller, which must have one thread, into a new network namespace and a new user namespace, in which it is
+/// root whichever user it is outside.
 ///
 /// # Errors
 /// As [`enter_private_netns`].
@@ -58,7 +58,7 @@ fn refused(attempt: &str, errno: Errno) -> Error {
     anyhow!("cannot {attempt}: {}; {}", errno.desc(), NamespaceSysctls::read().remedy(errno))
 }
 
-/// Who calls, seen from outside the user namespace that is entered.
+/// The caller's user and group, as seen outside the user namespace that it enters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Caller {
     user: Uid,
@@ -66,13 +66,13 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// As seen from here.
+    /// Returns the caller's present user and group.
     pub(crate) fn now() -> Self {
         Self { user: geteuid(), group: getegid() }
     }
 
-    /// In a new user namespace, makes the caller its root. user_namespaces(7): `setgroups` must be denied before an
-    /// unprivileged process may write its group map.
+    /// Makes the caller root in the user namespace that it has just entered. `setgroups` must be denied before an
+    /// unprivileged process may write its group map (user_namespaces(7)).
     ///
     /// # Errors
     /// The attempt that the host refused, and its error.
@@ -89,7 +89,7 @@ impl Caller {
     }
 }
 
-/// Settings of the host that forbid namespaces; none where a kernel does not have one.
+/// The host's sysctls that can forbid namespaces; none where the kernel lacks one.
 #[derive(Debug, Clone, Copy, Default)]
 struct NamespaceSysctls {
     /// Debian's `kernel.unprivileged_userns_clone`.

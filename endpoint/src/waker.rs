@@ -1,6 +1,7 @@
-//! Has the queueing disciplines of a router's devices look at what waits in them, by a packet that nobody gets.
+//! Wakes up the queueing disciplines of a router's devices, so that they look at the packets they hold, by sending a
+//! packet that is dropped.
 //!
-//! [`crate::netlink::qdisc::add_shaped_netem`] says why, and where the packet ends.
+//! [`crate::netlink::qdisc::add_shaped_netem`] says why, and where the packet is dropped.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -11,10 +12,10 @@ use socket2::{Domain, Socket, Type};
 
 use crate::netlink::qdisc::WAKING_PRIORITY;
 
-/// An Ethernet frame of the least size, with addresses of zeros.
+/// An Ethernet frame of the minimum size, with addresses of zeros.
 const FRAME: [u8; 60] = [0; 60];
 
-/// A packet socket, bound for life to the network namespace it was opened in.
+/// A packet socket. It belongs to the network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct Waker(Socket);
 
@@ -39,7 +40,7 @@ impl Waker {
     /// Wakes the disciplines of the device with this index.
     ///
     /// # Errors
-    /// As `sendto(2)`; a packet that got through.
+    /// As `sendto(2)`; the packet was not dropped.
     pub(crate) fn wake(&self, index: u32) -> Result<()> {
         // SAFETY: all-zero is a valid address.
         let mut address: sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -52,7 +53,7 @@ impl Waker {
         };
         let error = io::Error::last_os_error();
         ensure!(sent < 0, "a packet that should only wake link {index} got through");
-        // It was dropped, as it should be (net_xmit_errno).
+        // The packet was dropped, as it should be (net_xmit_errno).
         ensure!(error.raw_os_error() == Some(libc::ENOBUFS), "wake link {index} (sendto): {error}");
         Ok(())
     }

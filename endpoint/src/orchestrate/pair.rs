@@ -1,4 +1,4 @@
-//! A workload under way: its server and its client, and what has come of them until now.
+//! A running workload: its server and its client, and their progress.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use crate::record::{Failure, OfWorkloadRecord, Record, Side};
 use crate::role_process::{Shared, name};
 use crate::workload::{self, Workload};
 
-/// The server and the client of one of a run's workloads.
+/// The server and the client of one workload of a run.
 pub(super) struct Pair<'a> {
     job: &'a Job,
     pub workload: &'a dyn Workload,
     server: Box<dyn Role>,
     client: Box<dyn Role>,
-    /// The client's order to begin, from when the server is ready until the client may.
+    /// The order to begin for the client, kept from when the server is ready until the client's start time.
     client_begin: Option<Order>,
     client_began: bool,
-    /// The path the client attached to last, until it has been told.
+    /// The path that the client attached to last, until the client has been told.
     attached_to: Option<u32>,
-    /// Roles that have done all their work.
+    /// The roles that have done all their work.
     finished: Vec<Side>,
-    /// Records of what was delivered, to be verified at the end.
+    /// The records of what was delivered, to be verified at the end.
     pub delivered: Vec<Record>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Pair<'a> {
     /// Starts both roles of a job, which read it from `job_file`.
     ///
     /// # Errors
-    /// One cannot be started.
+    /// One of them cannot be started.
     pub(super) fn spawn<'s>(
         host: &mut dyn Host,
         job: &'a Job,
@@ -55,7 +55,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Whether one of its roles still has something to do.
+    /// Returns whether a role of the pair is still running.
     pub(super) fn is_running(&self) -> bool {
         self.server.is_running() || self.client.is_running()
     }
@@ -74,17 +74,18 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The server is ready: the client begins with this order when its time has come.
+    /// Notes that the server is ready and keeps the client's order to begin until its start time.
     pub(super) fn server_is_ready(&mut self, begin: Order) {
         self.client_begin = Some(begin);
     }
 
-    /// When its client is to begin, after the epoch; none where it has begun, or its server is not ready.
+    /// Returns when the client is to begin, in nanoseconds after the epoch; none if it has begun or its server is not
+    /// ready.
     pub(super) fn begins_ns(&self) -> Option<u64> {
         self.client_begin.as_ref().map(|_| self.job.start_ns)
     }
 
-    /// Orders the client to begin, once the server is ready and the time has come.
+    /// Orders the client to begin if the server is ready and the start time has passed.
     ///
     /// # Errors
     /// The order cannot be given.
@@ -99,7 +100,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Has the client told of its newest path, as soon as it has begun.
+    /// Tells the client of its newest path, now or as soon as it has begun.
     ///
     /// # Errors
     /// The order cannot be given.
@@ -115,7 +116,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Tells the client that its address on this path is gone. One that has not begun has nothing there.
+    /// Tells the client that it has lost its address on this path. A client that has not begun uses no path and is not
+    /// told.
     ///
     /// # Errors
     /// The order cannot be given.
@@ -124,7 +126,7 @@ impl<'a> Pair<'a> {
         if is_there { self.client.order(&Order::Detached { path }) } else { Ok(()) }
     }
 
-    /// A role has done all its work. The server is told when that was the client.
+    /// Notes that a role has done all its work. If it is the client, orders the server to finish.
     ///
     /// # Errors
     /// The order cannot be given.
@@ -133,10 +135,10 @@ impl<'a> Pair<'a> {
         if side == Side::Client { self.server.order(&Order::Finish) } else { Ok(()) }
     }
 
-    /// A role's process has ended.
+    /// Handles the end of a role's process.
     ///
     /// # Errors
-    /// It had not done its work, or did not end as it should.
+    /// The role had not done its work, or its process failed.
     pub(super) fn role_is_gone(&self, side: Side, how: Option<String>) -> Result<(), Failure> {
         if how.is_none() && self.finished.contains(&side) {
             return Ok(());
@@ -145,7 +147,7 @@ impl<'a> Pair<'a> {
         Err(self.failure(Failure { stage: name(side).to_owned(), message: format!("the {} {how}", name(side)) }))
     }
 
-    /// A record of one of its roles, as the run has it.
+    /// Returns a record of one of the roles, marked with the workload's name if the run has several.
     pub(super) fn record(&self, line: Record) -> Record {
         match &self.job.name {
             Some(workload) => Record::OfWorkload(OfWorkloadRecord { workload: workload.clone(), line: Box::new(line) }),
@@ -153,7 +155,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// A failure of this workload, as the run has it.
+    /// Returns a failure of this workload, with the workload's name in its message if the run has several.
     pub(super) fn failure(&self, Failure { stage, message }: Failure) -> Failure {
         match &self.job.name {
             Some(workload) => Failure { stage, message: format!("{workload}: {message}") },
@@ -161,7 +163,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// How what was delivered differs from what was to travel; none if in nothing.
+    /// Returns how what was delivered differs from what was to be sent; none if it does not.
     ///
     /// # Errors
     /// A content that cannot be read again.
@@ -170,14 +172,15 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A file for each job of a run with several workloads, for the roles to read. Dropped, the files are gone.
+/// The job files of a run with several workloads, one for each, for the roles to read. They are removed when this is
+/// dropped.
 pub(super) struct JobFiles(Vec<PathBuf>);
 
 impl JobFiles {
     /// Writes the jobs, each into a directory of its own beside the run's job file.
     ///
     /// # Errors
-    /// One cannot be written.
+    /// A file cannot be written.
     pub(super) fn write(jobs: &[Job], job_file: &Path) -> Result<Self> {
         let mut files = Self(Vec::new());
         if jobs.len() < 2 {
@@ -195,7 +198,7 @@ impl JobFiles {
         Ok(files)
     }
 
-    /// The file of the job at this place.
+    /// Returns the file of the job with this index.
     pub(super) fn file<'a>(&'a self, place: usize, job_file: &'a Path) -> &'a Path {
         self.0.get(place).map_or(job_file, |file| file)
     }
@@ -204,7 +207,7 @@ impl JobFiles {
 impl Drop for JobFiles {
     fn drop(&mut self) {
         for directory in self.0.iter().filter_map(|file| file.parent()) {
-            // The run is over, and says itself how it went.
+            // The run is over, and its records say how it went.
             let _ = fs::remove_dir_all(directory);
         }
     }

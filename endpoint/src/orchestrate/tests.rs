@@ -20,7 +20,8 @@ fn progress_comes_each_second_then_each_tenth() {
     assert_eq!(progress.next_ns(), 90_000_000_000);
 }
 
-/// A host without a path of its own, whose roles are in this process and end after what they have to say.
+/// A host without a path of its own, whose roles are simulated in this process: each sends its scripted events and
+/// ends.
 struct Scripted {
     server: Vec<Event>,
     client: Vec<Event>,
@@ -87,7 +88,7 @@ impl Role for ScriptedRole {
     }
 }
 
-/// What roles on such a host are ordered, and how the run of the golden job, a bit changed, fails.
+/// Returns the orders that roles on such a host receive, and how a run of the golden job fails after `change`.
 fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side, Order)>, Failure) {
     let text = include_str!("../../../tests/golden/job-bulk-quic.json");
     let mut job: Job = serde_json::from_str(text).expect("the golden job is a job");

@@ -1,4 +1,4 @@
-//! What a host's connections are like at a moment: the kernel's TCP and SCTP, and QUIC by its gauges.
+//! The state of a host's connections at one moment: of TCP and SCTP from the kernel, of QUIC from its gauges.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,23 +12,24 @@ use crate::topology::Namespace;
 use crate::transport::TcpInfo;
 use crate::workload;
 
-/// quinn paces to this many quarters of a window in a round-trip time (its `pacing.rs`, as RFC 9002, section 7.7, suggests).
+/// quinn's pacing rate, in quarters of a congestion window per round-trip time (its `pacing.rs`, as RFC 9002, section
+/// 7.7, suggests).
 const PACED_QUARTERS: u64 = 5;
 
 const BITS_PER_BYTE: u64 = 8;
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Who is asked for a host's connections.
+/// Where the state of a host's connections is read.
 pub(super) enum Source {
-    /// The kernel, for TCP's.
+    /// The kernel's `sock_diag`, for TCP.
     Tcp,
-    /// The kernel, for SCTP's.
+    /// The kernel's `sock_diag`, for SCTP.
     Sctp,
-    /// QUIC's stack, by what it shares.
+    /// The memory that a QUIC stack shares.
     Gauges(SharedGauges),
 }
 
-/// Whose connections are sampled.
+/// The kind of connections that are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SampledKind {
     Tcp,
@@ -47,18 +48,18 @@ impl SampledKind {
     }
 }
 
-/// One end of a connection, as it is now.
+/// The state of one end of a connection at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionSample {
     pub port: u16,
     pub peer_port: u16,
-    /// Of connections between the same ports, which QUIC can have: which one.
+    /// Tells apart connections between the same two ports, which QUIC can have.
     pub number: u64,
     pub cwnd_bytes: u64,
     pub ssthresh_bytes: u64,
     pub rtt_ns: u64,
     pub unacked_bytes: u64,
-    /// None where nobody counts it.
+    /// None where the stack does not count it.
     pub acked_bytes: Option<u64>,
     pub retrans_packets: u64,
     pub pacing_rate_bit_s: u64,
@@ -69,28 +70,30 @@ pub(super) struct ConnectionSample {
 /// What has kept a connection from sending more.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Limits {
-    /// For how long since it was set up: time with something to send; of it, kept by the peer's window, and by the send buffer.
+    /// Times in nanoseconds since the connection was set up: with data to send; of that, limited by the peer's receive
+    /// window, and by the send buffer.
     Counted([u64; 3]),
-    /// At this moment.
+    /// The state at the time of the sample.
     Now(Activity),
 }
 
-/// What a connection is about.
+/// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// It has nothing to send, and nothing unacknowledged.
+    /// It has no data to send, and no unacknowledged data.
     Idle,
-    /// It sends as it sees fit.
+    /// It sends, limited by congestion control and pacing alone.
     Busy,
-    /// It has more to send than its peer's window has room for.
+    /// It has more data to send than the peer's receive window allows.
     PeerFull,
-    /// There is more to send than its send buffer has room for, and all that is in it has been sent.
+    /// The application has more data to send than the send buffer has room for, and everything in the buffer has been
+    /// sent.
     BufferFull,
 }
 
 impl Source {
-    /// The kinds of transport of which somebody has something to say in a job; somebody else's QUIC tells nobody, and UDP has no
-    /// connections. Programs of the machine are asked for TCP's.
+    /// Returns the kinds of connections of a job whose state can be read. A foreign QUIC stack does not share its
+    /// state, and UDP has no connections. Of programs of the machine, TCP connections are sampled.
     pub(super) fn kinds(job: &Job) -> Vec<SampledKind> {
         if matches!(job.workload, Workload::Command(_)) {
             return vec![SampledKind::Tcp];
@@ -100,10 +103,10 @@ impl Source {
         transports.filter_map(SampledKind::of).collect()
     }
 
-    /// Whom to ask for those of a kind.
+    /// Returns the source for connections of a kind.
     ///
     /// # Errors
-    /// No memory to share.
+    /// The shared memory cannot be created.
     pub(super) fn of(kind: SampledKind) -> Result<Self> {
         Ok(match kind {
             SampledKind::Tcp => Self::Tcp,
@@ -112,7 +115,7 @@ impl Source {
         })
     }
 
-    /// Whether it is asked for connections of a kind.
+    /// Returns whether this is the source for connections of a kind.
     pub(super) fn is_of(&self, kind: SampledKind) -> bool {
         kind == match self {
             Self::Tcp => SampledKind::Tcp,
@@ -121,7 +124,7 @@ impl Source {
         }
     }
 
-    /// The connections of a host.
+    /// Reads the state of a host's connections.
     ///
     /// # Errors
     /// A kernel that does not answer.
@@ -160,7 +163,7 @@ fn of_sctp(Seen { port, peer_port, info: seen }: Seen<SeenAssociation>) -> Conne
     let (has_sent_all, unacked_bytes) = (info.has_sent_all(), info.unacked_bytes());
     let activity = match (has_sent_all, unacked_bytes) {
         (true, 0) => Activity::Idle,
-        // A message is taken whole as long as there is any room.
+        // A message is accepted whole as long as there is any room.
         (true, _) if send_room_bytes == 0 => Activity::BufferFull,
         (false, _) if info.is_peer_full() => Activity::PeerFull,
         _ => Activity::Busy,
@@ -189,7 +192,8 @@ fn of_quic(gauges: &Gauges) -> ConnectionSample {
     let has_sent_all = gauges.has_sent_all.load(Relaxed) > 0;
     let activity = match (is_waiting, has_sent_all, unacked_bytes) {
         (false, _, 0) => Activity::Idle,
-        // quinn takes no more than the peer's window and its own have room for. Its own is full with what is on its way.
+        // quinn accepts no more data than the peer's window and its own send window have room for. Its own is full when
+        // that many bytes are unacknowledged.
         (true, true, _) if unacked_bytes >= gauges.send_window_bytes.load(Relaxed) => Activity::BufferFull,
         (true, true, _) => Activity::PeerFull,
         _ => Activity::Busy,
@@ -210,7 +214,7 @@ fn of_quic(gauges: &Gauges) -> ConnectionSample {
     }
 }
 
-/// What quinn paces to; nothing before the first round-trip time.
+/// Returns quinn's pacing rate in bit/s; 0 before the first round-trip time is measured.
 fn paced_bit_s(cwnd_bytes: u64, rtt_ns: u64) -> u64 {
     let bits = u128::from(cwnd_bytes * BITS_PER_BYTE * PACED_QUARTERS / 4) * u128::from(NANOSECONDS_PER_SECOND);
     bits.checked_div(rtt_ns.into()).map_or(0, |bit_s| u64::try_from(bit_s).unwrap_or(u64::MAX))

@@ -1,8 +1,8 @@
-//! What queues and connections are like while a run goes on: the bottlenecks at the routers, and the connections at the content's
-//! sender.
+//! Samples of queues and connections during a run: of the bottlenecks at the routers, and of the connections at the
+//! sender of the content.
 //!
-//! A sample costs about as much as thirty packets: it is a dozen system calls, and a guest's are dear. So its time is chosen by
-//! what the packets cost meanwhile ([`Pace`]), unless the job says how often.
+//! A sample costs about as much as thirty packets: it takes a dozen system calls, which are expensive in a guest. So
+//! the interval depends on how many packets are carried meanwhile ([`Pace`]), unless the job fixes it.
 
 mod connections;
 mod pace;
@@ -20,21 +20,21 @@ use crate::network::{Network, QueueSample};
 use crate::record::{ConnectionSamplesRecord, QueueSamplesRecord, Record, Side};
 use crate::topology::{Namespace, bottleneck};
 
-/// The samples of a run, until now.
+/// The samples of a run taken so far.
 pub(crate) struct Sampler {
     pace: Pace,
-    /// Whom to ask for the connections of whoever sends content.
+    /// Where the senders' connections are read, by side.
     sources: Vec<(Side, Source)>,
     queues: Vec<QueueSamplesRecord>,
-    /// By the port of the connection's end, that of the other, and a number.
+    /// The samples of each connection, by local port, peer port and the connection's number.
     connections: BTreeMap<(u16, u16, u64), ConnectionSamplesRecord>,
 }
 
 impl Sampler {
-    /// For a job that is to be sampled.
+    /// Creates the sampler of a job; none if the job is not to be sampled.
     ///
     /// # Errors
-    /// No memory to share with roles.
+    /// The memory shared with roles cannot be created.
     pub(crate) fn new(job: &Job) -> Result<Option<Self>> {
         let Some(sampling) = &job.sampling else { return Ok(None) };
         let numbers = 0..u32::try_from(job.paths.len()).unwrap_or(u32::MAX);
@@ -47,7 +47,7 @@ impl Sampler {
         }))
     }
 
-    /// What a role is to share with this process, if anything.
+    /// Returns the memory that a role must share with this process, if any.
     pub(crate) fn gauges(&self, side: Side) -> Option<&SharedGauges> {
         self.sources.iter().filter(|(of, _)| *of == side).find_map(|(_, source)| match source {
             Source::Gauges(shared) => Some(shared),
@@ -55,7 +55,7 @@ impl Sampler {
         })
     }
 
-    /// When the next sample is due.
+    /// Returns when the next sample is due, in nanoseconds after the epoch.
     pub(crate) fn next_ns(&self) -> u64 {
         self.pace.next_ns()
     }
@@ -91,17 +91,17 @@ impl Sampler {
         Ok(())
     }
 
-    /// All that was seen. What was never seen has no record.
+    /// Returns the records of all samples. A queue or connection without a sample has no record.
     pub(crate) fn records(self) -> impl Iterator<Item = Record> {
         let queues = self.queues.into_iter().filter(|queue| !queue.at_ns.is_empty()).map(Record::QueueSamples);
         let mut connections: Vec<_> = self.connections.into_values().collect();
-        connections.sort_by(by_content);
+        connections.sort_by(by_all_columns);
         queues.chain(connections.into_iter().map(Record::ConnectionSamples))
     }
 }
 
-/// Orders the samples of connections by all their columns: the clients' ports, by which connections are told apart, are random.
-fn by_content(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) -> Ordering {
+/// Compares two connections by all columns of their samples: they are told apart by the clients' ports, which are random.
+fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) -> Ordering {
     fn key(record: &ConnectionSamplesRecord) -> (bool, u32, [&[u64]; 11], &[bool]) {
         let columns = [
             &record.at_ns,
@@ -121,7 +121,7 @@ fn by_content(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord) ->
     key(one).cmp(&key(other))
 }
 
-/// Whom to ask for the connections of whoever sends content, of all workloads together.
+/// Returns where the senders' connections of all workloads are read, by side.
 fn sources(job: &Job) -> Result<Vec<(Side, Source)>> {
     let mut sources: Vec<(Side, Source)> = Vec::new();
     for each in job.workloads() {
@@ -135,7 +135,7 @@ fn sources(job: &Job) -> Result<Vec<(Side, Source)>> {
     Ok(sources)
 }
 
-/// Who sends the content; of programs that are not ours, the server is taken to.
+/// Returns the side that sends the content; for programs that are not ours, it is assumed to be the server.
 fn sender(workload: &Workload) -> Side {
     let direction = match workload {
         Workload::Bulk(bulk) => bulk.direction,
@@ -208,8 +208,9 @@ fn push_connection(kept: &mut ConnectionSamplesRecord, at_ns: u64, sample: &Conn
     kept.has_sent_all.push(sample.has_sent_all);
 }
 
-/// How long a connection was busy, and was kept by its peer's window and by its send buffer. Where it does not count that itself,
-/// what it is about now stands for the time since the sample before.
+/// Returns for how long, in nanoseconds, a connection was busy, and limited by its peer's receive window and by its
+/// send buffer. For a connection that does not count that itself, the whole time since the last sample is attributed to
+/// its present activity.
 fn limits_ns(kept: &ConnectionSamplesRecord, at_ns: u64, limits: Limits) -> [u64; 3] {
     let activity = match limits {
         Limits::Counted(limits_ns) => return limits_ns,
@@ -251,7 +252,7 @@ mod tests {
             kept
         };
         let sorted = |mut records: Vec<ConnectionSamplesRecord>| {
-            records.sort_by(by_content);
+            records.sort_by(by_all_columns);
             records
         };
         assert_eq!(sorted(vec![of(1, 20), of(2, 10)]), sorted(vec![of(1, 10), of(2, 20)]));

@@ -1,14 +1,14 @@
-//! When the next sample is due. Pure.
+//! Decides when the next sample is due. Pure.
 
 use crate::job::Sampling;
 
-/// Samples that are taken at the first interval, whatever the packets do.
+/// How many samples are taken at the initial interval, however few packets there are.
 const FIRST_SAMPLES: u32 = 24;
 
-/// Packets for each sample: what these cost is thirty times what it costs.
+/// The number of packets for each sample, about thirty times as expensive as the sample.
 const PACKETS: u64 = 1024;
 
-/// Counts samples and packets, and says when the next sample is due.
+/// Counts samples and packets, and decides when the next sample is due.
 #[derive(Debug)]
 pub(crate) struct Pace {
     first_ns: u64,
@@ -25,12 +25,12 @@ impl Pace {
         Self { first_ns: interval_ns, interval_ns, is_thinned, next_ns: interval_ns, taken: 0, carried_packets: 0 }
     }
 
-    /// When the next sample is due, after the epoch.
+    /// Returns when the next sample is due, in nanoseconds after the epoch.
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
-    /// One was taken, when so many packets had been carried.
+    /// Notes that a sample was taken at `at_ns`, when the path had carried `carried_packets` in all.
     pub(crate) fn taken(&mut self, at_ns: u64, carried_packets: u64) {
         let since_last = carried_packets.saturating_sub(self.carried_packets);
         (self.taken, self.carried_packets) = (self.taken.saturating_add(1), carried_packets);
@@ -49,7 +49,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many samples are taken until so many nanoseconds, of a path that carries a packet each so many.
+    /// Returns how many samples are taken until `until_ns` on a path that carries one packet every `ns_per_packet`.
     fn samples(sampling: &Sampling, until_ns: u64, ns_per_packet: u64) -> u64 {
         let (mut pace, mut taken) = (Pace::new(sampling), 0);
         while pace.next_ns() <= until_ns {
