@@ -23,7 +23,7 @@ pub(crate) fn run(run_directory: &Path) -> ExitCode {
     run_apart_if_of_programs(run_directory, NetworkOf::Run, || run_here(run_directory))
 }
 
-/// Carries out `run_directory/job.json`, and if programs of the machine do, in processes of their own.
+/// Calls `carry_out`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs programs of the machine.
 pub(crate) fn run_apart_if_of_programs(
     run_directory: &Path,
     network: NetworkOf,

@@ -66,7 +66,7 @@ pub(crate) fn contained_server(job: &Job) -> ExitCode {
     })
 }
 
-/// Carries a job file's workload out against the server at this address.
+/// Carries out a job file's workload against the server at this address.
 pub(crate) fn client(job: &Path, server: SocketAddr) -> ExitCode {
     run(Side::Client, async |orchestrator: &mut Orchestrator| {
         let loaded = check::load(job)?;
