@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import subprocess
@@ -71,11 +72,12 @@ def guests_in(place: Path) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """Processes that a process has started and that are not over."""
-    try:
-        return [int(pid) for pid in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+    """Processes that a process has started, in any of its threads, and that are not over."""
+    found = []
+    for started in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread, or the process, has ended
+            found += [int(child) for child in started.read_text().split()]
+    return found
 
 
 def has_ended(pid: int) -> bool:

@@ -208,7 +208,9 @@ def test_a_run_that_kills_its_worker_fails_and_takes_no_other_along(tmp_path: Pa
     assert set(observer.finished_runs.values()) == {1}
 
 
-def test_a_scheduler_that_goes_leaves_what_had_finished(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_scheduler_that_goes_leaves_what_had_finished(
+    cluster: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     cluster.add_worker()
     observer = After((2, cluster.scheduler.kill))
     with pytest.raises(NetwarpError, match="the same command goes on from there"):
@@ -218,6 +220,7 @@ def test_a_scheduler_that_goes_leaves_what_had_finished(cluster: Cluster, tmp_pa
             out=tmp_path / "out",
             observer=observer,
         )
+    assert capfd.readouterr().err == "", "Dask's log is not the user's"
     kept = set(records(tmp_path / "out"))
     assert 2 <= len(kept) < 40
     again = After()

@@ -147,7 +147,7 @@ def reproduce(
         prepare(each, out=out / each.name if out and several else out, quick=quick)
         for each in sources
     ]
-    on_whose_cpus = executor or LOCAL
+    on_whose_cpus = LOCAL if executor is None else executor
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
     ns3_missing = _why_ns3_is_missing(prepared)
@@ -210,8 +210,8 @@ def run_and_print(
     from netwarp.library import run
 
     finished = run(
-        study, backend, out=out, jobs=jobs, executor=executor or LOCAL, filters=filters,
-        staging=staging, command_line=command_line(), observer=progress_bar(),
+        study, backend, out=out, jobs=jobs, executor=LOCAL if executor is None else executor,
+        filters=filters, staging=staging, command_line=command_line(), observer=progress_bar(),
     )  # fmt: skip
     tell(finished, as_json)
 

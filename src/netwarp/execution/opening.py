@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from netwarp.execution.executor import Executor
 
 LOCAL = "local"
+MOST_PORT = 65535
 
 
 def open_executor(name: str = LOCAL, jobs: int | None = None) -> AbstractContextManager[Executor]:
@@ -39,7 +40,9 @@ def open_executor(name: str = LOCAL, jobs: int | None = None) -> AbstractContext
         from netwarp.execution.cluster.connection import local_cluster
 
         return local_cluster(int(match[1]) if match[1] else None)
-    if match := re.fullmatch(r"dask(\+insecure)?://([^/\s]+:\d{1,5})", name, re.ASCII):
+    if match := re.fullmatch(r"dask(\+insecure)?://([^/\s]+:(\d{1,5}))", name, re.ASCII):
+        if not 0 < int(match[3]) <= MOST_PORT:
+            raise InputError(f"--executor {name}: a port is a number from 1 to {MOST_PORT}")
         from netwarp.execution.cluster.connection import connect
 
         return connect(match[2], insecure=match[1] is not None)

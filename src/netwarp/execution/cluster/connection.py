@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 # Tasks' results are bytes; what would have to be unpickled is refused.
 PLAIN_DATA = ["dask", "msgpack"]
+ANY_LOOPBACK_PORT = "127.0.0.1:0"
 # What Dask's processes do beside their tasks: by default they look at themselves up to a hundred
-# times a second, for a dashboard that is not there.
-SELDOM_DISTURBED = {
+# times a second, for a dashboard, and tell of themselves over HTTP. Here nobody asks.
+WITHOUT_DASHBOARD = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.tick.interval": "1s",
@@ -62,6 +65,7 @@ def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
             " programs on its workers and here: set distributed.comm.tls in Dask's configuration,"
             f" or write dask+insecure://{address} in a network without strangers"
         )
+    name = f"dask{'+insecure' if insecure else ''}://{address}"
     url = f"{'tls' if has_tls and not insecure else 'tcp'}://{address}"
     with _quiet():
         try:
@@ -75,11 +79,11 @@ def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
             )
         except (OSError, TimeoutError, ValueError) as error:
             raise BackendError(
-                f"--executor dask://{address}: no scheduler answers there ({error}): start one,"
+                f"--executor {name}: no scheduler answers there ({error}): start one,"
                 " `dask scheduler`, or mend the address"
             ) from None
         with client:
-            yield DaskExecutor(client, f"dask://{address}")
+            yield DaskExecutor(client, name)
 
 
 @contextmanager
@@ -92,18 +96,8 @@ def local_cluster(workers: int | None) -> Iterator[Executor]:
     count = workers or len(os.sched_getaffinity(0))
     with (
         _quiet(),
-        dask.config.set(SELDOM_DISTURBED),
-        LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            security=True,
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            resources={GUEST: 1},
-            preload=[local_worker.__name__],
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        dask.config.set(WITHOUT_DASHBOARD),
+        _started(count) as cluster,
         Client(
             cluster.scheduler_address,
             security=cluster.security,
@@ -115,16 +109,47 @@ def local_cluster(workers: int | None) -> Iterator[Executor]:
         yield DaskExecutor(client, f"dask-local:{count}")
 
 
+def _started(workers: int) -> LocalCluster:
+    try:
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            security=True,
+            dashboard_address=ANY_LOOPBACK_PORT,
+            worker_dashboard_address=ANY_LOOPBACK_PORT,
+            scheduler_kwargs={"dashboard": False},
+            resources={GUEST: 1},
+            preload=[local_worker.__name__],
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError) as error:
+        raise BackendError(
+            f"--executor dask-local:{workers}: its workers do not start ({error}): in a program of"
+            ' your own, what starts them stands under `if __name__ == "__main__":`; else see'
+            " whether memory and processes suffice (`ulimit -a`)"
+        ) from None
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's log off the terminal: what matters of it is raised, or a run's reason."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    """Keep Dask's log off the terminal: what matters of it is raised, or a run's reason.
+
+    Dask gives several of its loggers a handler each (`logging` in its configuration).
+    """
+    loggers = [
+        logging.getLogger(name)
+        for name in {"distributed", *logging.root.manager.loggerDict}
+        if name.partition(".")[0] in ("distributed", "tornado")
+    ]
+    handlers = [logger.handlers for logger in loggers]
+    for logger in loggers:
+        logger.handlers = [logging.NullHandler()]
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, before in zip(loggers, handlers, strict=True):
+            logger.handlers = before
 
 
 def _is_this_machine(address: str) -> bool:
