@@ -40,6 +40,16 @@ def dask_setup(worker_of_dask):
     worker.run_job = poisoned
 """
 
+WITHOUT_NETWARP = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "netwarp":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+def dask_setup(worker_of_dask):
+    sys.meta_path.insert(0, Absent())
+"""
+
 
 def study(replicates: int = 3, size: str = "100kB") -> Study:
     return study_from_mapping(
@@ -265,6 +275,20 @@ def test_a_worker_without_a_kernel_says_so(cluster: Cluster, tmp_path: Path) -> 
     cluster.add_worker(NETWARP_KERNEL=str(tmp_path))
     with pytest.raises(InputError, match="no guest kernel in"):
         netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "out")
+
+
+def test_a_worker_without_netwarp_is_told_of_and_others_do_the_runs(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    absent = tmp_path / "absent.py"
+    absent.write_text(WITHOUT_NETWARP)
+    cluster.add_worker("--preload", str(absent))
+    with pytest.raises(InputError, match=r"netwarp does not work there .*install the same one"):
+        netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "out")
+    cluster.add_worker()
+    run = netwarp.run(study(), executor=f"dask://{cluster.address}", out=tmp_path / "out")
+    assert len(run.data.results.runs) == 6
+    assert not run.failed
 
 
 def test_a_cluster_without_guests_says_how_to_start_one(cluster: Cluster) -> None:

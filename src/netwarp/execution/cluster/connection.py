@@ -21,7 +21,7 @@ except ImportError:
 
 from netwarp.execution.cluster import local_worker
 from netwarp.execution.cluster.coordinator import DaskExecutor
-from netwarp.execution.cluster.handed_in import GUEST
+from netwarp.execution.cluster.workers import GUEST
 
 if TYPE_CHECKING:
     from netwarp.execution.executor import Executor

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import BackendError
-from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.batches import BATCHES_FOR_EACH_GUEST, Waiting
-from netwarp.execution.cluster.handed_in import ANSWER_S, HandedIn, Lost, guests_of
+from netwarp.execution.cluster.handed_in import HandedIn, Lost
 from netwarp.execution.cluster.message import FinishedRun, Refused, lost_run
-from netwarp.execution.cluster.programs import Programs, programs_of
+from netwarp.execution.cluster.programs import programs_of
+from netwarp.execution.cluster.workers import Workers, guests_of
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
     from netwarp.backends.base import Backend
     from netwarp.execution.executor import Keeper
@@ -42,8 +41,6 @@ class DaskExecutor:
     def __init__(self, client: Client, address: str) -> None:
         self._client = client
         self._address = address
-        self._unable: dict[str, str] = {}
-        """Workers that cannot carry runs out, with the reason."""
 
     def at_a_time(self, backend: Backend) -> int:
         """Count the guests that all workers together have room for.
@@ -67,19 +64,7 @@ class DaskExecutor:
             BackendError: none has; the message says what one of them lacks.
         """
         del runs
-        here = programs_of(self._virtual(backend))
-        answers = {
-            address: self._client.submit(
-                worker.programs_here, workers=[address], allow_other_workers=False, pure=False
-            )
-            for address in guests_of(self._client)
-        }
-        self._unable = {
-            address: reason
-            for address, answer in answers.items()
-            if (reason := _refusal(here, answer)) is not None
-        }
-        self._require_able(guests_of(self._client))
+        Workers(self._client, programs_of(self._virtual(backend))).able()
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
         """Hand runs in, in the plan's order and in batches, and keep each.
@@ -92,59 +77,15 @@ class DaskExecutor:
             NetwarpError: the scheduler is gone, or no worker is left that can carry runs out.
         """
         virtual = self._virtual(backend)
-        handed_in = HandedIn(self._client, programs_of(virtual), virtual.bounds.stall_cpu_s)
+        programs = programs_of(virtual)
+        workers = Workers(self._client, programs)
+        handed_in = HandedIn(self._client, programs, virtual.bounds.stall_cpu_s)
         try:
-            for suspect, _ in self._carry_out(pending, handed_in, keeper):
-                for run, reason in self._carry_out([suspect], handed_in, keeper):
+            for suspect, _ in _carry_out(pending, handed_in, workers, keeper):
+                for run, reason in _carry_out([suspect], handed_in, workers, keeper):
                     _keep(run, lost_run(run.job_json, reason), keeper)
         finally:
             handed_in.give_up()
-
-    def _carry_out(
-        self, runs: Sequence[PlannedRun], handed_in: HandedIn, keeper: Keeper
-    ) -> list[tuple[PlannedRun, str]]:
-        """Hand runs in and keep each; give those that were lost, with the reason."""
-        waiting = Waiting(runs, keeper.goes_on)
-        lost: list[tuple[PlannedRun, str]] = []
-        guests = left_of_round = 0
-        while True:
-            if left_of_round == 0:  # asking for the workers takes as long as handing in a batch
-                guests = left_of_round = max(1, sum(guests_of(self._client).values()))
-            self._hand_in(waiting, handed_in, guests)
-            if not handed_in.batches:
-                return lost
-            batch, answer = handed_in.next_ended()
-            left_of_round -= 1
-            if isinstance(answer, Lost):
-                lost += [(run, answer.reason) for run in batch]
-            elif isinstance(answer, Refused):
-                self._unable[answer.worker] = answer.reason
-                waiting.put_back(batch)
-            else:
-                waiting.put_back(batch[len(answer) :])
-                for run, finished in zip(batch, answer, strict=False):
-                    _keep(run, finished, keeper)
-
-    def _hand_in(self, waiting: Waiting, handed_in: HandedIn, guests: int) -> None:
-        """Give the cluster as many batches as keep all its guests at work."""
-        while len(handed_in.batches) < BATCHES_FOR_EACH_GUEST * guests:
-            batch = waiting.take(guests)
-            if not batch:
-                return
-            handed_in.add(batch, self._preferred())
-
-    def _preferred(self) -> list[str] | None:
-        """List the workers that have not refused; None for any, when none has."""
-        if not self._unable:
-            return None
-        guests = guests_of(self._client)
-        self._require_able(guests)
-        return [address for address in guests if address not in self._unable]
-
-    def _require_able(self, guests: Mapping[str, int]) -> None:
-        if guests and guests.keys() <= self._unable.keys():
-            address, reason = next(iter(self._unable.items()))
-            raise BackendError(f"no worker can carry runs out; {address}: {reason}")
 
     def _virtual(self, backend: Backend) -> VirtualBackend:
         if isinstance(backend, VirtualBackend):
@@ -155,17 +96,54 @@ class DaskExecutor:
         )
 
 
+def _carry_out(
+    runs: Sequence[PlannedRun], handed_in: HandedIn, workers: Workers, keeper: Keeper
+) -> list[tuple[PlannedRun, str]]:
+    """Hand runs in and keep each; give those that were lost, with the reason."""
+    waiting = Waiting(runs, keeper.goes_on)
+    lost: list[tuple[PlannedRun, str]] = []
+    able: dict[str, int] = {}
+    left_of_round = 0
+    while True:
+        if left_of_round == 0:  # asking which there are takes as long as handing in a batch
+            able = workers.able()
+            left_of_round = max(1, sum(able.values()))
+        _hand_in(waiting, handed_in, able, others=not workers.has_unable)
+        if not handed_in.batches:
+            return lost
+        batch, answer = handed_in.next_ended()
+        left_of_round -= 1
+        if isinstance(answer, Lost):
+            lost += [(run, answer.reason) for run in batch]
+        elif isinstance(answer, Refused):
+            workers.refused(answer.worker, answer.reason)
+            waiting.put_back(batch)
+            left_of_round = 0
+        else:
+            waiting.put_back(batch[len(answer) :])
+            for run, finished in zip(batch, answer, strict=False):
+                _keep(run, finished, keeper)
+
+
+def _hand_in(
+    waiting: Waiting, handed_in: HandedIn, able: Mapping[str, int], *, others: bool
+) -> None:
+    """Give the cluster as many batches as keep all its guests at work.
+
+    Args:
+        waiting: the runs.
+        handed_in: where to.
+        able: guests by worker, of those that can carry runs out.
+        others: whether any other worker may have them as well.
+    """
+    guests = max(1, sum(able.values()))
+    while len(handed_in.batches) < BATCHES_FOR_EACH_GUEST * guests:
+        batch = waiting.take(guests)
+        if not batch:
+            return
+        handed_in.add(batch, None if others or not able else list(able))
+
+
 def _keep(run: PlannedRun, finished: FinishedRun, keeper: Keeper) -> None:
     finished.write_files(keeper.begin(run))
     keeper.finish(run, finished.outcome)
-
-
-def _refusal(here: Programs, answer: Future) -> str | None:
-    """Say why a worker cannot do what this machine can; None when it can."""
-    try:
-        there = json.loads(answer.result(timeout=ANSWER_S))
-    except Exception as error:  # noqa: BLE001 - whatever a worker without netwarp raises
-        return f"netwarp does not work there ({error}): install the same one on both machines"
-    if "missing" in there:
-        return str(there["missing"])
-    return here.difference(Programs(**there))

@@ -6,14 +6,15 @@ import contextlib
 import json
 import queue
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netwarp.errors import NetwarpError
 from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.message import FinishedRun, MessageError, Refused, unpack
+from netwarp.execution.cluster.workers import GUEST, guests_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from netwarp.execution.cluster.programs import Programs
     from netwarp.plan import PlannedRun
 
-GUEST = "guest"
-"""The resource that a worker declares: so many guests at a time."""
 SIGNALS_EVERY_S = 0.2
 ANSWER_S = 60.0
 NO_WORKER_S = 30.0
@@ -113,13 +112,3 @@ class HandedIn:
             if self._client.status != "running":
                 raise NetwarpError(SCHEDULER_GONE)
         return None
-
-
-def guests_of(client: Client) -> dict[str, int]:
-    """Count the guests that go side by side on each worker of a cluster, by its address."""
-    workers: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
-    guests = {
-        address: min(int(each["resources"].get(GUEST, 0)), each["nthreads"])
-        for address, each in workers.items()
-    }
-    return {address: number for address, number in guests.items() if number}

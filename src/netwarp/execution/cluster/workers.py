@@ -1,0 +1,88 @@
+"""The workers of a cluster: how many guests each has room for, and which cannot carry runs out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from netwarp.errors import BackendError
+from netwarp.execution.cluster import worker
+from netwarp.execution.cluster.programs import Programs
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+GUEST = "guest"
+"""The resource that a worker declares: so many guests at a time."""
+
+
+class Workers:
+    """The workers that declare guests, each asked once for the programs that it has.
+
+    Args:
+        client: of the cluster.
+        here: this machine's programs.
+    """
+
+    def __init__(self, client: Client, here: Programs) -> None:
+        self._client = client
+        self._here = here
+        self._asked: set[str] = set()
+        self._unable: dict[str, str] = {}
+        """Workers that cannot carry runs out, with the reason, by address."""
+
+    def able(self) -> dict[str, int]:
+        """Count the guests of the workers that can carry runs out; those that are new are asked.
+
+        Raises:
+            BackendError: there are workers, and none can; the message says what one of them lacks.
+        """
+        guests = guests_of(self._client)
+        new = guests.keys() - self._asked
+        if new:
+            self._ask(new)
+        if guests and guests.keys() <= self._unable.keys():
+            address = next(iter(guests))
+            raise BackendError(f"no worker can carry runs out; {address}: {self._unable[address]}")
+        return {each: room for each, room in guests.items() if each not in self._unable}
+
+    def refused(self, address: str, reason: str) -> None:
+        """Note that a worker cannot carry runs out."""
+        self._unable[address] = reason
+
+    @property
+    def has_unable(self) -> bool:
+        """Whether some worker cannot carry runs out."""
+        return bool(self._unable)
+
+    def _ask(self, addresses: set[str]) -> None:
+        # Not as a task: a worker without netwarp would end, and a busy one answer much later.
+        answers = self._client.run(
+            worker.programs_here, workers=sorted(addresses), on_error="return"
+        )
+        self._asked |= addresses
+        for address, answer in answers.items():
+            reason = _refusal(self._here, answer)
+            if reason is not None:
+                self._unable[address] = reason
+
+
+def guests_of(client: Client) -> dict[str, int]:
+    """Count the guests that go side by side on each worker of a cluster, by its address."""
+    workers: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    guests = {
+        address: min(int(each["resources"].get(GUEST, 0)), each["nthreads"])
+        for address, each in workers.items()
+    }
+    return {address: number for address, number in guests.items() if number}
+
+
+def _refusal(here: Programs, answer: object) -> str | None:
+    """Say why a worker cannot do what this machine can; None when it can."""
+    if not isinstance(answer, bytes):
+        return f"netwarp does not work there ({answer}): install the same one on both machines"
+    there = json.loads(answer)
+    if "missing" in there:
+        return str(there["missing"])
+    return here.difference(Programs(**there))
