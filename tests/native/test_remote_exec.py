@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -19,6 +20,7 @@ import pytest
 
 pytest.importorskip("cryptography")
 
+from native.conftest import AS_NOBODY
 from native.two_hosts import NETWARP, SERVER, TIMEOUT_S, Hosts, Served, free_port, pair, serve, stop
 from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.remote.admission import Limits
@@ -27,12 +29,12 @@ from netwarp.backends.remote.commands import Containment, containment
 from netwarp.backends.remote.connecting import connect, parse_address
 from netwarp.backends.remote.identity import Identity, open_identity
 from netwarp.backends.remote.messages import Begin, Run, Running, Said
-from netwarp.backends.remote.role import ServerRole
+from netwarp.backends.remote.role import ROLE_MESSAGES_ON_STDOUT, ServerRole
 from netwarp.backends.remote.session import tcp_congestion
 from netwarp.errors import BackendError
 from netwarp.plan import plan_study
 from netwarp.study.exec import study_from_exec
-from netwarp.wire import Job, Program, read_records
+from netwarp.wire import Job, Program, job_to_json, read_records
 from netwarp.wire.record import record_from_json
 
 PYTHON = "/usr/bin/python3"
@@ -259,6 +261,35 @@ def test_the_key_cannot_be_read_although_its_neighbours_can(beside: Path) -> Non
     assert told.endswith("\n0")
 
 
+def test_the_key_of_a_user_without_privilege_is_hidden_from_their_commands(
+    nobodys: Path, beside: Path
+) -> None:
+    """Nobody serves: the key's mode lets the command, nobody's as well, read it."""
+    identity = beside / "identity"
+    for each in (identity, *identity.iterdir()):
+        os.chown(each, 65534, 65534)
+    Identity(identity).key_file.chmod(0o600)
+    command = f"cat {beside}/seen; ls -A {identity}; cat {identity}/*; echo; echo ready; sleep 1000"
+    (nobodys / "job.json").write_text(job_to_json(job(f"({command}) 2>&1")))
+    for hidden, is_read in (([], True), ([f"--hidden={identity}"], False)):
+        with subprocess.Popen(
+            [
+                *AS_NOBODY, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", nobodys / "endpoint",
+                "serve-contained", *hidden, "--job", nobodys / "job.json", "--address", "127.0.0.1",
+                "--only-from", "127.0.0.1",
+            ],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, text=True,
+        ) as role:  # fmt: skip
+            assert role.stdin is not None
+            assert role.stdout is not None
+            print('{"order":"begin","epoch_ns":0,"certificate":null}', file=role.stdin, flush=True)
+            assert '"ready"' in role.stdout.readline()
+            print('{"order":"finish"}', file=role.stdin, flush=True)
+            told = json.loads(role.stdout.readline())["line"]["stdout"]
+        assert told.startswith("seen")
+        assert ("PRIVATE KEY" in told) is is_read, told
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
@@ -314,21 +345,47 @@ def test_what_is_written_has_a_bound_and_is_gone_with_the_run(beside: Path) -> N
     assert not Path("/tmp/big").exists()
 
 
+COUNTING = (
+    "import os, time\\n"
+    "count = 0\\n"
+    "try:\\n"
+    "    while True:\\n"
+    "        if os.fork() == 0: time.sleep(1000)\\n"
+    "        count += 1\\n"
+    "except OSError: print(count); print('ready', flush=True); time.sleep(1000)"
+)
+BOMB = f'printf "{COUNTING}" > bomb.py; exec {PYTHON} bomb.py'
+"""Prints how often it could."""
+
+
 def test_a_fork_bomb_is_bounded_and_ends() -> None:
     word = mark("bomb")
-    bomb = (
-        "import os, sys, time\\n"
-        "count = 0\\n"
-        "try:\\n"
-        "    while True:\\n"
-        "        if os.fork() == 0: time.sleep(1000)\\n"
-        "        count += 1\\n"
-        "except OSError: print(count); print('ready', flush=True); time.sleep(1000)"
-    )
-    with contained(f'printf "{bomb}" > bomb.py; exec {PYTHON} bomb.py {word}') as held:
+    with contained(f"{BOMB} {word}") as held:
         count, *_ = held.printed().split()
     assert 100 < int(count) < 1000
     assert not processes(word)
+
+
+def test_a_fork_bomb_of_the_root_of_a_user_namespace_is_bounded(
+    tmp_path: Path, hosts: Hosts
+) -> None:
+    """Who that is may be the machine's root, for whom resource limits of processes do not hold."""
+    here, there = hosts.on(hosts.client), hosts.on(hosts.server)
+    served = serve(there, SERVER, tmp_path, "--allow-exec")
+    release = tuple(int(each) for each in re.findall("[0-9]+", os.uname().release)[:2])
+    if release < (6, 14):
+        told, _ = served.process.communicate(timeout=PATIENCE_S)
+        assert "Linux 6.14 does" in told
+        return
+    try:
+        where = pair(served, here)
+        bomb = ("--ready", "line:^ready$", "--json", "--server", BOMB, "--", "true")
+        done = run_exec(served, here, where, tmp_path, *bomb)
+        assert done.returncode == 0, done.stderr
+        count, *_ = json.loads(done.stdout)["server"]["stdout"].split()
+        assert 100 < int(count) < 1000
+    finally:
+        stop(served)
 
 
 def test_what_a_command_leaves_behind_ends_with_it() -> None:
@@ -356,6 +413,35 @@ def test_a_command_that_hangs_is_killed(tmp_path: Path) -> None:
         assert not processes(word)
     finally:
         stop(served)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"message": "exec", "command": ["touch", "{ran}"]},
+        {"message": "ready", "certificate": None, "command": ["touch", "{ran}"]},
+        {"message": "write", "line": {"record": "command", "client": ["touch", "{ran}"]}},
+        {"order": "begin", "epoch_ns": 0, "certificate": None, "client": "touch {ran}"},
+    ],
+    ids=["a message", "a key", "a record", "an order"],
+)
+def test_a_client_runs_nothing_that_a_server_says(tmp_path: Path, said: dict[str, Any]) -> None:
+    ran = tmp_path / "ran"
+    (tmp_path / "job.json").write_text(job_to_json(job("true")))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(json.dumps(said).replace("{ran}", str(ran)).encode() + b"\n")
+        done = subprocess.run(
+            [
+                find_endpoint(), "remote", tmp_path, "--address", "127.0.0.1", "--port", "1",
+                "--server-fd", str(theirs.fileno()), "--server-clock-ns", "0",
+            ],
+            env={"NETWARP_RUN_TOKEN": "0" * 16}, pass_fds=[theirs.fileno()], capture_output=True,
+            text=True, check=False, timeout=PATIENCE_S,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "understand the server's message" in done.stderr
+    assert not ran.exists()
 
 
 def connected(served: Served, where: str) -> Channel:
@@ -404,6 +490,8 @@ def test_a_command_ends_with_the_server(tmp_path: Path, number: signal.Signals) 
     for descriptor in watched:
         expect_readable(descriptor)
     assert not processes(word)
+    if number != signal.SIGKILL:
+        assert not list((tmp_path / "tmp").iterdir())
     channel.close()
 
 

@@ -106,7 +106,11 @@ class Served:
 
 
 def serve(command: list[str | Path], address: str, place: Path, *options: str) -> Served:
-    environ = {**os.environ, "NETWARP_IDENTITY": str(place / "server")}
+    temporary = place / "tmp"
+    temporary.mkdir(exist_ok=True)
+    environ = {
+        **os.environ, "NETWARP_IDENTITY": str(place / "server"), "TMPDIR": str(temporary)
+    }  # fmt: skip
     process = subprocess.Popen(
         [
             *command, NETWARP, "serve", "--listen", f"{address}:0", "--data-port",

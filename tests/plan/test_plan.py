@@ -10,6 +10,7 @@ from netwarp.plan import filter_cells, plan_study
 from netwarp.plan.seeds import derive, splitmix64
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import study_from_mapping
+from netwarp.study.exec import study_from_exec
 from netwarp.wire import Job
 from support import bulk
 
@@ -228,6 +229,17 @@ def test_a_filter_that_selects_nothing_is_refused(text: str, message: str) -> No
     with pytest.raises(StudyError) as caught:
         filter_cells(study_from_mapping(BASE), [text])
     assert message in str(caught.value)
+
+
+def test_equal_treatment_of_programs_is_the_hosts_where_those_are_not_made_for_a_run() -> None:
+    study = study_from_exec(server="true", client=["true"], path={})
+    for sets_hosts, told in ((True, "64MiB"), (False, "the programs' or the hosts' own")):
+        rows = equal_treatment(study, sets_hosts=sets_hosts)
+        values = {row["setting"]: row["value"] for row in rows}
+        assert values["buffers"] == told
+        assert values["congestion control"] == "cubic"
+    rows = equal_treatment(study_from_mapping(BASE), sets_hosts=False)
+    assert "the programs' or the hosts' own" not in {row["value"] for row in rows}
 
 
 def test_equal_treatment_lists_what_deviates_and_why() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.remote.lacks import Host, lack, path_refusal
+from netwarp.study.sections.transport import TODAYS_TCP
 from netwarp.wire import job_from_json
 from remote.jobs import job
 
@@ -63,3 +64,20 @@ def test_programs_have_the_congestion_control_of_their_host() -> None:
     assert reason is not None
     assert "has its congestion control, bbr, and cubic is asked for" in reason
     assert lack(job(), dataclasses.replace(there, tcp_congestion="bbr")) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "asked"),
+    [
+        ("initial_window", {"initial_window_packets": 4}),
+        ("tcp", {"tcp": TODAYS_TCP.model_copy(update={"sack": False})}),
+        ("mss", {"mss_bytes": 536}),
+        ("ecn", {"ecn": True}),
+    ],
+)
+def test_what_nobody_sets_of_programs_tcp_is_refused(key: str, asked: dict[str, object]) -> None:
+    command = job_from_json((GOLDEN / "job-command-line.json").read_text())
+    changed = command.model_copy(update={"transport": command.transport.model_copy(update=asked)})
+    reason = lack(changed, host("the server", is_root=True, has_netem=True))
+    assert reason is not None
+    assert reason.startswith(f"transport.{key} is for hosts that are made for a run")

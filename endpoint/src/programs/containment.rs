@@ -58,7 +58,8 @@ pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode 
         let job = check::load(job_file)?;
         let Some(sandbox) = workload::of(&job.workload).sandbox(&job) else { bail!("the job runs no programs") };
         let client = place.only_from.context("programs are run for one client only: name it with --only-from")?;
-        let names = [("server", place.address.ip()), ("client", client)];
+        // An IPv4 client of a server that listens at IPv6 has an IPv6 address.
+        let names = [("server", place.address.ip().to_canonical()), ("client", client.to_canonical())];
         apart(|| {
             contain(sandbox.written_bytes, &names, hidden)?;
             Ok(role::contained_server(&job))

@@ -39,7 +39,7 @@ def provenance(
         "jobs": executor.at_a_time(backend),
         "command_line": list(command_line),
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "equal_treatment": equal_treatment(study),
+        "equal_treatment": equal_treatment(study, sets_hosts=backend.sets_path),
     }
 
 

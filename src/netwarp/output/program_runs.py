@@ -57,10 +57,10 @@ def in_one_line(data: RunData, told: dict[str, Any]) -> str:
     if len(runs) > 1:
         found = f"{_repeated(told['difference'])}; " if "repeatable" in told else ""
         return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {told['out']}"
-    return f"exec: {took}; {_of_path(told['metrics'])}; {told['out']}"
+    return f"exec: {took}; {of_path(told['metrics'])}; {told['out']}"
 
 
-def _of_path(metrics: Mapping[str, float | None]) -> str:
+def of_path(metrics: Mapping[str, float | None]) -> str:
     """Say what a path carried, or of one between two hosts, where nobody counts, how long."""
     rtt_s = metrics.get("path_median_rtt_s")
     if rtt_s is not None:

@@ -19,9 +19,12 @@ from netwarp.study.cells.spec import CellSpec
 from netwarp.transports import TransportTraits
 from netwarp.units import format_duration, format_size
 from netwarp.wire import Job
+from netwarp.workloads import workload_of
 
 NOT_ITS_OWN = "–"
 """Value of a setting that a transport does not have."""
+THE_HOSTS = "the programs' or the hosts' own"
+"""Value of a setting of programs that nobody sets."""
 PACED_CONGESTION = frozenset({"bbr", "bbr2"})
 
 
@@ -39,8 +42,14 @@ class TreatmentRow(TypedDict):
     """Why it deviates."""
 
 
-def equal_treatment(study: Study) -> list[TreatmentRow]:
-    """List setting × transport with values, and mark each deviation with its reason."""
+def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentRow]:
+    """List setting × transport with values, and mark each deviation with its reason.
+
+    Args:
+        study: any.
+        sets_hosts: whether the hosts of its runs are made for them; else programs that are not
+            netwarp's have TCP as the hosts have it.
+    """
     by_transport: dict[str, list[_Treated]] = {}
     for cell in study.cells:
         for label, treated in _treated(cell):
@@ -48,7 +57,7 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
     rows: list[TreatmentRow] = []
     for setting, value_of in (_SETTINGS | _WHERE_THEY_DIFFER).items():
         values = {
-            label: _distinct(_value(setting, value_of, treated) for treated in of_one)
+            label: _distinct(_value(setting, value_of, each, sets_hosts) for each in of_one)
             for label, of_one in by_transport.items()
         }
         of_its_own = [value for value in values.values() if value != NOT_ITS_OWN]
@@ -68,7 +77,11 @@ def equal_treatment(study: Study) -> list[TreatmentRow]:
     return rows
 
 
-def _value(setting: str, value_of: Callable[[_Treated], str], treated: _Treated) -> str:
+def _value(
+    setting: str, value_of: Callable[[_Treated], str], treated: _Treated, sets_hosts: bool
+) -> str:
+    if setting in _OF_HOSTS and not (sets_hosts or workload_of(treated.job).dials(treated.job)):
+        return THE_HOSTS
     stack = treated.spec.transport.stack
     if setting in _TOLD and stack is not None and stack.decides_alone:
         return ITS_OWN
@@ -204,6 +217,9 @@ _TOLD = frozenset(
     {"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay", *_BEHAVIOUR}
 )
 """What is known of transports, but not of programs that decide alone."""
+
+_OF_HOSTS = frozenset({"buffers", "nodelay"})
+"""What programs choose, or have from their hosts' settings, and nobody has asked those about."""
 
 _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",

@@ -71,7 +71,7 @@ class RemoteBackend:
     @classmethod
     def opened(cls, argument: str, bounds: Bounds) -> Self:
         """Open it; see :class:`netwarp.backends.base.Backend`."""
-        return cls(parse_address(argument, "--server"), bounds)
+        return cls(parse_address(argument, "the server's address"), bounds)
 
     def check(self, jobs: int) -> None:
         """See that the server is there and that datagrams come back from it."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from netwarp.backends.native import impairment
+from netwarp.study.sections.transport import TODAYS_TCP
 from netwarp.transports import TRANSPORTS
-from netwarp.wire import Job
+from netwarp.wire import Job, Transport
 from netwarp.workloads import workload_of
 
 INITIAL_WINDOW_PACKETS = 10
@@ -68,7 +69,7 @@ def lack(job: Job, host: Host) -> str | None:
     if reason is not None:
         return f"{host.name}: {reason}"
     if workload_of(job).server_command(job) is not None:
-        return _other_congestion(transport.congestion, host)
+        return _programs_lack(transport, host)
     if traits.runs_over_tcp and transport.congestion not in host.congestion:
         return (
             f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"
@@ -85,14 +86,27 @@ def lack(job: Job, host: Host) -> str | None:
     return None
 
 
-def _other_congestion(wanted: str, host: Host) -> str | None:
-    """Say that programs, whose sockets nobody sets, have another congestion control."""
-    if wanted == host.tcp_congestion:
+def _programs_lack(transport: Transport, host: Host) -> str | None:
+    """Say what a job asks of programs' TCP that is the host's to say: nobody sets their sockets."""
+    if transport.congestion != host.tcp_congestion:
+        return (
+            f"TCP of programs on {host.name} has its congestion control, {host.tcp_congestion}, and"
+            f" {transport.congestion} is asked for:"
+            f" --set transport.congestion={host.tcp_congestion}, or there, as root,"
+            f" `sysctl -w net.ipv4.tcp_congestion_control={transport.congestion}`"
+        )
+    of_the_host = {
+        "initial_window": transport.initial_window_packets == INITIAL_WINDOW_PACKETS,
+        "tcp": transport.tcp == TODAYS_TCP,
+        "mss": transport.mss_bytes is None,
+        "ecn": not transport.ecn,
+    }
+    asked = next((key for key, is_as_it_is in of_the_host.items() if not is_as_it_is), None)
+    if asked is None:
         return None
     return (
-        f"TCP of programs on {host.name} has its congestion control, {host.tcp_congestion}, and"
-        f" {wanted} is asked for: --set transport.congestion={host.tcp_congestion}, or there, as"
-        f" root, `sysctl -w net.ipv4.tcp_congestion_control={wanted}`"
+        f"transport.{asked} is for hosts that are made for a run, and between two hosts programs"
+        " have TCP as those have it: leave it out"
     )
 
 
