@@ -287,9 +287,10 @@ build_endpoint() {
   with 'scripts/setup.sh packages' (if it has one), or rustup's stable toolchain; then run: scripts/setup.sh rust"
     say "rust: building the endpoint with $("$RUSTC" --version)"
     # From its own directory: cargo looks for .cargo/config.toml, which makes the binary static, from where it is run.
-    # And the crate itself afresh: cargo tells by time stamps whether a file changed, a checkout may bring old ones, and
+    # And its own crates afresh: cargo tells by time stamps whether a file changed, a checkout may bring old ones, and
     # here the content counts. Its dependencies stay.
-    if ! env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release --workspace ||
+    if ! env -C "$REPO/endpoint" "$CARGO" clean --quiet --locked --release \
+        --package netwarp-endpoint --package netwarp-virtual-time ||
         ! run_shown "building the endpoint" env -C "$REPO/endpoint" "$CARGO" build --release --locked; then
         die "the endpoint does not build; if crates could not be fetched, check the network;
   then run: scripts/setup.sh rust"
