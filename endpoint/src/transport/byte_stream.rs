@@ -1,4 +1,4 @@
-//! A stream of bytes over a connection of the kernel, as each of its stream transports implements it.
+//! The interface of the kernel's stream transports: a stream of bytes over a kernel connection.
 
 use std::io;
 use std::pin::Pin;
@@ -11,18 +11,18 @@ use crate::content::Reader;
 use crate::flow::{MessageSink, Pacer, sleep_until};
 use crate::sink::Sink;
 
-/// A stream of a kernel connection; all calls block.
+/// A stream of a kernel connection. All calls block.
 pub(super) trait ByteStream: ReadyStream + Sized {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
 
-    /// Fills the buffer.
+    /// Receives a small message: fills the buffer.
     fn receive(&mut self, buffer: &mut [u8]) -> Result<()>;
 
     /// Sends all of the content.
     fn send_content(&mut self, content: &mut Reader) -> Result<()>;
 
-    /// Receives all that the sink waits for, more than nothing.
+    /// Receives all that the sink waits for, which is at least one byte.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()>;
 
     /// Sends the messages of a flow, each when it is due.
@@ -30,27 +30,27 @@ pub(super) trait ByteStream: ReadyStream + Sized {
         send_in_order(self, pacer)
     }
 
-    /// Receives the messages of a flow: all of them, or all that will come where they may be given up.
+    /// Receives the messages of a flow: all of them or, where messages may be given up, all that arrive.
     fn receive_messages(&mut self, sink: &mut MessageSink) -> Result<()> {
         receive_in_order(self, sink)
     }
 
-    /// What has to happen before a receiving call is worth a thread, where streams may wait for long and there are many. None:
-    /// a thread may wait as well.
+    /// Returns what must happen before a thread is used for a receiving call, for transports with many streams that may
+    /// wait for long. With none, a thread may wait.
     fn turns(&self) -> Option<Turns> {
         None
     }
 
-    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel.
+    /// Ends the stream towards the peer, where the protocol does so above the kernel.
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Settings and counters.
+    /// Returns the connection's settings and counters.
     fn report(&self) -> Result<Report>;
 }
 
-/// Sends the messages of a flow one after another on the stream; those that are overdue together.
+/// Sends the messages of a flow in order on the stream. Overdue messages are sent together.
 pub(super) fn send_in_order(stream: &mut impl ByteStream, pacer: &mut Pacer) -> Result<()> {
     let mut batch = Vec::new();
     while let Some(due_ns) = pacer.next_due_ns() {
@@ -61,7 +61,7 @@ pub(super) fn send_in_order(stream: &mut impl ByteStream, pacer: &mut Pacer) -> 
     Ok(())
 }
 
-/// Receives all messages of a flow that come one after another on the stream.
+/// Receives all messages of a flow, which arrive in order on the stream.
 pub(super) fn receive_in_order(stream: &mut impl ByteStream, sink: &mut MessageSink) -> Result<()> {
     let mut message = vec![0; sink.message_bytes()];
     while !sink.is_complete() {
@@ -71,31 +71,34 @@ pub(super) fn receive_in_order(stream: &mut impl ByteStream, sink: &mut MessageS
     Ok(())
 }
 
-/// Makes futures that are ready when a receiving call is worth a thread. What they give is to be kept until the call is over.
+/// Makes futures that become ready when a receiving call is worth a thread. The value of the future must be kept until
+/// the call is over.
 pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
 
-/// What moves bytes without waiting, when the event loop says that it can: a stream that is the whole of a connection.
+/// A stream that is the whole of a connection and moves bytes without waiting, when the event loop reports its socket
+/// ready.
 pub(super) trait ReadyStream: Send + 'static {
     /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more.
     ///
     /// # Errors
-    /// `WouldBlock` when there are none; as `recv(2)`.
+    /// `WouldBlock` when no bytes are available; as `recv(2)`.
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Takes some bytes to send without waiting, at least one.
+    /// Accepts some bytes for sending without waiting, at least one.
     ///
     /// # Errors
-    /// `WouldBlock` when there is no room; as `send(2)`.
+    /// `WouldBlock` when the send buffer has no room; as `send(2)`.
     fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Hands what [`Self::try_send`] has taken to the kernel, without waiting.
+    /// Hands the bytes that [`Self::try_send`] has accepted to the kernel, without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` when there is no room for all; as `send(2)`.
+    /// `WouldBlock` when the send buffer has no room for all; as `send(2)`.
     fn try_flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel; leaves it to [`Self::try_flush`].
+    /// Ends the stream towards the peer, where the protocol does so above the kernel. [`Self::try_flush`] sends what
+    /// that takes.
     fn end(&mut self) {}
 }

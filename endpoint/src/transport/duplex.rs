@@ -1,6 +1,7 @@
-//! A kernel connection's bytes as they come, for protocols that frame them themselves, such as HTTP's.
+//! Asynchronous access to the bytes of a kernel connection, for protocols that frame them themselves, such as HTTP.
 //!
-//! Those read whatever is there and write while they read, which blocking calls cannot: here the event loop watches the socket.
+//! These protocols read whatever is available and write while they read, which blocking calls cannot do, so the event
+//! loop watches the socket.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -14,14 +15,14 @@ use super::byte_stream::ReadyStream;
 use super::error::{Context as _, Result};
 use super::socket::Socket;
 
-/// A stream of a kernel connection, watched by the event loop. The connection can be reported on meanwhile.
+/// A stream of a kernel connection that the event loop watches. The connection's report can be read meanwhile.
 pub(super) struct WatchedStream<S> {
     stream: Arc<Mutex<S>>,
     socket: AsyncFd<Arc<Socket>>,
 }
 
 impl<S: ReadyStream> WatchedStream<S> {
-    /// Has the event loop watch the connection's socket. Must be called inside the runtime.
+    /// Makes the event loop watch the connection's socket. Must be called inside the runtime.
     ///
     /// # Errors
     /// As `epoll_ctl(2)`.
@@ -31,7 +32,7 @@ impl<S: ReadyStream> WatchedStream<S> {
         Ok(Self { stream, socket: watched.map_err(io::Error::from).context("watching a socket")? })
     }
 
-    /// Makes a call that sends when the socket has room.
+    /// Makes a call that sends, once the socket has room.
     fn poll_sending<T>(
         &self,
         context: &mut Context<'_>,
@@ -50,7 +51,7 @@ impl<S: ReadyStream> WatchedStream<S> {
 impl<S: ReadyStream> AsyncRead for WatchedStream<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
-            // Stays ready until nothing is left, in the socket and in what decrypts it.
+            // The socket stays ready until nothing is left to read, in it and in the TLS session.
             let mut ready = ready!(self.socket.poll_read_ready(context))?;
             match self.stream.lock().expect("no holder panics").try_receive(buffer.initialize_unfilled()) {
                 Ok(received) => {
@@ -73,8 +74,8 @@ impl<S: ReadyStream> AsyncWrite for WatchedStream<S> {
         self.poll_sending(context, ReadyStream::try_flush)
     }
 
-    /// Says that nothing more will be sent, where the protocol has a word for it above the kernel. The kernel's own is left to
-    /// [`super::Connection::close`].
+    /// Ends the stream towards the peer, where the protocol does so above the kernel. [`super::Connection::close`] ends
+    /// the kernel's connection.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.lock().expect("no holder panics").end();
         self.poll_flush(context)

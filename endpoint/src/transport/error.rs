@@ -1,4 +1,4 @@
-//! Why an operation of a transport failed: how a connection was lost, or what else was wrong.
+//! Errors of a transport: how a connection was lost, or what else failed.
 
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind};
@@ -9,28 +9,29 @@ use quinn::{ConnectionError, ReadError, SendDatagramError, StoppedError, WriteEr
 /// The result of an operation of a transport, which workloads pass on.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong. Each holds what was attempted, and why that failed.
+/// An error of a transport. Each variant holds what was attempted, and why that failed.
 #[derive(Debug)]
 pub enum Error {
-    /// The peer ended the connection, or its stream, and more was to come.
+    /// The peer ended the connection or its stream before all was received.
     Closed(anyhow::Error),
-    /// The peer, or its kernel, broke the connection off.
+    /// The peer, or its kernel, reset the connection.
     Reset(anyhow::Error),
-    /// Nobody answered for too long.
+    /// The peer did not answer in time.
     TimedOut(anyhow::Error),
-    /// There is no way to the peer from here.
+    /// There is no route to the peer.
     Unreachable(anyhow::Error),
-    /// No connection was lost: a file that cannot be read, an option the kernel refuses, a peer that says what it should not.
+    /// An error other than a lost connection: a file that cannot be read, an option that the kernel refuses, an invalid
+    /// message of the peer.
     Other(anyhow::Error),
 }
 
 impl Error {
-    /// The peer ended a connection on which more was to come.
+    /// Creates the error for a connection that the peer ended before all was received.
     pub fn closed(message: impl Into<String>) -> Self {
         Self::Closed(anyhow!(message.into()))
     }
 
-    /// A copy of the error, for another task that waits on the same connection.
+    /// Returns a copy of the error, for another task that waits on the same connection.
     pub fn shared(&self) -> Self {
         let message = anyhow!("{:#}", self.cause());
         match self {
@@ -51,7 +52,7 @@ impl Error {
         cause
     }
 
-    /// Says what was attempted.
+    /// Adds what was attempted.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Self {
         match self {
             Self::Closed(cause) => Self::Closed(cause.context(attempt)),
@@ -63,7 +64,7 @@ impl Error {
     }
 }
 
-/// As [`anyhow::Error`]: what was attempted last; with `{:#}`, all of it.
+/// Like [`anyhow::Error`]: prints what was attempted last; with `{:#}`, the whole chain.
 impl Display for Error {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         self.cause().fmt(formatter)
@@ -76,12 +77,12 @@ impl std::error::Error for Error {
     }
 }
 
-/// Says what was attempted, and leaves the error the kind that it is.
+/// Adds what was attempted to an error and keeps its kind.
 pub(crate) trait Context<T> {
-    /// What was attempted.
+    /// Adds what was attempted.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Result<T>;
 
-    /// As [`Self::context`], put together only if it is needed.
+    /// Like [`Self::context`], but builds the text only if there is an error.
     fn with_context<C: Display + Send + Sync + 'static>(self, attempt: impl FnOnce() -> C) -> Result<T>;
 }
 
@@ -123,8 +124,8 @@ pub(crate) use {bail, ensure};
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        // What SCTP answers a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags), and on one
-        // that is about to (net/sctp/sm_statefuns.c, sctp_sf_error_shutdown).
+        // SCTP's errors for a send on an association that has ended (net/sctp/socket.c, sctp_sendmsg_check_sflags), and
+        // on one that is shutting down (net/sctp/sm_statefuns.c, sctp_sf_error_shutdown).
         if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ESHUTDOWN)) {
             return Self::Closed(error.into());
         }
@@ -140,7 +141,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// For callers that know only errors of the kernel, such as rustls.
+/// For callers that know only the kernel's errors, such as rustls.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
@@ -160,7 +161,7 @@ impl From<ConnectionError> for Error {
     }
 }
 
-/// Streams of QUIC end when those who hold them go.
+/// A QUIC stream ends when its owner drops it.
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         match &error {
@@ -209,7 +210,7 @@ fn lost(how: &ConnectionError, cause: anyhow::Error) -> Error {
     }
 }
 
-/// Errors that say nothing of a connection.
+/// Converts errors that do not concern a connection.
 macro_rules! others {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for Error {

@@ -1,4 +1,4 @@
-//! TLS 1.3 for `tls` and `quic`: a certificate made for the run, and a client that trusts this one alone.
+//! TLS 1.3 for `tls` and `quic`: a certificate made for the run, and clients that trust no other.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,37 +20,37 @@ use crate::workload;
 /// The name in the certificate. It is never resolved.
 pub(crate) const SERVER_NAME: &str = "netwarp.test";
 
-/// Characters of a line of PEM (RFC 7468, section 2).
+/// The number of characters in a line of PEM (RFC 7468, section 2).
 const PEM_LINE: usize = 64;
 
-/// A server's certificate and the private key to it.
+/// A server's certificate and its private key.
 pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
 
 impl Identity {
-    /// The one identity of this process, however many listeners it has; made when it is first asked for, see
+    /// Returns this process's identity, which all of its listeners share. The first call makes it; see
     /// [`Self::generate`].
     ///
     /// # Errors
-    /// No random numbers to be had.
+    /// Random numbers are not available.
     pub(crate) fn of_process(job: &Job) -> Result<Self> {
         static OURS: OnceLock<(CertificateDer<'static>, PrivateKeyDer<'static>)> = OnceLock::new();
         if OURS.get().is_none() {
             let Self { certificate, key } = Self::generate(job)?;
-            // Whoever was first has set it.
+            // If another thread was faster, its identity is kept.
             let _ = OURS.set((certificate, key));
         }
         let (certificate, key) = OURS.get().context("keeping the server's certificate")?;
         Ok(Self { certificate: certificate.clone(), key: key.clone_key() })
     }
 
-    /// Makes a self-signed certificate. Ed25519, whose signatures all have one length, so that handshakes have too; ECDSA where
-    /// a program of the machine is to take it, for browsers take no other.
+    /// Makes a self-signed certificate. Its key is Ed25519, whose signatures all have the same length, so that all
+    /// handshakes do; it is ECDSA if a program of the machine must accept it, because browsers do not accept Ed25519.
     ///
     /// # Errors
-    /// No random numbers to be had.
+    /// Random numbers are not available.
     pub(crate) fn generate(job: &Job) -> Result<Self> {
         if workload::of(&job.workload).sandbox(job).is_some() {
             return Self::generate_for_programs();
@@ -58,10 +58,10 @@ impl Identity {
         Self::with(&PKCS_ED25519)
     }
 
-    /// As [`Self::generate`], where a program of the machine is to take it.
+    /// Like [`Self::generate`], for a certificate that a program of the machine must accept.
     ///
     /// # Errors
-    /// No random numbers to be had.
+    /// Random numbers are not available.
     pub(crate) fn generate_for_programs() -> Result<Self> {
         Self::with(&PKCS_ECDSA_P256_SHA256)
     }
@@ -74,23 +74,23 @@ impl Identity {
         Ok(Self { certificate: certificate.der().clone(), key })
     }
 
-    /// What clients must trust.
+    /// Returns the certificate that clients must trust, as DER.
     pub(crate) fn certificate(&self) -> &[u8] {
         &self.certificate
     }
 
-    /// Certificate and private key as programs read them (RFC 7468).
+    /// Returns certificate and private key in PEM, as programs read them (RFC 7468).
     pub(crate) fn to_pem(&self) -> [String; 2] {
         [pem("CERTIFICATE", self.certificate()), pem("PRIVATE KEY", self.key.secret_der())]
     }
 
-    /// A server's configuration: TLS 1.3, and a ticket for each connection if later ones are to resume.
+    /// Returns a server's configuration: TLS 1.3, with one ticket for each connection if later ones are to resume.
     ///
     /// # Arguments
-    /// * `early_bytes` - how much early data a connection may bring, where `resume` allows any.
+    /// * `early_bytes` - the most early data of a connection, in bytes, if `resume` allows any.
     ///
     /// # Errors
-    /// A key that does not fit the certificate.
+    /// The key does not match the certificate.
     pub(crate) fn server_config(&self, job: &Job, early_bytes: u32) -> Result<ServerConfig> {
         let resume = job.transport.resume;
         let mut config = ServerConfig::builder_with_provider(provider())
@@ -104,36 +104,37 @@ impl Identity {
         config.session_storage = Arc::new(Sessions::default());
         if resume == Resume::ZeroRtt {
             config.max_early_data_size = early_bytes;
-            // Early data is answered at once, or nothing would be won (RFC 8446, 4.4.4).
+            // Without this, answers to early data would wait for the handshake, and nothing would be gained (RFC 8446,
+            // 4.4.4).
             config.send_half_rtt_data = true;
         }
         Ok(config)
     }
 }
 
-/// DER as text (RFC 7468).
+/// Returns DER encoded as PEM (RFC 7468).
 pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     let text = BASE64_STANDARD.encode(der);
     let lines: Vec<_> = text.as_bytes().chunks(PEM_LINE).map(String::from_utf8_lossy).collect();
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
-/// The fingerprint of the key in a certificate, as Chromium is told which one to trust: SHA-256 of its
-/// `SubjectPublicKeyInfo`, in base64.
+/// Returns the fingerprint of a certificate's key in the form in which Chromium takes the keys to trust: the SHA-256 of
+/// its `SubjectPublicKeyInfo`, in base64.
 ///
 /// # Errors
-/// Bytes that are no certificate.
+/// The bytes are not a certificate.
 pub(crate) fn key_fingerprint(certificate: &[u8]) -> Result<String> {
     let certificate = CertificateDer::from(certificate);
     let parsed = ParsedCertificate::try_from(&certificate).context("reading the server's certificate")?;
     Ok(BASE64_STANDARD.encode(digest(&SHA256, &parsed.subject_public_key_info())))
 }
 
-/// A client's configuration: TLS 1.3, trusting the certificate with this DER and no other. All connections made with
-/// it share their tickets.
+/// Returns a client's configuration: TLS 1.3, trusting only the certificate with this DER. All connections made with it
+/// share their tickets.
 ///
 /// # Errors
-/// Bytes that are no certificate.
+/// The bytes are not a certificate.
 pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
     let resume = job.transport.resume;
     let mut roots = RootCertStore::empty();
@@ -152,12 +153,12 @@ pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
         Resume::OneRtt | Resume::ZeroRtt => Resumption::store(Arc::new(Tickets::default())),
     };
     config.enable_early_data = resume == Resume::ZeroRtt;
-    // It logs where SSLKEYLOGFILE says, which captured runs have.
+    // Logs secrets to the file named by SSLKEYLOGFILE, which captured runs set.
     config.key_log = Arc::new(KeyLogFile::new());
     Ok(config)
 }
 
-/// What both ends say they speak (RFC 7301): a protocol with a registered name, if the run speaks one.
+/// Returns the ALPN identifiers of both ends (RFC 7301): that of HTTP, if the run speaks it.
 fn alpn_protocols(job: &Job) -> Vec<Vec<u8>> {
     job.workload.alpn().map(Vec::from).into_iter().collect()
 }

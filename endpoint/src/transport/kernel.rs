@@ -1,7 +1,8 @@
-//! The kernel's stream transports: blocking code on a thread of its own, behind the asynchronous interface.
+//! The kernel's stream transports: blocking code on threads of its own, behind the asynchronous interface.
 //!
-//! A system call is the dearest thing in a guest (7 to 13 µs). A blocking socket needs one for megabytes, where an
-//! event loop needs two for each wake-up; so the bytes move in blocking calls, and only their ends are asynchronous.
+//! A system call is the most expensive operation in a guest (7 to 13 µs). A blocking socket needs one for megabytes,
+//! whereas an event loop needs two for each wake-up. So bytes move in blocking calls, and only their beginning and end
+//! are asynchronous.
 
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -23,22 +24,22 @@ use crate::job::{Job, Reconnect};
 use crate::record::Side;
 use crate::sink::SharedSink;
 
-/// Bytes that the kernel may hold beside those it has sent (`TCP_NOTSENT_LOWAT`): what waits longer waits with its sender, who
-/// can still put something more urgent before it.
+/// The most unsent bytes that the kernel may hold (`TCP_NOTSENT_LOWAT`). Further data waits with its sender, who can
+/// still put something more urgent before it.
 const UNSENT_BYTES: libc::c_int = 16 << 10;
 
-/// One of the kernel's stream transports, configured.
+/// A stream transport of the kernel, with its options.
 pub(super) trait Protocol: Send + Sync + 'static {
-    /// One of a connection's streams.
+    /// A stream of a connection.
     type Stream: ByteStream;
 
-    /// The protocol's name in messages.
+    /// The protocol's name in error messages.
     const NAME: &'static str;
 
-    /// A socket with all options set that must be set before connecting or listening.
+    /// Returns a socket with all options that must be set before connecting or listening.
     fn socket(&self, peer: SocketAddr) -> Result<Socket>;
 
-    /// Whether the kernel can drop packets by their sender before this protocol answers them.
+    /// Whether the kernel can drop packets by source address before this protocol answers them.
     const TAKES_FILTERS: bool = true;
 
     /// Binds a server's socket.
@@ -46,40 +47,41 @@ pub(super) trait Protocol: Send + Sync + 'static {
         socket.bind(&address.into()).context("binding a socket")
     }
 
-    /// Binds a client's socket, where the kernel's choice would not do.
+    /// Binds a client's socket, where the kernel's choice of address would be wrong.
     fn bind_client(&self, _socket: &Socket) -> Result<()> {
         Ok(())
     }
 
-    /// The client has this address now, and prefers it. The kernel has later connections leave from there by its routes.
+    /// Notes that the client now has this address and prefers it. The kernel's routes make later connections use it.
     fn attached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
-    /// The client has this address no longer. The kernel sees it too.
+    /// Notes that the client has lost this address. The kernel notices it too.
     fn detached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 
-    /// Whether the kernel can carry a client's connection over to another address yet.
+    /// Returns whether the kernel can already migrate a client's connection to another address.
     fn can_migrate(_socket: &Socket) -> bool {
         true
     }
 
-    /// Sets what only a client's socket needs.
+    /// Sets the options that only a client's socket needs.
     fn prepare_to_connect(&self, _socket: &Socket, _may_resume: bool) -> Result<()> {
         Ok(())
     }
 
-    /// Sets what only a listening socket needs.
+    /// Sets the options that only a listening socket needs.
     fn prepare_to_accept(&self, _socket: &Socket) -> Result<()> {
         Ok(())
     }
 
-    /// Does what is left to do, such as a TLS handshake, when the kernel has the connection. Gives all its streams.
+    /// Does what remains once the kernel has the connection, such as a TLS handshake. Returns all streams of the
+    /// connection.
     fn establish(&self, socket: Arc<Socket>) -> Result<Vec<Self::Stream>>;
 
-    /// DER of the certificate a server presents.
+    /// Returns the DER of the certificate that a server presents.
     fn certificate(&self) -> Option<&[u8]> {
         None
     }
@@ -88,12 +90,12 @@ pub(super) trait Protocol: Send + Sync + 'static {
 /// A client of a kernel transport.
 pub(super) struct Dialer<P> {
     protocol: Arc<P>,
-    /// Whether the kernel carries connections over at a handover.
+    /// Whether connections migrate at a handover.
     migrates: bool,
 }
 
 impl<P: Protocol> Dialer<P> {
-    /// A dialer with the protocol's options.
+    /// Creates a dialer with the protocol's options.
     pub(super) fn new(protocol: P, job: &Job) -> Self {
         Self { protocol: Arc::new(protocol), migrates: job.transport.reconnect == Reconnect::Migrate }
     }
@@ -132,7 +134,7 @@ impl<P: Protocol> Listener<P> {
     /// Binds the address and listens.
     ///
     /// # Errors
-    /// As `bind(2)` and `listen(2)`; options the kernel refuses.
+    /// As `bind(2)` and `listen(2)`; the kernel refuses an option.
     pub(super) fn bind(protocol: P, Place { address, only_from }: Place) -> Result<Self> {
         let socket = protocol.socket(address)?;
         let attempt = || format!("listening on {address} over {}", P::NAME);
@@ -143,7 +145,7 @@ impl<P: Protocol> Listener<P> {
         protocol.bind(&socket, address).with_context(attempt)?;
         socket.listen(libc::SOMAXCONN).with_context(attempt)?;
         protocol.prepare_to_accept(&socket)?;
-        // Only the listener: what it accepts blocks, as accept(2) on Linux passes no flags on.
+        // Only the listening socket is non-blocking: accept(2) on Linux does not pass the flag on to accepted sockets.
         socket.set_nonblocking(true).with_context(attempt)?;
         Ok(Self { protocol: Arc::new(protocol), socket: socket::watch(Arc::new(socket))?, only_from })
     }
@@ -189,16 +191,16 @@ struct Connection<S> {
     name: &'static str,
     socket: Arc<Socket>,
     streams: Vec<Arc<Mutex<S>>>,
-    /// How many of the streams are in use.
+    /// The number of streams in use.
     given: usize,
     start: Moment,
     connected: Moment,
-    /// Whether this connection can migrate, where the kernel carries connections over at a handover.
+    /// Says whether this connection can migrate now, if the kernel migrates connections at a handover.
     migrates: Option<fn(&Socket) -> bool>,
 }
 
 impl<S: ByteStream> Connection<S> {
-    /// Its one stream, watched by the event loop.
+    /// Returns the connection's only stream, watched by the event loop.
     fn watched(&self) -> Result<Box<dyn Duplex>> {
         let [stream] = &self.streams[..] else {
             bail!("a connection over {} is no stream of bytes: it has {} streams", self.name, self.streams.len());
@@ -239,7 +241,8 @@ impl<S: ByteStream> super::Connection for Connection<S> {
 
     fn closed(&mut self) -> Pending<'_, ()> {
         Box::pin(async {
-            // Registered for this wait alone: an event loop that watches it all the time wakes up for each packet.
+            // The socket is registered for this wait alone: an event loop that always watches it would wake up for each
+            // packet.
             let socket = socket::watch(self.socket.clone())?;
             loop {
                 let mut ready = socket.readable().await.context("waiting for the peer to close")?;
@@ -269,21 +272,21 @@ impl<S: ByteStream> super::Connection for Connection<S> {
     }
 
     fn abandon(&self) {
-        // Wakes whoever waits in the kernel. All it can fail for is that the connection has ended already.
+        // Wakes the threads that block in the kernel. It fails only if the connection has ended already.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     fn break_off(&self) {
-        // To be closed with a reset (TCP's RST, SCTP's ABORT), not when the send buffer is empty: socket(7), SO_LINGER.
-        // Either call fails only if the connection has ended already.
+        // Makes close(2) reset the connection (TCP's RST, SCTP's ABORT) instead of first emptying the send buffer:
+        // socket(7), SO_LINGER. Either call fails only if the connection has ended already.
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         let _ = self.socket.set(libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER");
         self.abandon();
     }
 
     fn close(self: Box<Self>) -> Pending<'static, ()> {
-        // Waits for the peer's end: so the server has had its turn, and its last words meet no closed socket, which
-        // would send a reset over the path.
+        // Waits until the peer has closed. Then its last packets do not arrive at a closed socket, which would send a
+        // reset over the path.
         Box::pin(offload(move || {
             self.socket.shutdown(Shutdown::Write).context("closing the sending side")?;
             self.socket.wait_for_end()
@@ -298,13 +301,13 @@ struct Stream<S> {
 }
 
 impl<S: ByteStream> Stream<S> {
-    /// Runs blocking work on the stream, off the event loop.
+    /// Runs blocking work on the stream outside the event loop.
     fn run<T: Send + 'static>(&self, work: impl FnOnce(&mut S) -> Result<T> + Send + 'static) -> Pending<'static, T> {
         let stream = self.stream.clone();
         Box::pin(offload(move || work(&mut stream.lock().expect("no holder panics"))))
     }
 
-    /// As [`Self::run`], for work that begins with waiting for the peer.
+    /// Like [`Self::run`], for work that begins by waiting for the peer.
     fn run_receiving<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut S) -> Result<T> + Send + 'static,

@@ -1,7 +1,7 @@
-//! One interface that every transport gives: dial or listen, get connections, get streams, move bytes.
+//! The interface of every transport: dial or listen, open or accept streams on a connection, move bytes.
 //!
-//! Workloads are written against these traits alone. A transport is a folder with a [`Stack`], and its line in
-//! [`TransportKind::stack`]. Those of the kernel are blocking code behind [`kernel`]; QUIC is asynchronous by nature.
+//! Workloads use only these traits. A transport is a folder with a [`Stack`] and a line in [`TransportKind::stack`].
+//! The kernel's transports are blocking code behind [`kernel`]; QUIC is asynchronous.
 
 mod byte_stream;
 mod duplex;
@@ -42,102 +42,103 @@ use crate::job::{Resume, TransportKind};
 use crate::record::{Settings, Side, Stats};
 use crate::sink::SharedSink;
 
-/// The port every server listens on.
+/// The port on which every server listens.
 pub(crate) const PORT: u16 = 4433;
 
-/// Where a server listens, and to whom.
+/// Where a server listens, and whose packets it accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// Where.
+    /// The address and port to listen on.
     pub address: SocketAddr,
-    /// The only host whose packets it takes; none for whoever reaches it.
+    /// The only host whose packets are accepted; none for any host.
     pub only_from: Option<IpAddr>,
 }
 
-/// What an operation that may wait gives.
+/// The future of an operation that may wait.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// A client's end: opens connections, all with the same options.
+/// The client's end of a transport: opens connections, all with the same options.
 pub(crate) trait Dialer: Send + Sync {
     /// Connects to `server`. Ready when application data may be sent: with early data (`resume = 0rtt`) that is at
-    /// once, before the peer has answered anything.
+    /// once, before the peer has answered.
     ///
     /// # Arguments
-    /// * `may_resume` - whether it may use what connections before it left.
+    /// * `may_resume` - whether it may use the session tickets or cookies of earlier connections.
     fn dial(&self, server: SocketAddr, may_resume: bool) -> Pending<'_, Box<dyn Connection>>;
 
-    /// The host has this address now, and prefers it: later dials leave from it, and connections that stand and migrate
-    /// ([`Connection::migrates`]) are carried over to it. Must be called inside the runtime.
+    /// Notes that the host now has this address and prefers it: later connections use it, and open connections that
+    /// migrate ([`Connection::migrates`]) move to it. Must be called inside the runtime.
     ///
     /// # Errors
     /// As `bind(2)`.
     fn attached(&self, address: IpAddr) -> Result<()>;
 
-    /// The host has this address no longer.
+    /// Notes that the host has lost this address.
     ///
     /// # Errors
-    /// A connection that stands and cannot be told.
+    /// An open connection cannot be told.
     fn detached(&self, _address: IpAddr) -> Result<()> {
         Ok(())
     }
 }
 
-/// A server's end, bound and listening.
+/// The server's end of a transport, bound and listening.
 pub(crate) trait Listener: Send {
-    /// DER of the certificate it presents, if the transport has any.
+    /// Returns the DER of the certificate that it presents, if the transport has any.
     fn certificate(&self) -> Option<&[u8]>;
 
-    /// The next connection, as a future of its own so that its handshake holds up nobody else's.
-    /// Dropping this future loses no connection.
+    /// Accepts the next connection. Its handshake is a future of its own, so that it does not delay others. Dropping
+    /// this future loses no connection.
     fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn Connection>>>;
 }
 
 /// An established connection.
 pub(crate) trait Connection: Send + Sync {
-    /// Client: when `connect` was called. Server: when the connection was accepted.
+    /// Returns when `connect` was called (client), or when the connection was accepted (server).
     fn start(&self) -> Moment;
 
-    /// When application data could first be sent.
+    /// Returns when application data could first be sent.
     fn connected(&self) -> Moment;
 
     /// Opens a stream to the peer.
     fn open_stream(&mut self) -> Pending<'_, Box<dyn Stream>>;
 
-    /// The next stream the peer opened, or none when it has closed the connection.
-    /// Dropping this future loses no stream.
+    /// Accepts the next stream that the peer opens; none when it has closed the connection. Dropping this future loses
+    /// no stream.
     fn accept_stream(&mut self) -> Pending<'_, Option<Box<dyn Stream>>>;
 
-    /// What a protocol that has framing or streams of its own runs over, in place of [`Self::open_stream`] and
-    /// [`Self::accept_stream`]. To be asked once. Must be called inside the runtime.
+    /// Returns what a protocol with framing or streams of its own runs over, instead of [`Self::open_stream`] and
+    /// [`Self::accept_stream`]. May be called once. Must be called inside the runtime.
     ///
     /// # Errors
-    /// A transport that such protocols do not run over.
+    /// Such protocols do not run over this transport.
     fn carrier(&mut self) -> Result<Carrier> {
         bail!("no such protocol runs over this transport")
     }
 
-    /// One stream of the connection, used both ways at the same time, in place of [`Self::open_stream`] and
-    /// [`Self::accept_stream`]; the client opens it. Of `udp` each call takes or gives one datagram. To be asked once.
+    /// Returns one stream of the connection that is used in both directions at the same time, instead of
+    /// [`Self::open_stream`] and [`Self::accept_stream`]. The client opens it. With `udp`, each read or write is one
+    /// datagram. May be called once.
     fn duplex(&mut self, side: Side) -> Pending<'_, Box<dyn Duplex>>;
 
-    /// Waits until the peer has closed the connection. What it still sends is thrown away.
-    /// Dropping this future loses nothing of worth.
+    /// Waits until the peer has closed the connection, discarding what it still sends. Dropping this future has no
+    /// effect.
     fn closed(&mut self) -> Pending<'_, ()>;
 
-    /// What the stack uses and has counted until now. To be asked while the connection stands.
+    /// Returns the settings and the counters so far. Must be called while the connection is open.
     ///
     /// # Errors
-    /// A stack that does not answer.
+    /// The stack does not answer.
     fn report(&self) -> Result<Report>;
 
-    /// Client: whether the connection goes on over the new address after a handover. One whose handshake is not over
-    /// does not: its peer cannot yet tell its packets from anybody else's.
+    /// Client: returns whether the connection continues over the new address after a handover. It does not before its
+    /// handshake is complete, because the peer cannot yet tell its packets from those of others.
     fn migrates(&self) -> bool;
 
-    /// Gives the connection up at once: what waits on its streams fails soon, and nothing is waited for.
+    /// Gives the connection up without waiting: pending operations on its streams soon fail.
     fn abandon(&self);
 
-    /// Gives the connection up, and throws away what it has not sent yet: the path is free of it.
+    /// Gives the connection up and discards its unsent data, so that none of it takes up the path.
     fn break_off(&self) {
         self.abandon();
     }
@@ -148,20 +149,20 @@ pub(crate) trait Connection: Send + Sync {
 
 /// What application protocols such as HTTP run over.
 pub(crate) enum Carrier {
-    /// Bytes in order, both ways, as they come.
+    /// A reliable stream of bytes in both directions.
     Bytes(Box<dyn Duplex>),
-    /// QUIC's streams.
+    /// The streams of a QUIC connection.
     Quic(Http3Streams),
 }
 
-/// Bytes in order, both ways, as they come.
+/// A reliable stream of bytes in both directions, with asynchronous reads and writes.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// Bytes in order, both ways. Of `udp` it is messages, in whatever order they come: it has no content.
+/// A stream of bytes in both directions. With `udp` it carries messages that may be reordered or lost, and no content.
 pub(crate) trait Stream: Send {
-    /// Number of the stream on its connection.
+    /// Returns the number of the stream on its connection.
     fn index(&self) -> u32;
 
     /// Sends a small message.
@@ -170,25 +171,25 @@ pub(crate) trait Stream: Send {
     /// Receives a small message: fills the buffer.
     fn receive<'a>(&'a mut self, buffer: &'a mut [u8]) -> Pending<'a, ()>;
 
-    /// Sends all of the content, the fastest way the transport has.
+    /// Sends all of the content, in the transport's fastest way.
     fn send_content(&mut self, content: Reader) -> Pending<'_, Sent>;
 
-    /// Receives all that `sink` waits for, the fastest way the transport has; the sink may be locked meanwhile. Should the
-    /// connection be given up, the sink has what came before.
+    /// Receives all that `sink` waits for, in the transport's fastest way; the sink may be locked meanwhile. If the
+    /// connection is given up, the sink keeps what was received before.
     fn receive_content(&mut self, sink: SharedSink) -> Pending<'_, ()>;
 
-    /// Sends a small message that the peer answers with another, or with content.
+    /// Sends a small message that the peer answers with a message or a content.
     fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
         self.send(message)
     }
 
-    /// What lies around a message in a packet, where each message is a packet that may be lost; none where messages are part
-    /// of a stream that brings them all.
+    /// Returns the size of the headers around a message, in bytes, where each message is a packet that may be lost;
+    /// none where messages are part of a reliable stream.
     fn packet_header_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Sends the messages of a flow, each when it is due. Gives the pacer back, which knows when each was sent.
+    /// Sends the messages of a flow, each when it is due. Returns the pacer, which knows when each was sent.
     fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
         Box::pin(async {
             let deadline = Deadline::new()?;
@@ -204,8 +205,8 @@ pub(crate) trait Stream: Send {
         })
     }
 
-    /// Receives the messages of a flow until the sink has all of them, or, where they may be lost, until so long after the
-    /// last was due.
+    /// Receives the messages of a flow until the sink has all of them or, where they may be lost, until `drain` after
+    /// the last was due.
     fn receive_messages(&mut self, mut sink: MessageSink, _drain: Duration) -> Pending<'_, MessageSink> {
         Box::pin(async {
             let mut message = vec![0; sink.message_bytes()];
@@ -217,15 +218,15 @@ pub(crate) trait Stream: Send {
         })
     }
 
-    /// Says that nothing more will be sent. Ready when what was sent is no longer this process's care: the peer has it
-    /// all (true), or the kernel will see to it while the connection stands (false).
+    /// Ends the stream towards the peer. Ready when this process need not stay for the data: the peer has received all
+    /// of it (true), or the kernel will deliver it while the connection is open (false).
     fn finish(&mut self) -> Pending<'_, bool>;
 }
 
-/// Messages that are overdue go to a stream together, up to this.
+/// The most bytes of overdue messages that are sent on a stream together.
 const MESSAGE_BATCH_BYTES: usize = 16 << 10;
 
-/// A message of a flow that has come just now, whole.
+/// Returns a message of a flow that has just been received completely.
 pub(crate) fn received_now(message: &[u8]) -> Result<Received> {
     let header = Header::decode(message).context("a message of the flow is too short for its header")?;
     Ok(Received { header, bytes: message.len() as u64, at_ns: Moment::now().since(0) })
@@ -234,25 +235,25 @@ pub(crate) fn received_now(message: &[u8]) -> Result<Received> {
 /// Settings and counters of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
-    /// What the stack really used.
+    /// The settings that the stack uses.
     pub settings: Settings,
-    /// What the stack counted.
+    /// The stack's counters.
     pub stats: Stats,
-    /// What it used of an earlier connection.
+    /// What the connection used of an earlier one.
     pub resumed: Resume,
 }
 
-/// A content handed to the transport.
+/// What is known of a content that was handed to the transport.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    /// Before the first byte was handed over.
+    /// When the first byte was about to be handed over.
     pub first_byte: Moment,
-    /// Hex SHA-256, if asked for.
+    /// The hex SHA-256, if it was asked for.
     pub sha256: Option<String>,
 }
 
 impl TransportKind {
-    /// The implementation of a transport.
+    /// Returns the implementation of a transport.
     pub(crate) fn stack(self) -> &'static dyn Stack {
         match self {
             Self::Tcp => &tcp::TcpStack,

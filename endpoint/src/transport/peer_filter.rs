@@ -1,7 +1,9 @@
-//! A socket that takes packets of one host only: the kernel drops all others before anybody answers them.
+//! A filter by which a socket receives packets from one host only: the kernel drops all others before they are
+//! answered.
 //!
-//! A classic BPF program (`Documentation/networking/filter.rst`; `SO_ATTACH_FILTER`, socket(7)), which needs no privilege, compares
-//! the source address in the IP header. A listening socket's is inherited by what it accepts.
+//! It is a classic BPF program (`Documentation/networking/filter.rst`; `SO_ATTACH_FILTER`, socket(7)), which needs no
+//! privilege and compares the source address in the IP header. Accepted sockets inherit the filter of the listening
+//! socket.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
@@ -11,20 +13,20 @@ use libc::{sock_filter, sock_fprog};
 use super::error::{Context as _, Result};
 use super::socket::set_option;
 
-/// `SKF_NET_OFF`: offsets from here on count from the IP header (`include/uapi/linux/filter.h`).
+/// Offsets from this one on are relative to the IP header (`SKF_NET_OFF` in `include/uapi/linux/filter.h`).
 const IP_HEADER: u32 = -0x10_0000_i32 as u32;
 
-/// Where the source address lies in the header of IPv4 (RFC 791) and of IPv6 (RFC 8200).
+/// The offset of the source address in the headers of IPv4 (RFC 791) and IPv6 (RFC 8200).
 const SOURCE_V4: u32 = 12;
 const SOURCE_V6: u32 = 8;
 
 const TAKE_ALL: u32 = u32::MAX;
 const DROP: u32 = 0;
 
-/// Has the kernel drop what does not come from `peer`.
+/// Makes the kernel drop packets that do not come from `peer`.
 ///
 /// # Errors
-/// A protocol whose sockets take no filter.
+/// The protocol's sockets take no filter.
 pub(super) fn restrict(socket: &impl AsRawFd, peer: IpAddr) -> Result<()> {
     let mut program = program(peer);
     let program = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
@@ -32,7 +34,7 @@ pub(super) fn restrict(socket: &impl AsRawFd, peer: IpAddr) -> Result<()> {
         .with_context(|| format!("taking packets of {peer} only (SO_ATTACH_FILTER)"))
 }
 
-/// Whether a connection from this address is to be taken.
+/// Returns whether a connection from this address is accepted.
 pub(super) fn is_welcome(from: Option<SocketAddr>, only_from: Option<IpAddr>) -> bool {
     only_from.is_none_or(|peer| from.is_some_and(|from| from.ip().to_canonical() == peer.to_canonical()))
 }
@@ -78,7 +80,7 @@ mod tests {
         let client = UdpSocket::bind((from, 0)).unwrap();
         let home = if allowed.is_ipv4() { "127.0.0.1" } else { "::1" };
         client.send_to(b"x", (home, server.local_addr().unwrap().port())).unwrap();
-        // Over the loopback device a packet is there, or dropped, when the sender returns.
+        // Over the loopback device, a packet has been queued or dropped by the time the sender returns.
         server.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         server.recv(&mut [0]).is_ok()
     }

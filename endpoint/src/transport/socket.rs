@@ -17,10 +17,10 @@ use tokio::io::unix::AsyncFd;
 use super::error::{Context as _, Error, Result, bail};
 use crate::content::Reader;
 
-/// Content handed to the kernel in one call.
+/// How many bytes of content are handed to the kernel in one call.
 pub(crate) const SEND_BLOCK_BYTES: usize = 1 << 20;
 
-/// The most `recv(2)` and `sendfile(2)` move in one call is just under 2 GiB.
+/// The most bytes asked for in one call: `recv(2)` and `sendfile(2)` move just under 2 GiB.
 const LONGEST_CALL_BYTES: u64 = 1 << 30;
 
 /// A blocking socket.
@@ -48,7 +48,7 @@ impl std::ops::Deref for Socket {
 }
 
 impl Socket {
-    /// Sends all bytes; one call unless a signal comes.
+    /// Sends all bytes, in one call unless a signal interrupts it.
     ///
     /// # Errors
     /// As `send(2)`.
@@ -68,10 +68,10 @@ impl Socket {
         retry(|| self.0.send_vectored_with_flags(parts, libc::MSG_NOSIGNAL))
     }
 
-    /// Sends the content without looking at it where the kernel can, else block by block.
+    /// Sends the content, directly from its file where the kernel can, otherwise block by block.
     ///
     /// # Errors
-    /// The content cannot be read, or the peer is gone.
+    /// The content cannot be read, or the connection is lost.
     pub(crate) fn send_content(&self, content: &mut Reader) -> Result<()> {
         if content.sendable_file().is_some() {
             return self.send_file(content);
@@ -98,7 +98,7 @@ impl Socket {
     /// Fills the buffer, waiting for all of it in one call.
     ///
     /// # Errors
-    /// As `recv(2)`; the peer closing first.
+    /// As `recv(2)`; the peer closes before the buffer is full.
     pub(crate) fn receive_exact(&self, buffer: &mut [u8]) -> Result<()> {
         if !self.receive_exact_or_end(buffer)? {
             let message = format!("the peer closed the connection when {} bytes were to come", buffer.len());
@@ -107,10 +107,10 @@ impl Socket {
         Ok(())
     }
 
-    /// Fills the buffer, or gives false when the peer closed before its first byte.
+    /// Fills the buffer, or returns false if the peer closed before its first byte.
     ///
     /// # Errors
-    /// As `recv(2)`; the peer closing inside the buffer.
+    /// As `recv(2)`; the peer closes after some of the bytes.
     pub(crate) fn receive_exact_or_end(&self, buffer: &mut [u8]) -> Result<bool> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -139,7 +139,7 @@ impl Socket {
     /// `send(2)`: sends some of the bytes, without waiting.
     ///
     /// # Errors
-    /// `WouldBlock` when the kernel takes none; as `send(2)`.
+    /// `WouldBlock` when the send buffer has no room; as `send(2)`.
     pub(crate) fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
         retry(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT))
     }
@@ -147,12 +147,12 @@ impl Socket {
     /// `recv(2)`: receives some bytes, without waiting; 0 when the peer has closed.
     ///
     /// # Errors
-    /// `WouldBlock` when there are none; as `recv(2)`.
+    /// `WouldBlock` when no bytes are available; as `recv(2)`.
     pub(crate) fn try_receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.receive(buffer, libc::MSG_DONTWAIT)
     }
 
-    /// Waits for the next `length` bytes and throws them away uncopied: TCP's `MSG_TRUNC` (tcp(7)).
+    /// Waits for the next `length` bytes and discards them without copying: TCP's `MSG_TRUNC` (tcp(7)).
     ///
     /// # Errors
     /// As `recv(2)`.
@@ -172,7 +172,8 @@ impl Socket {
         self.poll(PollTimeout::NONE).map(drop)
     }
 
-    /// Waits so long until there is something to read, or the connection has ended; false if there is neither.
+    /// Waits for at most `at_most` until there is something to read or the connection has ended; returns false if
+    /// neither happened.
     ///
     /// # Errors
     /// As `poll(2)`.
@@ -181,7 +182,7 @@ impl Socket {
         self.poll(timeout).map(|ready| ready > 0)
     }
 
-    /// Whether there is something to read or to accept, or the connection has ended.
+    /// Returns whether there is something to read or to accept, or the connection has ended.
     ///
     /// # Errors
     /// As `poll(2)`.
@@ -194,10 +195,10 @@ impl Socket {
         retry(|| Ok(poll(&mut socket, timeout)?))
     }
 
-    /// Accepts a connection, without waiting, and tells whose it is.
+    /// Accepts a connection without waiting. Returns its socket and the peer's address.
     ///
-    /// Asks first whether there is one: SCTP's `accept(2)` sleeps until the next tick even if it is not to block
-    /// (`sctp_wait_for_accept` calls `schedule_timeout(0)`), and a guest's tick is 10 ms.
+    /// It first checks whether there is one: SCTP's `accept(2)` sleeps until the next tick even on a non-blocking
+    /// socket (`sctp_wait_for_accept` calls `schedule_timeout(0)`), and a guest's tick is 10 ms.
     ///
     /// # Errors
     /// As `accept(2)`; `WouldBlock` when there is none.
@@ -208,17 +209,17 @@ impl Socket {
         }
     }
 
-    /// Throws away what has arrived, without waiting; true once the peer has closed.
+    /// Discards what has arrived, without waiting. Returns true once the peer has closed.
     ///
-    /// For the time after the last stream, when nothing of worth can come.
+    /// It is called after the last stream, when no more data is wanted.
     ///
     /// # Errors
-    /// As `recv(2)`, but for those that are an end like any other.
+    /// As `recv(2)`, except for errors that only mean that the connection has ended.
     pub(crate) fn drain(&self) -> io::Result<bool> {
         self.discard_to_end(libc::MSG_DONTWAIT)
     }
 
-    /// As [`Self::drain`], but waits until the peer has closed.
+    /// Discards what arrives until the peer has closed.
     ///
     /// # Errors
     /// As [`Self::drain`].
@@ -247,8 +248,8 @@ impl Socket {
         set_option(self.as_raw_fd(), level, option, value).with_context(|| format!("setting {name}"))
     }
 
-    /// `getsockopt(2)` into a plain C value, whose fields may name what is asked for. What the kernel does not fill
-    /// keeps its value.
+    /// `getsockopt(2)` into a plain C value, whose fields may be part of the request. Fields that the kernel does not
+    /// fill keep their values.
     ///
     /// # Errors
     /// As `getsockopt(2)`; `name` is what the message calls the option.
@@ -264,7 +265,7 @@ impl Socket {
     /// Sets the congestion control.
     ///
     /// # Errors
-    /// One the kernel does not have; the message names those it has.
+    /// The kernel does not have it; the message names those it has.
     pub(crate) fn set_congestion(&self, congestion: &str) -> Result<()> {
         self.0.set_tcp_congestion(congestion.as_bytes()).map_err(|error| {
             let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -275,7 +276,7 @@ impl Socket {
     }
 }
 
-/// Has the event loop watch for something to read. Must be called inside the runtime.
+/// Makes the event loop watch the socket for something to read. Must be called inside the runtime.
 ///
 /// # Errors
 /// As `epoll_ctl(2)`.
@@ -285,8 +286,9 @@ pub(crate) fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
     watched.map_err(io::Error::from).context("watching a socket")
 }
 
-/// Gives a socket send and receive buffers of this size: past the limits of `net.core` where the process may
-/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), else as far as they allow. The effective size must be read back.
+/// Sets the sizes of a socket's send and receive buffers: beyond the limits of `net.core` if the process is privileged
+/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), otherwise as far as they allow. The effective size must be read
+/// back.
 ///
 /// # Errors
 /// As `setsockopt(2)`.
@@ -295,7 +297,7 @@ pub(crate) fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     set_buffer(socket, bytes, (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"))
 }
 
-/// Sets the size of the buffer to send from alone.
+/// Sets the size of the send buffer alone.
 ///
 /// # Errors
 /// As [`set_buffers`].
@@ -303,7 +305,7 @@ pub(crate) fn set_send_buffer(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     set_buffer(socket, bytes, (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"))
 }
 
-/// Forces a size if this process may, beyond what the host allows to all.
+/// Sets the size of a buffer, beyond the host's limit if the process is privileged.
 fn set_buffer(socket: &impl AsRawFd, bytes: u64, (forced, allowed, name): (c_int, c_int, &str)) -> Result<()> {
     let size = c_int::try_from(bytes).with_context(|| format!("a socket buffer cannot have {bytes} bytes"))?;
     let fd = socket.as_raw_fd();
@@ -313,8 +315,8 @@ fn set_buffer(socket: &impl AsRawFd, bytes: u64, (forced, allowed, name): (c_int
     Ok(())
 }
 
-/// The effective size of the buffer to send from: half of what the kernel answers, which doubles what is requested to
-/// make up for its own overhead (socket(7)).
+/// Returns the effective size of the send buffer: half of what the kernel reports, which doubles the requested size for
+/// its own overhead (socket(7)).
 ///
 /// # Errors
 /// As `getsockopt(2)`.
@@ -322,7 +324,7 @@ pub(crate) fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.send_buffer_size().context("reading SO_SNDBUF")? as u64 / 2)
 }
 
-/// As [`effective_send_bytes`], to receive into.
+/// Returns the effective size of the receive buffer, like [`effective_send_bytes`].
 ///
 /// # Errors
 /// As `getsockopt(2)`.
@@ -337,7 +339,7 @@ pub(super) fn set_option<T: Copy>(socket: RawFd, level: c_int, option: c_int, va
     size(result as isize).map(drop)
 }
 
-/// A C value of which any bytes are valid.
+/// A C type for which any bytes are a valid value.
 ///
 /// # Safety
 /// Only for `repr(C)` types of integers and arrays of them.
@@ -346,20 +348,21 @@ pub(crate) unsafe trait Plain: Copy {}
 // SAFETY: an integer.
 unsafe impl Plain for c_int {}
 
-/// A reset, and what is left of an SCTP association once both sides have shut it down.
+/// Returns whether an error means that the connection has ended: a reset, or the state of an SCTP association after
+/// both sides have shut it down.
 fn is_end(error: ErrorKind) -> bool {
     matches!(error, ErrorKind::ConnectionReset | ErrorKind::NotConnected)
 }
 
-/// The result of a system call that returns a number of bytes.
+/// Converts the result of a system call that returns a number of bytes.
 ///
 /// # Errors
-/// That of a call that failed.
+/// The error of a failed call.
 pub(crate) fn size(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// Makes a call again when a signal came in between.
+/// Repeats a call that a signal has interrupted.
 ///
 /// # Errors
 /// As the call.

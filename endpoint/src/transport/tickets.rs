@@ -1,8 +1,8 @@
-//! TLS 1.3 session tickets (RFC 8446, 2.2): where each end keeps what a later connection resumes.
+//! TLS 1.3 session tickets (RFC 8446, 2.2): where each end keeps what later connections resume.
 //!
-//! Every connection leaves one ticket, and every ticket serves one connection, oldest first. The server remembers the
-//! sessions itself, as rustls wants it for early data: a ticket that was used is forgotten, so that a copy of the first
-//! flight is answered with a full handshake and its early data dropped.
+//! Every connection leaves one ticket, and every ticket serves one connection, oldest first. The server stores the
+//! sessions, as rustls requires for early data, and forgets a ticket that was used. So a replayed first flight is
+//! answered with a full handshake, and its early data is dropped.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// The most tickets kept: more than the connections of one transfer leave for the next.
+/// The largest number of tickets kept: more than the connections of one transfer leave for the next.
 const SESSIONS: usize = 1024;
 
 thread_local! {
@@ -23,16 +23,17 @@ thread_local! {
     static VERIFIES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a step of a handshake did, for the stacks that do not tell which kind of handshake it was.
+/// What a step of a handshake did, for stacks that do not report whether the handshake was resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// A server found the session of a ticket.
+    /// Whether a server found the session of a ticket.
     pub(crate) resumes: bool,
-    /// A client looked at a certificate, which a resumed handshake does not have.
+    /// Whether a client verified a certificate, which a resumed handshake does not have.
     pub(crate) verifies: bool,
 }
 
-/// Takes a step of a handshake on this thread, and watches the stores and the verifier of this module meanwhile.
+/// Runs a step of a handshake on this thread. Returns its result and what the stores and the verifier of this module
+/// were asked meanwhile.
 pub(crate) fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
     RESUMES.set(false);
     VERIFIES.set(false);
@@ -40,21 +41,21 @@ pub(crate) fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
     (result, Step { resumes: RESUMES.get(), verifies: VERIFIES.get() })
 }
 
-/// A client's tickets, of one server.
+/// A client's tickets from one server.
 #[derive(Debug, Default)]
 pub(crate) struct Tickets {
     tickets: Mutex<VecDeque<Tls13ClientSessionValue>>,
 }
 
 impl ClientSessionStore for Tickets {
-    /// All connections offer the same groups, and the server takes the first.
+    /// Not needed: all connections offer the same groups, and the server takes the first.
     fn set_kx_hint(&self, _server: ServerName<'static>, _group: NamedGroup) {}
 
     fn kx_hint(&self, _server: &ServerName<'_>) -> Option<NamedGroup> {
         None
     }
 
-    /// There is only TLS 1.3 here.
+    /// Not needed: only TLS 1.3 is used.
     fn set_tls12_session(&self, _server: ServerName<'static>, _session: Tls12ClientSessionValue) {}
 
     fn tls12_session(&self, _server: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
@@ -102,7 +103,7 @@ impl StoresServerSessions for Sessions {
     }
 }
 
-/// Verifies certificates as another verifier does, and notes that it was asked.
+/// Verifies certificates with another verifier, and notes that it was asked.
 #[derive(Debug)]
 pub(crate) struct Verifier(pub Arc<dyn ServerCertVerifier>);
 

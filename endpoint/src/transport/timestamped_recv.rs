@@ -1,11 +1,11 @@
-//! Receives content from a stream socket with the times of its arrival, in few system calls.
+//! Receives content from a stream socket with arrival times, in few system calls.
 //!
-//! A reader that takes each packet as it comes needs a system call and a reading of the clock for each. This one waits for
-//! the next packet, and then lets the kernel collect what follows for a moment ([`BATCH`]). The kernel stamps packets when
-//! they arrive (`SO_TIMESTAMPNS`), so the end of a batch is known to the nanosecond, and so is what arrives first after a pause.
-//! A pause is seen if it is longer than a batch; within one, content counts as having arrived without a pause. Where nobody asks
-//! for pauses, batches are as long as the record of goodput allows: in a run of hours over a lossy path they would be most of
-//! what it costs.
+//! A reader that takes each packet as it arrives needs a system call and a reading of the clock for each. This one
+//! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). The kernel stamps
+//! packets when they arrive (`SO_TIMESTAMPNS`), so the time of the last packet of a batch, and of the first after a
+//! pause, is known to the nanosecond. A pause is detected if it is longer than a batch; shorter ones are not. Where
+//! gaps are not measured, batches are as long as the steps of the goodput record allow; in a run of hours over a lossy
+//! path, short ones would be most of its cost.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd as _;
@@ -18,16 +18,17 @@ use super::socket::{Socket, retry, size};
 use crate::clock::{self, Moment};
 use crate::sink::Sink;
 
-/// How long the kernel collects: the least it can, which is the tick it counts a socket's time-outs in, and up to one more.
+/// How long the kernel collects data: the tick, in which the kernel counts a socket's time-outs, is the least; up to
+/// one more tick may pass.
 const BATCH: Duration = Duration::from_millis(10);
 
-/// How much it collects at most: 5 ms at 100 Mbit/s.
+/// How many bytes the kernel collects at most: 5 ms at 100 Mbit/s.
 const BATCH_BYTES: usize = 64 << 10;
 
 /// Receives all that the sink waits for.
 ///
 /// # Errors
-/// As `recvmsg(2)`; the peer closing first.
+/// As `recvmsg(2)`; the peer closes before all was received.
 pub(super) fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
     socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &c_int::from(true), "SO_TIMESTAMPNS")?;
     let received = receive_batches(socket, sink);
@@ -39,7 +40,7 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
     let lead_ns = clock::realtime_lead_ns();
     let mut block = vec![0; if sink.discards() { 0 } else { BATCH_BYTES }];
     let mut timeout = Duration::ZERO;
-    // Every other call waits for what arrives first, however long that takes.
+    // Every other call waits for the next packet, for as long as needed.
     let mut is_first = true;
     while let remaining @ 1.. = sink.remaining_bytes() {
         let wanted = sink.resolution().map_or(BATCH, |resolution| resolution.max(BATCH));
@@ -75,9 +76,9 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// `recvmsg(2)` into the block, or with an empty block into nowhere (`MSG_TRUNC`, tcp(7)). Gives how many bytes came, and
-/// when the last of them did, in nanoseconds of `CLOCK_REALTIME`; packets that came before the kernel was asked to stamp them
-/// have no such time.
+/// `recvmsg(2)` into the block or, if the block is empty, discarding the data (`MSG_TRUNC`, tcp(7)). Returns how many
+/// bytes were received, and when the last of them arrived, in nanoseconds of `CLOCK_REALTIME`; packets that arrived
+/// before stamps were switched on have no time.
 fn receive(socket: &Socket, block: &mut [u8], length: usize, flags: c_int) -> io::Result<(usize, Option<u64>)> {
     let (base, flags) = match block {
         [] => (std::ptr::null_mut(), flags | libc::MSG_TRUNC),
@@ -114,7 +115,7 @@ mod tests {
     use crate::arrival_log::SharedArrivalLog;
     use crate::sink::{Received, WatchedArrivals};
 
-    /// What a sink sees of a peer that sends these parts, with pauses in between.
+    /// Returns what a sink receives from a peer that sends these parts, with pauses in between.
     fn received(parts: Vec<Vec<u8>>, pause: Duration, verify: bool) -> (Received, Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

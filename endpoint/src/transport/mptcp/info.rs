@@ -1,4 +1,4 @@
-//! `MPTCP_INFO` and `MPTCP_TCPINFO`: what the kernel says about an MPTCP connection and its subflows
+//! `MPTCP_INFO` and `MPTCP_TCPINFO`: what the kernel reports about an MPTCP connection and its subflows
 //! (`include/uapi/linux/mptcp.h`).
 
 use libc::c_int;
@@ -13,21 +13,21 @@ const MPTCP_INFO: c_int = 1;
 const MPTCP_TCPINFO: c_int = 2;
 const MPTCP_INFO_FLAG_FALLBACK: u32 = 1;
 
-/// The first subflow and as many more as the path manager allows (`MPTCP_PM_SUBFLOWS_MAX`).
+/// The largest number of subflows: the first and as many more as the path manager allows (`MPTCP_PM_SUBFLOWS_MAX`).
 const SUBFLOWS_MAX: usize = 9;
 
-/// The front of `struct mptcp_info`.
+/// The beginning of `struct mptcp_info`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct MptcpInfo {
     counts_and_limits: [u8; 6],
     flags: u32,
     token: u32,
-    /// Next sequence number to be written, oldest that is not acknowledged, next to be received.
+    /// The next sequence number to write, the oldest unacknowledged one, and the next one to receive.
     sequence: [u64; 3],
     local_addresses_and_checksum: [u8; 3],
     retransmits: u32,
-    /// Retransmitted, sent, received.
+    /// Bytes retransmitted, sent and received.
     moved_bytes: [u64; 3],
     acknowledged_bytes: u64,
 }
@@ -42,7 +42,7 @@ struct SubflowData {
     element_bytes: u32,
 }
 
-/// What `MPTCP_TCPINFO` fills.
+/// The buffer that `MPTCP_TCPINFO` fills.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct SubflowInfos {
@@ -55,29 +55,29 @@ unsafe impl Plain for MptcpInfo {}
 // SAFETY: as above.
 unsafe impl Plain for SubflowInfos {}
 
-/// Whether a connection is plain TCP after all (RFC 8684, 3.7): on a lossy path that is ordinary. A server takes a client for
-/// one without MPTCP when the first segment in order after the SYN does not say otherwise (`check_fully_established` in
-/// `net/mptcp/options.c`), and a client gives MPTCP up after two SYNs without an answer
+/// Returns whether a connection has fallen back to plain TCP (RFC 8684, 3.7), as is common on a lossy path. A server
+/// takes the client for one without MPTCP if the first segment in order after the SYN carries no MPTCP option
+/// (`check_fully_established` in `net/mptcp/options.c`), and a client gives MPTCP up after two unanswered SYNs
 /// (`net.mptcp.syn_retrans_before_tcp_fallback`).
 pub(super) fn has_fallen_back(socket: &Socket) -> bool {
-    // Such a connection passes options on to TCP, which has no such option. If the socket itself is at fault, so will be what
-    // is read next.
+    // After a fallback the socket passes options on to TCP, which does not have this one. If the socket itself is
+    // faulty, the next read will fail.
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
     info.map_or(true, |info| info.flags & MPTCP_INFO_FLAG_FALLBACK != 0)
 }
 
-/// Whether the peer has acknowledged content: before that no subflow may join (RFC 8684, 3.1), and a connection that loses its
-/// only address is over.
+/// Returns whether the peer has acknowledged data. Before that no subflow may join (RFC 8684, 3.1), and a connection
+/// that loses its only address is over.
 pub(super) fn is_fully_established(socket: &Socket) -> bool {
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
     info.is_ok_and(|info| info.acknowledged_bytes > 0)
 }
 
-/// The subflows that have connected, the oldest first. One that is still connecting when a short transfer ends has carried
-/// nothing, and has no options yet.
+/// Returns the connected subflows, the oldest first. A subflow that is still connecting when a short transfer ends has
+/// carried nothing, and has not negotiated its options.
 ///
 /// # Errors
-/// As `getsockopt(2)`; a connection none of whose subflows stands.
+/// As `getsockopt(2)`; the connection has no subflow left.
 pub(super) fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
     let data = SubflowData {
         header_bytes: size_of::<SubflowData>() as u32,
@@ -97,8 +97,8 @@ fn connected(subflows: &[TcpInfo]) -> Result<Vec<TcpInfo>> {
     Ok(connected)
 }
 
-/// The counters of all subflows as one connection's: packets and windows added up, the smallest RTT of any, the
-/// smoothed RTT of the oldest. Times that overlap are left out.
+/// Returns the counters of all subflows as those of one connection: the sums of packets and windows, the smallest
+/// minimum RTT, and the smoothed RTT of the oldest subflow. Times that can overlap are left out.
 pub(super) fn stats(subflows: &[TcpInfo]) -> Stats {
     let each: Vec<Stats> = subflows.iter().map(TcpInfo::stats).collect();
     combined(&each)

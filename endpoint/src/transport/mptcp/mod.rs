@@ -1,8 +1,8 @@
-//! `mptcp`: the kernel's Multipath TCP (RFC 8684), its scheduler and path manager included.
+//! `mptcp`: the kernel's Multipath TCP (RFC 8684), with its scheduler and path manager.
 //!
-//! The client connects to the server's address on the first path. The server announces its others, and the client's
-//! path manager opens a subflow to each: the route there is by the path of that address. Options are TCP's, for each
-//! subflow.
+//! The client connects to the server's address on the first path. The server announces its other addresses, and the
+//! client's path manager opens a subflow to each, over the path that this address belongs to. The options are TCP's and
+//! apply to each subflow.
 
 mod info;
 mod stack;
@@ -41,7 +41,7 @@ impl Protocol for Mptcp {
 
     const NAME: &'static str = "mptcp";
 
-    /// `mptcp_setsockopt` refuses SO_ATTACH_FILTER: whoever is a stranger is turned away when accepted.
+    /// `mptcp_setsockopt` refuses SO_ATTACH_FILTER, so strangers are turned away after accepting.
     const TAKES_FILTERS: bool = false;
 
     fn socket(&self, peer: SocketAddr) -> Result<Socket> {
@@ -49,7 +49,8 @@ impl Protocol for Mptcp {
             .context("creating an MPTCP socket (the kernel needs CONFIG_MPTCP and net.mptcp.enabled = 1)")
     }
 
-    /// Subflows arrive at the addresses of other paths, and the kernel looks for a listener there.
+    /// Binds to any address: subflows arrive at the addresses of other paths, where the kernel looks for a listening
+    /// socket.
     fn bind(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
         let address = match self.paths {
             1 => address,
@@ -68,7 +69,7 @@ impl Protocol for Mptcp {
     }
 }
 
-/// An MPTCP connection: bytes move by the calls that move TCP's.
+/// An MPTCP connection. Its bytes move by the same calls as TCP's.
 #[derive(Debug)]
 pub(super) struct MptcpStream {
     stream: TcpStream,

@@ -1,11 +1,12 @@
-//! Blocks of memory for content that is sent: lent to quinn, which keeps what it may have to send again, and used anew when it
-//! has given them back. So no content is copied, and no memory is taken and freed for it all the time.
+//! A pool of memory blocks for content that is sent. Blocks are lent to quinn, which keeps the data it may have to
+//! retransmit, and reused when it has released them. So content is not copied, and memory is not allocated and freed
+//! for each block.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 
-/// Blocks of one size.
+/// A pool of blocks of one size.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     each_bytes: usize,
@@ -13,17 +14,18 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// A pool that has no block yet; each will be of so many bytes.
+    /// Creates an empty pool for blocks of `each_bytes`.
     pub(crate) fn new(each_bytes: usize) -> Self {
         Self { each_bytes, idle: Arc::default() }
     }
 
-    /// One to be filled, with whatever was in it before.
+    /// Takes a block to be filled. It still has its previous content.
     pub(crate) fn take(&self) -> Vec<u8> {
         lock(&self.idle).pop().unwrap_or_else(|| vec![0; self.each_bytes])
     }
 
-    /// Lends the first bytes of a block. It comes back with the last reference to any of them.
+    /// Lends the first `length` bytes of a block. The block returns to the pool when the last reference to it is
+    /// dropped.
     pub(crate) fn lend(&self, block: Vec<u8>, length: usize) -> Bytes {
         Bytes::from_owner(Lent { block, home: self.idle.clone() }).split_to(length)
     }

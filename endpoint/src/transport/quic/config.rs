@@ -1,4 +1,4 @@
-//! A job's options in quinn's terms. Pure.
+//! Converts a job's options to quinn's. Pure.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use super::last_flight::{LastFlight, WithRoom};
 use crate::gauges::ConnectionGauges;
 use crate::job::{Job, Page, Workload};
 
-/// The application's code for an orderly close.
+/// The application's error code for an orderly close.
 pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
 
-/// HTTP/3's code for an orderly close (`H3_NO_ERROR`; RFC 9114, section 8.1).
+/// HTTP/3's error code for an orderly close (`H3_NO_ERROR`; RFC 9114, section 8.1).
 pub(crate) const HTTP3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
 
-/// The application's code for a connection that a client gives up because it has moved.
+/// The application's error code for a connection that a client gives up because it has moved.
 pub(crate) const GIVEN_UP: VarInt = VarInt::from_u32(1);
 
-/// Smallest datagram a QUIC path must carry (RFC 9000, section 14).
+/// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
 
 const UDP_HEADER_BYTES: u32 = 8;
 const IPV4_HEADER_BYTES: u32 = 20;
 const IPV6_HEADER_BYTES: u32 = 40;
 
-/// quinn's transport parameters for the job. Packets fill the path's MTU from the start, as TCP's do, whose MSS comes
-/// from the interface; so nothing is left to discover.
+/// Returns quinn's transport parameters for the job. Packets fill the path's MTU from the start, as TCP's do, whose MSS
+/// comes from the interface, so MTU discovery is off.
 ///
 /// # Arguments
-/// * `last_flight` - of a client's connection that may send early data.
-/// * `gauges` - of a connection that is sampled.
+/// * `last_flight` - for a client's connection that may send early data.
+/// * `gauges` - for a connection that is sampled.
 ///
 /// # Errors
-/// A congestion control quinn does not have, an MTU too small for QUIC.
+/// quinn does not have the congestion control, or the MTU is too small for QUIC.
 pub(super) fn transport(
     job: &Job,
     address: IpAddr,
@@ -62,7 +62,7 @@ pub(super) fn transport(
         .receive_window(window)
         .stream_receive_window(window)
         .initial_mtu(datagram_bytes)
-        // Else quinn takes a burst of losses for a path that has become narrower.
+        // Otherwise quinn would take a burst of losses for a decrease of the path's MTU.
         .min_mtu(datagram_bytes)
         .mtu_discovery_config(None)
         .max_idle_timeout(Some(idle_timeout(job)?))
@@ -76,10 +76,10 @@ pub(super) fn transport(
     Ok(config)
 }
 
-/// quinn's endpoint parameters for the job.
+/// Returns quinn's endpoint parameters for the job.
 ///
 /// # Errors
-/// An MTU too small for QUIC.
+/// The MTU is too small for QUIC.
 pub(crate) fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
     let largest = datagram_bytes(job, address)?;
     let mut config = EndpointConfig::default();
@@ -87,15 +87,15 @@ pub(crate) fn endpoint(job: &Job, address: IpAddr) -> Result<EndpointConfig> {
     Ok(config)
 }
 
-/// First flight in bytes of UDP payload.
+/// Returns the initial congestion window, in bytes of UDP payload.
 ///
 /// # Errors
-/// An MTU too small for QUIC.
+/// The MTU is too small for QUIC.
 pub(crate) fn initial_window_bytes(job: &Job, address: IpAddr) -> Result<u64> {
     Ok(u64::from(job.transport.initial_window_packets) * u64::from(datagram_bytes(job, address)?))
 }
 
-/// UDP payload of a full packet.
+/// Returns the UDP payload of a full packet, in bytes.
 pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     let mtu_bytes = job.paths.first().context("the job has no path")?.mtu_bytes;
     let headers_bytes = UDP_HEADER_BYTES + if address.is_ipv4() { IPV4_HEADER_BYTES } else { IPV6_HEADER_BYTES };
@@ -110,8 +110,9 @@ pub(crate) fn datagram_bytes(job: &Job, address: IpAddr) -> Result<u16> {
     u16::try_from(datagram_bytes).with_context(|| format!("UDP has no datagrams of {datagram_bytes} bytes"))
 }
 
-/// What the other end takes of a datagram. quic-go, of which Caddy's QUIC is, has buffers for 1 452 bytes, what IPv6 leaves of an
-/// Ethernet frame; it says so (`max_udp_payload_size`) when the first datagram has already been cut.
+/// Returns the largest datagram that the other end accepts. quic-go, which Caddy uses, has buffers for 1 452 bytes,
+/// what IPv6 leaves of an Ethernet frame; it announces this (`max_udp_payload_size`) only after the first datagram has
+/// been cut.
 fn taken_bytes(job: &Job) -> u32 {
     const BY_QUIC_GO: u32 = 1452;
     match &job.workload {
@@ -141,7 +142,7 @@ fn congestion(name: &str, initial_window_bytes: u64) -> Result<Arc<dyn Controlle
     })
 }
 
-/// As long as the run may last: heavy loss must not look like a dead peer.
+/// Returns the idle time-out: as long as the run may last, so that heavy loss does not look like a dead peer.
 fn idle_timeout(job: &Job) -> Result<IdleTimeout> {
     let limit = Duration::from_nanos(job.limits.virtual_ns);
     IdleTimeout::try_from(limit).with_context(|| format!("an idle timeout of {limit:?}"))

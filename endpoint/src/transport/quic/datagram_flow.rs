@@ -1,8 +1,7 @@
-//! A flow whose messages are QUIC datagrams (RFC 9221): each by itself, and none repeated.
+//! A flow whose messages are QUIC datagrams (RFC 9221): one message in each, and none retransmitted.
 //!
-//! What has to arrive goes over a stream beside them: the client's request, that no more messages will come, and what the
-//! receiver confirms. The server learns of that stream when something has come on it, so it does not wait for it before it
-//! takes datagrams.
+//! What must arrive is sent on a stream beside them: the client's request, the end of the messages, and the receiver's
+//! confirmation. The server learns of that stream only when data arrives on it, so it accepts datagrams before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +20,10 @@ use crate::sink::SharedSink;
 use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::{self, Pending, Sent, Stream as _, received_now};
 
-/// ASCII's EOT: all messages have been sent.
+/// Says that all messages have been sent (ASCII's EOT).
 const END: u8 = 0x04;
 
-/// Datagrams, and the stream beside them.
+/// The datagrams of a flow, and the stream beside them.
 pub(super) struct DatagramFlow {
     connection: quinn::Connection,
     gauges: Option<Arc<ConnectionGauges>>,
@@ -32,11 +31,11 @@ pub(super) struct DatagramFlow {
 }
 
 impl DatagramFlow {
-    /// That of a connection; the client opens the stream.
+    /// Creates the flow of a connection. The client opens the stream.
     ///
     /// # Arguments
-    /// * `window_bytes` - the stream's, of which its receiver takes note.
-    /// * `gauges` - of a connection that is sampled.
+    /// * `window_bytes` - the flow-control window of the stream.
+    /// * `gauges` - those of a connection that is sampled.
     pub(super) fn new(
         connection: quinn::Connection,
         side: Side,
@@ -47,14 +46,14 @@ impl DatagramFlow {
         Self { connection, gauges, beside }
     }
 
-    /// Gives the sink a datagram's message.
+    /// Gives the message in a datagram to the sink.
     fn take(sink: &mut MessageSink, datagram: &[u8]) -> Result<()> {
         sink.arrived(received_now(datagram)?);
         Ok(())
     }
 
-    /// Takes what is still on its way, until so long after the last that came. The end may have come earlier than datagrams
-    /// before it, which wait for the congestion window: it fits into a packet where they do not.
+    /// Receives the datagrams that are still on their way, until none has arrived for `drain`. The end may arrive
+    /// before earlier datagrams that wait for the congestion window, because it fits into a packet where they do not.
     async fn receive_last(&self, sink: &mut MessageSink, drain: Duration) -> Result<()> {
         let (deadline, drain_ns) = (Deadline::new()?, u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX));
         while !sink.is_complete() {
@@ -69,7 +68,7 @@ impl DatagramFlow {
     }
 }
 
-/// The stream beside the datagrams, made when it is first used.
+/// The stream beside the datagrams, opened when it is first used.
 struct Beside {
     connection: quinn::Connection,
     side: Side,
@@ -119,7 +118,8 @@ impl transport::Stream for DatagramFlow {
         Box::pin(async { bail!("datagrams may be lost: a content would never be whole") })
     }
 
-    /// Waits while the send buffer has no room, as a stream would: congestion control holds for datagrams too.
+    /// Sends each message when it is due, and waits while the send buffer has no room, as a stream would: congestion
+    /// control applies to datagrams too.
     fn send_messages(&mut self, mut pacer: Pacer) -> Pending<'_, Pacer> {
         Box::pin(async {
             let deadline = Deadline::new()?;

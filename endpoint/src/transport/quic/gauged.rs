@@ -1,5 +1,5 @@
-//! Congestion control that tells a connection's gauges what it hears: of what was sent, acknowledged and lost, quinn says
-//! nothing to anybody else while it happens.
+//! A congestion control that also updates a connection's gauges. quinn reports data as sent, acknowledged or lost to
+//! nothing else while the connection is open.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use quinn_proto::RttEstimator;
 use crate::gauges::ConnectionGauges;
 use crate::job::Transport;
 
-/// What quinn takes the round-trip time for until it has measured one (`TransportConfig::initial_rtt`; RFC 9002, 6.2.2).
+/// quinn's assumed round-trip time before the first measurement (`TransportConfig::initial_rtt`; RFC 9002, 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// The gauges of a new connection, where this end is sampled.
+/// Returns the gauges of a new connection, if this end is sampled.
 pub(super) fn gauges(options: &Transport, port: u16, peer_port: u16) -> Option<Arc<ConnectionGauges>> {
     let gauges = ConnectionGauges::of(port, peer_port)?;
     gauges.send_window_bytes.store(options.send_buffer_bytes, Relaxed);
     Some(gauges)
 }
 
-/// Makes congestion controls that keep a connection's gauges.
+/// Makes congestion controls that update a connection's gauges.
 pub(super) struct WithGauges {
-    /// What makes those that it listens to.
+    /// Makes the congestion controls that do the work.
     pub inner: Arc<dyn ControllerFactory + Send + Sync>,
-    /// The connection's.
+    /// The gauges of the connection.
     pub gauges: Arc<ConnectionGauges>,
 }
 
@@ -49,7 +49,7 @@ impl Gauged {
     fn show_window(&self) {
         let metrics = self.inner.metrics();
         self.gauges.cwnd_bytes.store(self.inner.window(), Relaxed);
-        // Until there is one, it is as large as can be.
+        // The threshold is the largest possible number until it is set.
         let ssthresh_bytes = metrics.ssthresh.filter(|ssthresh_bytes| *ssthresh_bytes < u64::MAX / 2);
         self.gauges.ssthresh_bytes.store(ssthresh_bytes.unwrap_or(0), Relaxed);
     }
@@ -78,7 +78,7 @@ impl Controller for Gauged {
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent: bool, lost_bytes: u64) {
         self.inner.on_congestion_event(now, sent, is_persistent, lost_bytes);
-        // quinn tells of bytes; whoever fills packets loses full ones.
+        // quinn reports lost bytes; packets that carry content are full.
         self.gauges.lost_packets.fetch_add(lost_bytes.div_ceil(self.datagram_bytes.into()), Relaxed);
         self.show_window();
     }

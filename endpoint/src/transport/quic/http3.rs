@@ -1,7 +1,7 @@
-//! QUIC's streams as the `h3` crate takes them, for HTTP/3.
+//! QUIC streams with the interface of the `h3` crate, for HTTP/3.
 //!
-//! `h3-quinn` has the same for quinn, but gives streams no priority, and has quinn put bytes in order, which ends a connection with
-//! too many gaps ([`super::receive`]).
+//! `h3-quinn` does the same, but does not set priorities of streams, and lets quinn put bytes in order, which ends a
+//! connection with too many gaps ([`super::receive`]).
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -15,12 +15,12 @@ use quinn::{ConnectionError, ReadError, VarInt, WriteError};
 
 use super::receive::Receiver;
 
-/// What waits for the connection.
+/// An operation of the connection that is under way.
 type Waiting<T> = Option<Pin<Box<dyn Future<Output = T> + Send + Sync>>>;
 type Received = (Receiver, Result<Option<Bytes>, ReadError>);
 type Opened = Result<(quinn::SendStream, quinn::RecvStream), ConnectionError>;
 
-/// A connection whose streams are HTTP/3's.
+/// A connection whose streams carry HTTP/3.
 pub(crate) struct Http3Streams {
     connection: quinn::Connection,
     priorities: StreamPriorities,
@@ -30,13 +30,13 @@ pub(crate) struct Http3Streams {
     opening: Http3Opener,
 }
 
-/// Which of a connection's streams send first, as HTTP/3 asks for it. quinn sends what is of the highest priority, and of equal
-/// streams in turn.
+/// The priorities of a connection's streams, as HTTP/3 sets them. quinn sends the data of the stream with the highest
+/// priority; streams with equal priority take turns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamPriorities(Arc<Mutex<HashMap<StreamId, i32>>>);
 
 impl StreamPriorities {
-    /// From its next data on, a stream has this priority.
+    /// Sets the priority of a stream for its further data.
     pub(crate) fn set(&self, stream: StreamId, priority: i32) {
         self.0.lock().expect("no holder panics").insert(stream, priority);
     }
@@ -47,14 +47,14 @@ impl StreamPriorities {
 }
 
 impl Http3Streams {
-    /// Those of a connection on which no stream has been opened.
+    /// Takes a connection on which no stream has been opened.
     pub(super) fn new(connection: quinn::Connection, window_bytes: u64) -> Self {
         let priorities = StreamPriorities::default();
         let opening = Http3Opener::new(connection.clone(), priorities.clone(), window_bytes);
         Self { connection, priorities, window_bytes, accepting_request: None, accepting_other: None, opening }
     }
 
-    /// Where priorities of its streams are set.
+    /// Returns the handle through which priorities of its streams are set.
     pub(crate) fn priorities(&self) -> StreamPriorities {
         self.priorities.clone()
     }
@@ -162,7 +162,7 @@ impl<B: Buf> h3::quic::OpenStreams<B> for Http3Opener {
 pub(crate) struct SendingStream<B: Buf> {
     stream: quinn::SendStream,
     priorities: StreamPriorities,
-    /// What is to be sent before anything else is taken.
+    /// Data that must be sent before more is accepted.
     unsent: Option<WriteBuf<B>>,
 }
 
@@ -175,7 +175,7 @@ impl<B: Buf> SendingStream<B> {
 impl<B: Buf> h3::quic::SendStream<B> for SendingStream<B> {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         if let Some(priority) = self.priorities.take(self.send_id()) {
-            // Fails for a stream that is over, which sends nothing.
+            // It fails for a stream that has ended, which sends nothing more.
             let _ = self.stream.set_priority(priority);
         }
         while let Some(unsent) = self.unsent.as_mut().filter(|unsent| unsent.has_remaining()) {
@@ -201,7 +201,7 @@ impl<B: Buf> h3::quic::SendStream<B> for SendingStream<B> {
     }
 
     fn reset(&mut self, code: u64) {
-        // Fails for a stream that is over already.
+        // It fails for a stream that has ended already.
         let _ = self.stream.reset(VarInt::from_u64(code).unwrap_or(VarInt::MAX));
     }
 
@@ -218,9 +218,9 @@ pub(crate) struct ReceivingStream {
 
 enum Receiving {
     Idle(Receiver),
-    /// Gives the receiver back, with what has come.
+    /// A read is under way; it returns the receiver with the data.
     Waiting(Pin<Box<dyn Future<Output = Received> + Send + Sync>>),
-    /// Nobody wants more of it: dropping the receiver has told the peer.
+    /// No more data is wanted. Dropping the receiver has told the peer.
     Stopped,
 }
 

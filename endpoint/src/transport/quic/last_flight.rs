@@ -1,10 +1,11 @@
-//! Room in the congestion window for a client's last flight of the handshake.
+//! Keeps room in the congestion window for the last flight of a client's handshake.
 //!
-//! Early data may fill the window before the handshake is over. The server acknowledges none of it before it has the client's
-//! Finished, and quinn-proto 0.11 takes that for one more packet that has to wait for room: then both wait for ever. RFC 9002 does
-//! not have it wait: a client keeps a PTO until the server has acknowledged a packet of its handshake (section 6.2.2.1), and
-//! what that sends is not blocked by the window (section 7). quinn sets no PTO for what it has not sent yet, so here
-//! the flight finds room at once, for one packet, and what becomes of it is quinn's again.
+//! Early data may fill the window before the handshake is complete. The server acknowledges none of it before it has
+//! the client's Finished, and quinn-proto 0.11 lets the Finished wait for room in the window like any other packet, so
+//! both ends would wait forever. RFC 9002 does not let it wait: a client keeps a PTO until the server has acknowledged
+//! a packet of its handshake (section 6.2.2.1), and probes are not blocked by the window (section 7). quinn sets no PTO
+//! for data that it has not sent yet. So here the window has room for the flight at once, for one packet; quinn handles
+//! the rest.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use std::time::Instant;
 use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
-/// Whether it waits to be sent: told by the client's TLS session, heard by its congestion control.
+/// Whether the flight waits to be sent. The client's TLS session sets this, and the congestion control reads it.
 #[derive(Debug, Default)]
 pub(crate) struct LastFlight(AtomicBool);
 
 impl LastFlight {
-    /// The session has written it.
+    /// Notes that the TLS session has written the flight.
     pub(crate) fn written(&self) {
         self.0.store(true, Relaxed);
     }
@@ -27,9 +28,9 @@ impl LastFlight {
 
 /// Makes congestion controls that have room for a connection's last flight.
 pub(crate) struct WithRoom {
-    /// What makes those that it adds to.
+    /// Makes the congestion controls that do the work.
     pub inner: Arc<dyn ControllerFactory + Send + Sync>,
-    /// Of the connection.
+    /// The last flight of the connection.
     pub last_flight: Arc<LastFlight>,
 }
 
@@ -73,7 +74,7 @@ impl Controller for Room {
         self.inner.on_mtu_update(datagram_bytes);
     }
 
-    /// quinn sends a packet where the window has room for more than it.
+    /// quinn sends a packet only if the window has room for more than that packet.
     fn window(&self) -> u64 {
         let window = self.inner.window();
         if !self.last_flight.0.load(Relaxed) {

@@ -1,7 +1,7 @@
 //! `quic`: QUIC v1 (quinn) over the kernel's UDP.
 //!
-//! Everything runs on one thread and waits in `epoll_wait` alone, so in virtual time this transport holds the clock
-//! (see [`crate::clock`]) and waits in a ring in its place ([`ring`]).
+//! Everything runs on one thread and waits only in `epoll_wait`. So in virtual time this transport holds the clock (see
+//! [`crate::clock`]) and waits in an io_uring instead ([`ring`]).
 
 mod blocks;
 mod config;
@@ -49,7 +49,7 @@ use crate::job::{Job, Reconnect, Resume, Transport, TransportKind};
 use crate::record::{Settings, Side, Stats};
 use crate::topology;
 
-/// The client's side: one UDP socket for all its connections, until the host moves.
+/// The client's end: one UDP socket for all its connections, until the host moves to another address.
 pub(crate) struct Dialer {
     job: Job,
     endpoint: Mutex<Endpoint>,
@@ -57,7 +57,7 @@ pub(crate) struct Dialer {
     options: Options,
 }
 
-/// The server's side.
+/// The server's end.
 pub(crate) struct Listener {
     job: Job,
     place: Place,
@@ -67,7 +67,7 @@ pub(crate) struct Listener {
     options: Options,
 }
 
-/// What a connection needs to know for its report.
+/// The options that a connection's report states.
 #[derive(Debug, Clone)]
 struct Options {
     transport: Transport,
@@ -77,10 +77,10 @@ struct Options {
 }
 
 impl Dialer {
-    /// Trusts the certificate with this DER and no other. Must be called inside the runtime.
+    /// Creates a client that trusts only the certificate with this DER. Must be called inside the runtime.
     ///
     /// # Errors
-    /// Options quinn does not have.
+    /// quinn does not have an option.
     pub(crate) fn new(job: &Job, server: IpAddr, trusted: &[u8]) -> Result<Self> {
         let crypto =
             QuicClientConfig::try_from(identity::client_config(trusted, job)?).context("choosing QUIC's ciphers")?;
@@ -88,7 +88,7 @@ impl Dialer {
         Ok(Self { job: job.clone(), endpoint: Mutex::new(endpoint), crypto: Arc::new(crypto), options })
     }
 
-    /// For one connection.
+    /// Returns the configuration of one connection.
     fn config(&self, server: IpAddr, gauges: Option<Arc<ConnectionGauges>>) -> Result<ClientConfig> {
         let last_flight = Arc::<LastFlight>::default();
         let mut config = ClientConfig::new(Arc::new(Watched::client(self.crypto.clone(), last_flight.clone())));
@@ -110,7 +110,7 @@ impl super::Dialer for Dialer {
             let config = self.config(server.ip(), gauges.clone())?;
             let connecting = endpoint.connect_with(config, server, SERVER_NAME);
             let connection = match connecting.with_context(attempt)?.into_0rtt() {
-                // The ticket that was left allows early data. Should the server not accept it, the streams say so.
+                // The ticket allows early data. If the server does not accept it, the streams report that.
                 Ok((connection, _)) => connection,
                 Err(connecting) => connecting.await.with_context(attempt)?,
             };
@@ -121,8 +121,8 @@ impl super::Dialer for Dialer {
         })
     }
 
-    /// Another socket, bound to the new address, so that nothing goes by the old path that was not meant to. It takes over
-    /// what migrates (RFC 9000, section 9); else what is dialled later starts anew there, with the tickets that were left.
+    /// Binds another socket to the new address, so that nothing unintended is sent over the old path. Connections that
+    /// migrate move to it (RFC 9000, section 9); others are made anew from there, with the tickets of the earlier ones.
     fn attached(&self, address: IpAddr) -> Result<()> {
         let place = own(address);
         let mut endpoint = self.endpoint.lock().expect("no holder panics");
@@ -141,7 +141,7 @@ impl Listener {
     /// Binds the address and makes itself a certificate. Must be called inside the runtime.
     ///
     /// # Errors
-    /// As `bind(2)`; options quinn does not have.
+    /// As `bind(2)`; quinn does not have an option.
     pub(crate) fn bind(job: &Job, place: Place) -> Result<Self> {
         let identity = Identity::of_process(job)?;
         let crypto =
@@ -152,7 +152,7 @@ impl Listener {
         Ok(Self { job: job.clone(), place, config, endpoint, identity, options })
     }
 
-    /// For one connection, which keeps gauges or writes a log.
+    /// Returns the configuration of one connection that updates gauges or writes a qlog file.
     fn watched(&self, gauges: Option<Arc<ConnectionGauges>>) -> Result<Arc<ServerConfig>> {
         let mut config = self.config.clone();
         let mut transport = config::transport(&self.job, self.place.address.ip(), None, gauges)?;
@@ -183,7 +183,8 @@ impl super::Listener for Listener {
                 }
                 .context("QUIC handshake")?;
                 let connection = match options.transport.resume {
-                    // Early data is read, and answered, before the handshake is over; a server can always.
+                    // Early data is read and answered before the handshake is complete. On a server this always
+                    // succeeds.
                     Resume::ZeroRtt => connecting.into_0rtt().map_err(|_| anyhow!("quinn accepts no early data"))?.0,
                     Resume::None | Resume::OneRtt => connecting.await.context("QUIC handshake")?,
                 };
@@ -196,7 +197,7 @@ impl super::Listener for Listener {
     }
 }
 
-/// Where a client's socket is: the kernel chooses the port, and the socket takes answers from anywhere.
+/// Returns the place of a client's socket: the kernel chooses the port, and packets are accepted from any host.
 fn own(address: IpAddr) -> Place {
     Place { address: SocketAddr::new(address, 0), only_from: None }
 }
@@ -213,7 +214,8 @@ fn bind(job: &Job, place: Place, server: Option<ServerConfig>) -> Result<(Endpoi
     Ok((endpoint.with_context(|| format!("starting quic at {address}"))?, options))
 }
 
-/// A socket bound to the address. A client that moves may have lost its address when it hears of it.
+/// Returns a socket bound to the address. With handovers the address need not exist: a client may have lost it by the
+/// time it binds.
 fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn AsyncUdpSocket>, Options)> {
     let attempt = || format!("binding {address} over quic");
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(socket2::Protocol::UDP));
@@ -236,12 +238,13 @@ fn datagrams(job: &Job, Place { address, only_from }: Place) -> Result<(Arc<dyn 
     Ok((if offers_ecn { socket } else { Arc::new(WithoutEcn(socket)) }, options))
 }
 
-/// Where a client's socket is bound at first: a host that moves has to keep to the path it means.
+/// Returns the address to which a client's socket is bound at first. A host with handovers must bind to the address of
+/// its path.
 fn home(job: &Job, server: IpAddr) -> IpAddr {
     if job.timeline.has_handovers() { topology::client_address(0).into() } else { unspecified(server) }
 }
 
-/// A window is of use only as far as the UDP socket's buffer can hold it.
+/// Returns the effective options. A window is useful only as far as the UDP socket's buffer can hold it.
 fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
     Ok(Options {
         transport: job.transport.clone(),
@@ -262,7 +265,7 @@ struct Connection {
     connection: quinn::Connection,
     endpoint: Endpoint,
     options: Options,
-    /// Where this end is sampled.
+    /// The gauges, if this end is sampled.
     gauges: Option<Arc<ConnectionGauges>>,
     streams: u32,
     start: Moment,
@@ -279,7 +282,8 @@ impl Connection {
 }
 
 impl Connection {
-    /// What stands for the one stream of a connection whose messages are datagrams; none of others.
+    /// Returns the flow that takes the place of streams on a connection whose messages are datagrams; none for other
+    /// connections.
     fn datagram_flow(&self, side: Side) -> Option<Box<dyn super::Stream>> {
         let Options { transport, .. } = &self.options;
         let flow = || DatagramFlow::new(self.connection.clone(), side, transport.buffer_bytes, self.gauges.clone());
@@ -339,7 +343,7 @@ impl super::Connection for Connection {
         Box::pin(async {
             match self.connection.closed().await {
                 error if closed_at_the_end(&error) => Ok(()),
-                // HTTP/3 closes for itself, when the peer has.
+                // HTTP/3 has closed the connection itself, after the peer.
                 ConnectionError::LocallyClosed => Ok(()),
                 error => Err(error).context("waiting for the peer to close"),
             }
@@ -379,7 +383,7 @@ impl super::Connection for Connection {
     fn close(self: Box<Self>) -> Pending<'static, ()> {
         Box::pin(async move {
             self.connection.close(NO_ERROR, b"");
-            // Nothing retransmits a CONNECTION_CLOSE, but it must leave before the process does.
+            // A CONNECTION_CLOSE is not retransmitted, but it must be sent before the process ends.
             self.endpoint.wait_idle().await;
             Ok(())
         })
@@ -391,8 +395,9 @@ fn closed_in_order(error: &ConnectionError) -> bool {
     [NO_ERROR, HTTP3_NO_ERROR].contains(&close.error_code)
 }
 
-/// Whether the peer has closed a connection on which it had all it wanted. Nothing retransmits a CONNECTION_CLOSE that is
-/// lost; an endpoint that has forgotten the connection since answers with a stateless reset (RFC 9000, section 10.3).
+/// Returns whether the error means that the peer had received everything and closed the connection. A lost
+/// CONNECTION_CLOSE is not retransmitted; an endpoint that has forgotten the connection by then answers with a
+/// stateless reset (RFC 9000, section 10.3).
 fn closed_at_the_end(error: &ConnectionError) -> bool {
     closed_in_order(error) || matches!(error, ConnectionError::Reset)
 }

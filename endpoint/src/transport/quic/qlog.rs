@@ -1,8 +1,8 @@
-//! What a connection sent, received and lost, and what its congestion control did, as qlog (draft-ietf-quic-qlog-main-schema) in
-//! a file of its own: JSON text sequences, which qvis opens.
+//! A qlog file (draft-ietf-quic-qlog-main-schema) for each connection: packets sent, received and lost, and the state
+//! of congestion control, as JSON text sequences, which qvis opens.
 //!
-//! Where the files go is said by the variable that QUIC implementations have for it. They are written when a connection is
-//! over, or a megabyte is full: nothing waits for it in virtual time.
+//! The environment variable QLOGDIR, which QUIC implementations share, names the directory. Data is written when a
+//! connection ends or a megabyte has accumulated; that takes no virtual time.
 
 use std::fs::{File, create_dir_all};
 use std::io::{BufWriter, ErrorKind};
@@ -16,16 +16,17 @@ use crate::record::Side;
 use crate::role_process;
 use crate::transport::error::{Context as _, Result};
 
-/// Names the directory of the files.
+/// The environment variable that names the directory of the files.
 pub(crate) const VARIABLE: &str = "QLOGDIR";
 
-/// What is kept in memory before it is written.
+/// How many bytes are kept in memory before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Where a new connection's events are to go, in the directory that the variable names; none where nobody asks for them.
+/// Returns where a new connection's events are written, in the directory that the variable names; none if it is not
+/// set.
 ///
 /// # Errors
-/// A file that cannot be made.
+/// The file cannot be created.
 pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStream>> {
     if !options.quic.qlog {
         return Ok(None);
@@ -41,7 +42,7 @@ pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStrea
     Ok(config.into_stream())
 }
 
-/// The first file of a side that is not there yet: each connection has its own.
+/// Creates the first file of a side that does not exist yet: each connection has its own.
 fn next_file(directory: &Path, side: &str) -> std::io::Result<File> {
     create_dir_all(directory)?;
     let mut number = 0;

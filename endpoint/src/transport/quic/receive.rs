@@ -1,9 +1,9 @@
-//! A QUIC stream's bytes in order, whatever order they came in.
+//! Puts the bytes of a QUIC stream in order, in whatever order they arrive.
 //!
-//! quinn puts a stream in order itself, but closes the connection when 1 024 gaps are open in it (quinn-proto since 0.11.15,
-//! against peers that send scattered bytes to fill memory). A slow start that overshoots leaves a gap for every other packet, so
-//! that is met on any path of more than about two thousand packets. Bytes that are read in whatever order they came do not
-//! count, and are put in order here. Where the window is too small for so many gaps, quinn does it.
+//! quinn can do this itself, but closes the connection when a stream has 1 024 gaps (quinn-proto since 0.11.15, against
+//! peers that send scattered bytes to fill memory). A slow start that overshoots leaves a gap for every other packet,
+//! so this happens on any path that holds more than about two thousand packets. Bytes that are read out of order are
+//! not counted, so they are put in order here. quinn does it where the window is too small for so many gaps.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use quinn::{ReadError, RecvStream};
 
 use crate::transport::error::{Context as _, Error, Result};
 
-/// The most gaps quinn-proto bears (`MAX_CHUNKS` in its `connection/assembler.rs`).
+/// The largest number of gaps that quinn-proto allows (`MAX_CHUNKS` in its `connection/assembler.rs`).
 const MOST_GAPS: u64 = 1024;
 
-/// As many bytes as the gaps would have that are as narrow as QUIC's smallest full packet.
+/// The window up to which quinn orders bytes: the gaps cannot become too many even with QUIC's smallest full packets.
 pub(crate) const ORDERED_WINDOW_BYTES: u64 = MOST_GAPS * 1200;
 
 /// The receiving half of a stream.
@@ -26,15 +26,16 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// One of a stream from which nothing has been read.
+    /// Creates the receiver of a stream from which nothing has been read.
     ///
     /// # Arguments
-    /// * `window_bytes` - the most that may wait in the stream.
+    /// * `window_bytes` - the stream's flow-control window, in bytes.
     pub(crate) fn new(stream: RecvStream, window_bytes: u64) -> Self {
         Self { stream, is_ordered: window_bytes <= ORDERED_WINDOW_BYTES, early: Early::default() }
     }
 
-    /// The next bytes, at most `limit` of them; none where the stream ends. Dropping the future loses none.
+    /// Receives the next bytes, at most `limit` of them; none at the end of the stream. Dropping this future loses no
+    /// bytes.
     ///
     /// # Errors
     /// The connection or the stream is lost.
@@ -60,7 +61,7 @@ impl Receiver {
     /// Fills the buffer.
     ///
     /// # Errors
-    /// The connection or the stream is lost; the stream ending first.
+    /// The connection or the stream is lost; the stream ends before the buffer is full.
     pub(crate) async fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -75,12 +76,12 @@ impl Receiver {
     }
 }
 
-/// Bytes that came before those that precede them. No byte is kept twice: quinn gives each once.
+/// Bytes that arrived before their predecessors. No byte is kept twice: quinn returns each once.
 #[derive(Debug, Default)]
 struct Early {
-    /// By offset in the stream.
+    /// The bytes, by their offset in the stream.
     chunks: BTreeMap<u64, bytes::Bytes>,
-    /// Offset of the first byte not given yet.
+    /// The offset of the first byte not returned yet.
     position: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What quinn runs on: tokio's event loop, with timers that cost no system calls ([`crate::timers`]).
+//! The runtime of quinn: tokio's event loop, with timers that need no system calls ([`crate::timers`]).
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime};
 use super::udp::Datagrams;
 use crate::timers::Timer;
 
-/// The event loop of the thread that uses it.
+/// The event loop of the calling thread.
 #[derive(Debug)]
 pub(crate) struct EventLoop;
 

@@ -1,4 +1,4 @@
-//! QUIC's handshakes, watched: quinn says whether early data was accepted, but not whether a handshake was resumed.
+//! Watches QUIC handshakes: quinn reports whether early data was accepted, but not whether a handshake was resumed.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use super::last_flight::LastFlight;
 use crate::job::Resume;
 use crate::transport::tickets;
 
-/// Starts watched sessions with this configuration.
+/// Starts watched TLS sessions with this configuration.
 pub(crate) struct Watched<C> {
     config: Arc<C>,
     last_flight: Arc<LastFlight>,
 }
 
 impl<C> Watched<C> {
-    /// Of a server, which has no last flight that could wait.
+    /// Creates the configuration of a server, whose last flight cannot be blocked.
     pub(crate) fn server(config: C) -> Self {
         Self { config: Arc::new(config), last_flight: Arc::default() }
     }
 
-    /// Of one connection of a client.
+    /// Creates the configuration of one connection of a client.
     pub(crate) fn client(config: Arc<C>, last_flight: Arc<LastFlight>) -> Self {
         Self { config, last_flight }
     }
@@ -77,7 +77,7 @@ impl WatchedSession {
     fn resumed(&self) -> Resume {
         let (early, resumed) = match self.side {
             Side::Client => (self.inner.early_data_accepted() == Some(true), !self.verifies),
-            // The server has keys for early data only once it has accepted it.
+            // The server has keys for early data only after accepting it.
             Side::Server => (self.inner.early_crypto().is_some(), self.resumes),
         };
         match (resumed, early) {
@@ -93,7 +93,7 @@ impl Session for WatchedSession {
         self.inner.initial_keys(destination, side)
     }
 
-    /// A [`Resume`]: what the handshake used, once it is over.
+    /// Returns a [`Resume`]: what the handshake used of an earlier connection, once it is complete.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         self.inner.handshake_data().map(|_| Box::new(self.resumed()) as Box<dyn Any>)
     }

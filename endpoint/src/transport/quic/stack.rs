@@ -25,7 +25,7 @@ impl Stack for QuicStack {
         &[Reconnect::New, Reconnect::Migrate]
     }
 
-    /// quinn sends a packet where its window has room for more than that one, and so none where the window is one packet.
+    /// Refuses a window of one packet: quinn sends a packet only if the window has room for more than that packet.
     fn check(&self, options: &Transport, problems: &mut Problems) {
         problems.require(options.initial_window_packets != 1, "transport.initial_window_packets", || {
             "is 1, but a QUIC window has at least 2 packets (RFC 9002, section 7.2)".to_owned()

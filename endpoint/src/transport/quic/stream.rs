@@ -1,4 +1,4 @@
-//! A QUIC stream as the workloads use it: messages and contents in both directions, and its end.
+//! A QUIC stream with the interface that workloads use.
 
 use std::sync::Arc;
 
@@ -14,16 +14,17 @@ use crate::sink::SharedSink;
 use crate::transport::error::{Context as _, Error, bail};
 use crate::transport::{self, Pending, Sent};
 
-/// Content handed to quinn at once. Its send window frees memory by whole writes, so this stays far below it.
+/// How much content is handed to quinn at once. quinn frees its send buffer by whole writes, so this is far smaller
+/// than the buffer.
 const SEND_BLOCK_BYTES: usize = 64 << 10;
 
 /// A stream in both directions.
 pub(super) struct Stream {
     pub send: quinn::SendStream,
     pub receive: Receiver,
-    /// Its place among the connection's streams, from 0.
+    /// The index of the stream on its connection, starting at 0.
     pub index: u32,
-    /// Of its connection, where that is sampled.
+    /// The gauges of its connection, if it is sampled.
     pub gauges: Option<Arc<ConnectionGauges>>,
 }
 
@@ -70,14 +71,15 @@ impl transport::Stream for Stream {
         })
     }
 
-    /// Waits for the peer's end of the stream too: dropping a stream that has not ended asks the peer to stop sending.
+    /// Ends the stream, and waits for the peer's end too: dropping a stream that has not ended would ask the peer to
+    /// stop sending.
     fn finish(&mut self) -> Pending<'_, bool> {
         Box::pin(async {
             self.send.finish().context("finishing a QUIC stream")?;
             match self.send.stopped().await {
                 Ok(None) => {}
                 Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),
-                // The peer closes only when it has all it wants.
+                // The peer closes only when it has received everything.
                 Err(StoppedError::ConnectionLost(error)) if closed_at_the_end(&error) => {}
                 Err(error) => return Err(error).context("finishing a QUIC stream"),
             }

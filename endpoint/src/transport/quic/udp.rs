@@ -1,11 +1,12 @@
-//! quinn's UDP socket on tokio's event loop, as native runs have it, with no system call that is known to be in vain.
+//! quinn's UDP socket on tokio's event loop, for native runs, without system calls that are known to return nothing.
 //!
-//! quinn receives until the kernel says `EAGAIN`. But a batch that came back less than full already says that the
-//! socket is empty, so the call that would only hear `EAGAIN` is left out. The event loop watches edges: a datagram
-//! that arrives in between wakes it again.
+//! quinn receives until the kernel returns `EAGAIN`. But a batch that is not full already means that the socket is
+//! empty, so the call that would return `EAGAIN` is omitted. The event loop is edge-triggered: a datagram that arrives
+//! in between wakes it again.
 //!
-//! A socket is also writable anew each time that the path has taken a datagram off it, and a loop that watches for this
-//! wakes once for every datagram sent. Only a sender that the kernel refused watches, until there is room.
+//! A socket also becomes writable each time a datagram has left its buffer, and a loop that watches for this would wake
+//! up once for every datagram sent. So only a sender that the kernel has refused watches the socket, until there is
+//! room.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -22,11 +23,11 @@ use tokio::io::unix::AsyncFd;
 /// A UDP socket for quinn.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
-    /// Watched for what arrives.
+    /// The socket, watched for datagrams to read.
     socket: AsyncFd<UdpSocket>,
     state: UdpSocketState,
     drained: AtomicBool,
-    /// The last datagram was refused for want of room.
+    /// Whether the last datagram was refused for lack of buffer space.
     is_full: AtomicBool,
 }
 
@@ -34,7 +35,7 @@ impl Datagrams {
     /// Takes over a bound socket. Must be called inside the runtime.
     ///
     /// # Errors
-    /// A socket that does not take the options QUIC needs.
+    /// The socket does not take the options that QUIC needs.
     pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
         let socket = watch(socket, Interest::READABLE)?;
@@ -69,7 +70,7 @@ impl AsyncUdpSocket for Datagrams {
                 }
                 self.state.recv(socket.get_ref().into(), buffers, metas)
             });
-            // Else it would block: wait for the next edge.
+            // Otherwise the call would block: wait for the next edge.
             if let Ok(received) = received {
                 if let Ok(count) = received {
                     self.drained.store(count < buffers.len(), Relaxed);
@@ -104,7 +105,7 @@ fn watch(socket: UdpSocket, interest: Interest) -> io::Result<AsyncFd<UdpSocket>
 /// Waits for room to send, for one task.
 struct Poller {
     socket: Arc<Datagrams>,
-    /// The socket once more, watched for room.
+    /// A second handle to the socket, watched for room.
     waiting: Option<AsyncFd<UdpSocket>>,
 }
 

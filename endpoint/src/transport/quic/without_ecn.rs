@@ -1,5 +1,5 @@
-//! A UDP socket for quinn that offers no ECN. quinn has no option for it: it marks what it sends as capable until its peer does not
-//! say how many such packets came (RFC 9000, section 13.4.2).
+//! A UDP socket for quinn without ECN. quinn has no option for this: it marks its packets ECN-capable until the peer
+//! fails to report how many such packets arrived (RFC 9000, section 13.4.2).
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 
-/// Another socket, with whose packets the network may do no more than drop them.
+/// Wraps another socket so that its packets are not ECN-capable.
 #[derive(Debug)]
 pub(crate) struct WithoutEcn(pub Arc<dyn AsyncUdpSocket>);
 

@@ -1,4 +1,4 @@
-//! The kernel's SCTP socket interface (`include/uapi/linux/sctp.h`; RFC 6458), as far as `sctp` uses it.
+//! The parts of the kernel's SCTP socket interface (`include/uapi/linux/sctp.h`; RFC 6458) that `sctp` uses.
 
 use std::io;
 use std::mem::offset_of;
@@ -9,67 +9,67 @@ use libc::{c_int, c_void, cmsghdr, msghdr};
 
 use crate::transport::socket::Plain;
 
-/// Level of the socket options.
+/// The level of SCTP's socket options.
 pub(super) const SOL_SCTP: c_int = 132;
-/// Bounds of the retransmission time-out: [`RtoInfo`].
+/// The bounds of the retransmission time-out: [`RtoInfo`].
 pub(super) const SCTP_RTOINFO: c_int = 0;
 /// How associations are set up: [`InitMessage`].
 pub(super) const SCTP_INITMSG: c_int = 2;
 /// Asks the peer to send to an address of this end (RFC 5061, 4.2.4): [`SetPrimary`].
 pub(super) const SCTP_SET_PEER_PRIMARY_ADDR: c_int = 5;
-/// Adds addresses: packed, one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
+/// Adds addresses, packed one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
 pub(super) const SCTP_BINDX_ADD: c_int = 100;
 /// Removes addresses (`SCTP_SOCKOPT_BINDX_REM`).
 pub(super) const SCTP_BINDX_REMOVE: c_int = 101;
-/// Nagle's algorithm off: an int.
+/// Switches Nagle's algorithm off: an int.
 pub(super) const SCTP_NODELAY: c_int = 3;
-/// Largest fragment of a message: [`AssociationValue`].
+/// The largest fragment of a message: [`AssociationValue`].
 pub(super) const SCTP_MAXSEG: c_int = 13;
-/// State of the association: [`AssociationStatus`].
+/// The state of the association: [`AssociationStatus`].
 pub(super) const SCTP_STATUS: c_int = 14;
-/// Counters: [`AssociationStats`].
+/// The association's counters: [`AssociationStats`].
 pub(super) const SCTP_GET_ASSOC_STATS: c_int = 112;
 
-/// Which stream's message is sent next: [`AssociationValue`].
+/// The scheduler that chooses the stream whose message is sent next: [`AssociationValue`].
 pub(super) const SCTP_STREAM_SCHEDULER: c_int = 123;
-/// Streams take turns (`SCTP_SS_RR`; RFC 8260, section 3.2).
+/// Round robin between streams (`SCTP_SS_RR`; RFC 8260, section 3.2).
 pub(super) const ROUND_ROBIN: u32 = 2;
-/// Say with each message which stream it came on: an int.
+/// Reports with each message on which stream it arrived: an int.
 pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
-/// Whether the peer takes messages that are given up (RFC 3758): [`AssociationValue`].
+/// Whether the peer supports messages that are given up (partial reliability, RFC 3758): [`AssociationValue`].
 pub(super) const SCTP_PR_SUPPORTED: c_int = 113;
-/// Has the socket told of events among what it receives: [`Event`].
+/// Subscribes to an event, which is received like a message: [`Event`].
 pub(super) const SCTP_EVENT: c_int = 127;
 
-/// All that was sent has been acknowledged or given up (RFC 6458, section 6.1.9).
+/// The event that all data has been acknowledged or given up (RFC 6458, section 6.1.9).
 const SCTP_SENDER_DRY_EVENT: u16 = (1 << 15) + 9;
-/// Of a received message's flags: it is an event.
+/// The flag of a received message that is an event.
 const MSG_NOTIFICATION: c_int = 0x8000;
 
 /// `SCTP_ESTABLISHED` of `enum sctp_sstat_state`.
 const SCTP_ESTABLISHED: i32 = 4;
 
-/// Type of the control message that carries [`ReceiveInfo`].
+/// The type of the control message that carries [`ReceiveInfo`].
 const SCTP_RCVINFO: c_int = 3;
 
-/// Type of the control message that carries [`SendInfo`].
+/// The type of the control message that carries [`SendInfo`].
 const SCTP_SNDINFO: c_int = 2;
 
-/// Type of the control message that carries [`PartialReliability`].
+/// The type of the control message that carries [`PartialReliability`].
 const SCTP_PRINFO: c_int = 5;
 
-/// Policies of [`PartialReliability`]: messages are given up after a time, or after so many repetitions.
+/// The policies of [`PartialReliability`]: messages are given up after a time, or after a number of retransmissions.
 const SCTP_PR_SCTP_TTL: u16 = 0x10;
 const SCTP_PR_SCTP_RTX: u16 = 0x20;
-/// Of [`SendInfo`]'s flags: deliver as it comes.
+/// The flag of [`SendInfo`] for unordered delivery.
 const SCTP_UNORDERED: u16 = 1;
 
-/// `struct sctp_rtoinfo`, in milliseconds. Zero leaves what is set.
+/// `struct sctp_rtoinfo`, in milliseconds. A zero leaves a value unchanged.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RtoInfo {
-    /// Ignored for one-to-one sockets when set; what the kernel answers when read.
+    /// Ignored for one-to-one sockets when set; filled by the kernel when read.
     pub association: i32,
     /// RTO.Initial.
     pub initial_ms: u32,
@@ -79,17 +79,17 @@ pub(super) struct RtoInfo {
     pub min_ms: u32,
 }
 
-/// `struct sctp_initmsg`. Zero leaves the kernel's default.
+/// `struct sctp_initmsg`. A zero leaves the kernel's default.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct InitMessage {
-    /// Streams this end wants to send on.
+    /// The number of streams on which this end wants to send.
     pub outbound_streams: u16,
-    /// Streams it lets the peer send on.
+    /// The number of streams on which the peer may send.
     pub inbound_streams: u16,
-    /// INITs sent before giving up.
+    /// How many INITs are sent before giving up.
     pub attempts: u16,
-    /// Longest time between INITs, in milliseconds.
+    /// The longest time between INITs, in milliseconds.
     pub timeout_ms: u16,
 }
 
@@ -128,7 +128,7 @@ struct ReceiveInfo {
     association: i32,
 }
 
-/// `struct sctp_prinfo`: when a message is given up (RFC 7496, section 4). By default never.
+/// `struct sctp_prinfo`: when a message is given up (RFC 7496, section 4). The default is never.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PartialReliability {
@@ -138,18 +138,18 @@ pub(super) struct PartialReliability {
 }
 
 impl PartialReliability {
-    /// So long after it was handed over, in milliseconds.
+    /// Gives messages up this many milliseconds after they were handed over.
     pub(super) fn lifetime(lifetime_ms: u32) -> Self {
         Self { policy: SCTP_PR_SCTP_TTL, value: lifetime_ms, ..Self::default() }
     }
 
-    /// When it has been sent again so often.
+    /// Gives messages up after this many retransmissions.
     pub(super) fn max_retransmissions(repetitions: u32) -> Self {
         Self { policy: SCTP_PR_SCTP_RTX, value: repetitions, ..Self::default() }
     }
 }
 
-/// Control messages that say how messages are sent (RFC 6458, sections 5.3.4 and 5.3.7).
+/// The control messages that say how messages are sent (RFC 6458, sections 5.3.4 and 5.3.7).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendControl {
@@ -160,7 +160,7 @@ pub(super) struct SendControl {
 }
 
 impl SendControl {
-    /// Messages on this stream of a one-to-one socket; unordered ones may overtake others of their stream.
+    /// Sends messages on this stream of a one-to-one socket. Unordered messages may overtake others of their stream.
     pub(super) fn on_stream(stream: u16, unordered: bool) -> Self {
         let info = SendInfo { stream, flags: if unordered { SCTP_UNORDERED } else { 0 }, ..SendInfo::default() };
         let (header, partial_header) =
@@ -168,12 +168,12 @@ impl SendControl {
         Self { header, info, partial_header, partial: PartialReliability::default() }
     }
 
-    /// The same, for messages that may be given up.
+    /// Adds partial reliability.
     pub(super) fn with(self, partial: PartialReliability) -> Self {
         Self { partial, ..self }
     }
 
-    /// How much of it the kernel is told: nothing of partial reliability where there is none.
+    /// Returns how many bytes are passed to the kernel; they leave out partial reliability where there is none.
     pub(super) fn length_bytes(&self) -> usize {
         if self.partial.policy == 0 { offset_of!(Self, partial_header) } else { size_of::<Self>() }
     }
@@ -197,16 +197,17 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Tell, or tell no longer, when all that was sent has been acknowledged or given up: at once if it has.
+    /// Switches the event on or off that all data has been acknowledged or given up. If it has been, the event comes at
+    /// once.
     pub(super) fn sender_dry(is_wanted: bool) -> Self {
         Self { association: 0, kind: SCTP_SENDER_DRY_EVENT, is_wanted: is_wanted.into(), padding: 0 }
     }
 }
 
-/// Words of a `struct sockaddr_storage`.
+/// The size of a `struct sockaddr_storage`, in 32-bit words.
 const ADDRESS_WORDS: usize = 32;
 
-/// `struct sctp_setpeerprim`, which is packed to words.
+/// `struct sctp_setpeerprim`, which is packed to 32-bit words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SetPrimary {
@@ -215,7 +216,7 @@ pub(super) struct SetPrimary {
 }
 
 impl SetPrimary {
-    /// For a one-to-one socket, whose association it is need not be said.
+    /// Names an address of a one-to-one socket, which has only one association.
     pub(super) fn new(address: SocketAddrV4) -> Self {
         let family = (libc::AF_INET as libc::sa_family_t).to_ne_bytes();
         let [high, low] = address.port().to_be_bytes();
@@ -226,7 +227,7 @@ impl SetPrimary {
     }
 }
 
-/// `struct sctp_paddrinfo`, which is packed to words.
+/// `struct sctp_paddrinfo`, which is packed to 32-bit words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PeerAddress {
@@ -235,15 +236,15 @@ pub(super) struct PeerAddress {
     state: i32,
     /// Congestion window.
     pub congestion_window_bytes: u32,
-    /// Smoothed RTT; 0 before the first measurement. The kernel gives its ticks as they are (`transport->srtt` in
-    /// `net/sctp/socket.c`), where RFC 6458 has milliseconds.
+    /// Smoothed RTT; 0 before the first measurement. The kernel returns it in ticks (`transport->srtt` in
+    /// `net/sctp/socket.c`), although RFC 6458 says milliseconds.
     pub smoothed_rtt_ticks: u32,
     rto_ms: u32,
     mtu_bytes: u32,
 }
 
 impl PeerAddress {
-    /// The address data is sent to.
+    /// Returns the peer's address to which data is sent.
     pub(super) fn of(status: &AssociationStatus) -> Self {
         status.primary
     }
@@ -258,17 +259,17 @@ pub(super) struct AssociationStatus {
     peer_window_bytes: u32,
     unacknowledged_chunks: u16,
     pending_chunks: u16,
-    /// Streams the peer may send on.
+    /// The number of streams on which the peer may send.
     pub inbound_streams: u16,
-    /// Streams this end may send on.
+    /// The number of streams on which this end may send.
     pub outbound_streams: u16,
-    /// Largest piece of a message that goes into one packet.
+    /// The largest piece of a message that fits into one packet, in bytes.
     pub fragmentation_point_bytes: u32,
     primary: PeerAddress,
 }
 
 impl AssociationStatus {
-    /// Whether it is up, and neither end has begun to end it.
+    /// Returns whether the association is established and neither end has begun to shut it down.
     pub(super) fn is_established(&self) -> bool {
         self.state == SCTP_ESTABLISHED
     }
@@ -279,7 +280,7 @@ impl AssociationStatus {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AssociationStats {
     association: i32,
-    /// The kernel aligns the address to eight bytes.
+    /// Padding: the kernel aligns the address to eight bytes.
     padding: u32,
     address: [u32; ADDRESS_WORDS],
     largest_rto_ms: u64,
@@ -287,7 +288,7 @@ pub(super) struct AssociationStats {
     sacks_sent: u64,
     packets_sent: u64,
     packets_received: u64,
-    /// DATA chunks sent again.
+    /// DATA chunks retransmitted.
     pub retransmitted_chunks: u64,
     out_of_sequence_chunks: u64,
     duplicate_chunks: u64,
@@ -309,16 +310,16 @@ unsafe impl Plain for AssociationStatus {}
 // SAFETY: as above.
 unsafe impl Plain for AssociationStats {}
 
-/// What `recvmsg(2)` gave of a message.
+/// The result of one `recvmsg(2)`: a message or a part of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
-    /// Its bytes; 0 at the association's end.
+    /// The number of bytes; 0 at the end of the association.
     pub length: usize,
-    /// Whether these are the message's last ones (`MSG_EOR`).
+    /// Whether these are the last bytes of the message (`MSG_EOR`).
     pub is_last: bool,
-    /// Whether they are an event that the socket asked to be told of.
+    /// Whether this is an event that the socket has subscribed to.
     pub is_event: bool,
-    /// The stream it came on; none unless the socket was told to say it (`SCTP_RECVRCVINFO`).
+    /// The stream on which it arrived; none unless the socket has set `SCTP_RECVRCVINFO`.
     pub stream: Option<u16>,
 }
 
@@ -374,10 +375,10 @@ mod tests {
 
     #[test]
     fn fields_lie_where_the_kernel_puts_them() {
-        // As a C program that includes linux/sctp.h prints them.
+        // Sizes as a C program that includes linux/sctp.h prints them.
         assert_eq!((size_of::<InitMessage>(), size_of::<SendInfo>(), size_of::<AssociationValue>()), (8, 16, 8));
         assert_eq!(size_of::<ReceiveInfo>(), 28);
-        // What CMSG_SPACE and CMSG_LEN give for its information.
+        // The results of CMSG_SPACE and CMSG_LEN for its control messages.
         let plain = SendControl::on_stream(0, false);
         assert_eq!((plain.length_bytes(), offset_of!(SendControl, info)), (control_space(16), control_space(0)));
         let partial = plain.with(PartialReliability::lifetime(100));

@@ -1,4 +1,4 @@
-//! What an association was asked for, has, and tells.
+//! An association's requested options, its actual ones, and its counters.
 
 use super::api::{AssociationStats, AssociationStatus, PeerAddress, RtoInfo, SCTP_RTOINFO, SCTP_STATUS, SOL_SCTP};
 use crate::clock;
@@ -9,10 +9,10 @@ use crate::transport::socket::Socket;
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// The bounds of the retransmission time-out in the kernel's unit.
+/// Returns the bounds of the RTO in the kernel's unit.
 ///
 /// # Errors
-/// A bound that is no number of 32 bits.
+/// A bound does not fit into 32 bits.
 pub(super) fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
     let ms = |nanoseconds: u64| u32::try_from(nanoseconds / NANOSECONDS_PER_MILLISECOND).context("an RTO bound");
     Ok(RtoInfo {
@@ -23,11 +23,11 @@ pub(super) fn rto_bounds(options: &SctpOptions) -> Result<RtoInfo> {
     })
 }
 
-/// Checks that the association has what was requested: the peer may allow fewer streams, and the kernel keeps
-/// times in ticks.
+/// Checks that the association has what was requested: the peer may allow fewer streams, and the kernel keeps times in
+/// ticks.
 ///
 /// # Errors
-/// It has not; as `getsockopt(2)`.
+/// It does not; as `getsockopt(2)`.
 pub(super) fn check_association(socket: &Socket, status: &AssociationStatus, wanted: &SctpOptions) -> Result<()> {
     let effective = status.outbound_streams.min(status.inbound_streams);
     ensure!(effective == wanted.streams, "the association has {effective} streams instead of {}", wanted.streams);
@@ -42,7 +42,7 @@ pub(super) fn check_association(socket: &Socket, status: &AssociationStatus, wan
     Ok(())
 }
 
-/// Its state, of the address data is sent to included.
+/// Returns the state of the association and of the address to which data is sent.
 ///
 /// # Errors
 /// As `getsockopt(2)`.
@@ -50,7 +50,7 @@ pub(super) fn status(socket: &Socket) -> Result<AssociationStatus> {
     socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS")
 }
 
-/// What a run's record has of its counters.
+/// Returns the association's counters as a run's record has them.
 pub(super) fn stats(counters: &AssociationStats, peer: &PeerAddress, tick_ns: u64) -> Stats {
     Stats {
         retransmitted_packets: Some(counters.retransmitted_chunks),
@@ -64,7 +64,7 @@ pub(super) fn stats(counters: &AssociationStats, peer: &PeerAddress, tick_ns: u6
 mod tests {
     use super::*;
 
-    /// A guest's, whose HZ is 100.
+    /// The length of a tick in a guest, whose HZ is 100.
     const TICK_NS: u64 = 10_000_000;
 
     #[test]

@@ -1,7 +1,7 @@
-//! Several messages of an association in one system call: `sendmmsg(2)`, `recvmmsg(2)`.
+//! Sends or receives several messages of an association in one system call: `sendmmsg(2)`, `recvmmsg(2)`.
 //!
-//! In a guest a system call costs as much as the kernel's work on a packet, and a message is a dozen packets at most. The kernel
-//! takes and gives each message of a call when it would have without the others.
+//! In a guest a system call costs as much as the kernel's work on a packet, and a message is a dozen packets at most.
+//! The kernel handles each message of a call at the same time as it would without the others.
 
 use std::io::{self, IoSlice};
 use std::os::fd::RawFd;
@@ -10,22 +10,22 @@ use libc::{c_uint, c_void, iovec, mmsghdr, msghdr};
 
 use super::api::SendControl;
 
-/// Content that goes over in one call: enough for calls to be few, and little enough for a CPU's cache.
+/// How many bytes of content are passed in one call: enough for few calls, and little enough for a CPU's cache.
 const BATCH_BYTES: usize = 128 << 10;
 
-/// The most messages of a call, which may be small.
+/// The largest number of messages in a call, as they may be small.
 const BATCH_MESSAGES: usize = 64;
 
-/// How many messages of this size go over in one call, at least one.
+/// Returns how many messages of this size are passed in one call, at least one.
 pub(super) fn messages_of(message_bytes: usize) -> usize {
     (BATCH_BYTES / message_bytes.max(1)).clamp(1, BATCH_MESSAGES)
 }
 
-/// Sends messages in order, waiting for room for each. Gives how many were sent: fewer than all if a later one failed, whose
-/// error the next call has.
+/// Sends messages in order, waiting for room for each. Returns how many were sent: fewer than all if a later one
+/// failed, whose error the next call returns.
 ///
 /// # Errors
-/// As `sendmmsg(2)`, of the first message; one that was not sent as a whole.
+/// As `sendmmsg(2)`, for the first message; a message was not sent completely.
 pub(super) fn send(socket: RawFd, messages: &[IoSlice<'_>], control: &SendControl) -> io::Result<usize> {
     // IoSlice is a struct iovec by its own guarantee; sendmmsg writes to neither parts nor control messages.
     let header = |message| header(std::ptr::from_ref::<IoSlice<'_>>(message).cast_mut().cast(), Some(control));
@@ -41,11 +41,12 @@ pub(super) fn send(socket: RawFd, messages: &[IoSlice<'_>], control: &SendContro
     Ok(sent)
 }
 
-/// Receives messages into the block, each into a slot of this size: one after the other, waiting for as many as there are slots.
-/// Of a message that is larger than a slot the next slot has the next part. Gives the slots' lengths; 0 is the association's end.
+/// Receives messages into the block, each into a slot of `slot_bytes`, and waits until all slots are used. A message
+/// larger than a slot continues in the next slot. Returns the number of bytes in each slot; 0 is the end of the
+/// association.
 ///
 /// # Errors
-/// As `recvmmsg(2)`, of the first message; the error of a later one the next call has.
+/// As `recvmmsg(2)`, for the first message; the next call returns the error of a later one.
 pub(super) fn receive(socket: RawFd, block: &mut [u8], slot_bytes: usize) -> io::Result<Vec<usize>> {
     let mut parts: Vec<iovec> = block
         .chunks_exact_mut(slot_bytes)
@@ -60,7 +61,7 @@ pub(super) fn receive(socket: RawFd, block: &mut [u8], slot_bytes: usize) -> io:
     Ok(headers[..received].iter().map(|header| header.msg_len as usize).collect())
 }
 
-/// A message of one part.
+/// Returns the header of a message in one part.
 fn header(part: *mut iovec, control: Option<&SendControl>) -> mmsghdr {
     // SAFETY: all-zero is a valid msghdr.
     let mut header: msghdr = unsafe { std::mem::zeroed() };
@@ -88,7 +89,7 @@ mod tests {
     fn messages_keep_their_ends() {
         let (ours, theirs) = UnixDatagram::pair().unwrap();
         let messages = [&b"one"[..], b"four", b"last"].map(IoSlice::new);
-        // A socket of another family takes no notice of the control message.
+        // A socket of another family ignores the control message.
         assert_eq!(send(ours.as_raw_fd(), &messages, &SendControl::on_stream(3, true)).unwrap(), 3);
         let mut block = [0; 11];
         assert_eq!(receive(theirs.as_raw_fd(), &mut block[..10], 5).unwrap(), [3, 4]);

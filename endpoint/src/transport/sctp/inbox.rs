@@ -1,8 +1,9 @@
-//! The messages of an association whose streams are read at once.
+//! The received messages of an association whose streams are read concurrently.
 //!
-//! The kernel has one queue for all streams. So whoever finds nothing of its stream waits for the association's next
-//! message, and puts by what is for others. Streams in the middle of a content wait on threads of their own
-//! ([`Inbox::next`]); those that wait for one to begin, which may be thousands, wait as tasks ([`Inbox::turn`]).
+//! The kernel has one queue for all streams. So a reader that finds no message of its stream waits for the
+//! association's next message, and queues messages of other streams for their readers. Streams in the middle of a
+//! content wait on threads of their own ([`Inbox::next`]); streams that wait for a content to begin, of which there may
+//! be thousands, wait as tasks ([`Inbox::turn`]).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -11,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::transport::error::{Error, Result, ensure};
 
-/// Messages put by, for each stream.
+/// Received messages that have not been read, for each stream.
 #[derive(Debug)]
 pub(super) struct Inbox {
     state: Mutex<State>,
@@ -22,9 +23,9 @@ pub(super) struct Inbox {
 struct State {
     waiting: Vec<VecDeque<Vec<u8>>>,
     reader: Reader,
-    /// Tasks that wait for their stream's turn.
+    /// The tasks that wait for their stream's turn.
     tasks: BTreeMap<u16, Waker>,
-    /// Why there will be no more.
+    /// The error after which no more messages will come.
     failure: Option<Error>,
 }
 
@@ -32,13 +33,13 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Nobody,
-    /// The thread of this stream, as soon as it runs.
+    /// The thread of this stream will, as soon as it runs.
     Next(u16),
-    /// A thread that is reading.
+    /// A thread is waiting.
     Thread,
 }
 
-/// A stream's turn to take a message, or to wait for the association's next. Given up when dropped.
+/// The right of a stream to take a message, or to wait for the association's next one. It is given up when dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     inbox: Arc<Inbox>,
@@ -46,28 +47,28 @@ pub(super) struct Turn {
 }
 
 impl Inbox {
-    /// An inbox for this many streams.
+    /// Creates an inbox for this many streams.
     pub(super) fn new(streams: u16) -> Self {
         let waiting = vec![VecDeque::new(); streams.into()];
         let state = State { waiting, reader: Reader::Nobody, tasks: BTreeMap::new(), failure: None };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits, without a thread, until a call of [`Self::next`] would find a message or be the one that waits for it.
-    /// Dropping this future gives the turn to another stream.
+    /// Waits, without a thread, until a call of [`Self::next`] would find a message or be the one that waits for the
+    /// next. Dropping this future passes the turn to another stream.
     pub(super) async fn turn(self: Arc<Self>, stream: u16) -> Turn {
         let turn = Turn { inbox: self, stream };
         poll_fn(|context| turn.inbox.lock().poll_turn(stream, context)).await;
         turn
     }
 
-    /// The next message of a stream.
+    /// Returns the next message of a stream.
     ///
     /// # Arguments
-    /// * `receive` - waits for the association's next message; gives its stream too.
+    /// * `receive` - waits for the association's next message; returns its stream and the message.
     ///
     /// # Errors
-    /// As `receive`, whichever thread called it; a message on a stream there is not.
+    /// As `receive`, whichever thread called it; a message arrived on a stream that does not exist.
     pub(super) fn next(&self, stream: u16, receive: impl Fn() -> Result<(u16, Vec<u8>)>) -> Result<Vec<u8>> {
         let mut state = self.lock();
         loop {
@@ -122,7 +123,7 @@ impl State {
         Ok(())
     }
 
-    /// Has a task take over when nobody waits for the association's next message.
+    /// Wakes a task to take over if nobody waits for the association's next message.
     fn offer(&mut self) {
         if self.reader == Reader::Nobody {
             if let Some((_, task)) = self.tasks.pop_first() {
@@ -154,7 +155,7 @@ mod tests {
     type Message = (u16, Vec<u8>);
     type Thread = std::thread::JoinHandle<Result<Vec<Vec<u8>>>>;
 
-    /// A way to send messages, and a thread for each stream that reads `count` of them.
+    /// Returns a sender of messages, and a thread for each stream that reads `count` of them.
     fn readers(streams: u16, count: usize) -> (Sender<Message>, Vec<Thread>) {
         let (sender, receiver) = channel::<Message>();
         let (inbox, receiver) = (Arc::new(Inbox::new(streams)), Arc::new(Mutex::new(receiver)));

@@ -1,9 +1,9 @@
-//! `struct sctp_info`: what the kernel's SCTP says about an association to `sock_diag(7)`.
+//! `struct sctp_info`: what the kernel's SCTP reports about an association to `sock_diag(7)`.
 
 use crate::clock;
 
-/// `struct sctp_info` of `include/uapi/linux/sctp.h`, as far as it is read. Names are the kernel's without `sctpi_`; what has a
-/// `p_` there is of the primary path.
+/// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
+/// `sctpi_`; fields with `p_` there concern the primary path.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SctpInfo {
@@ -16,13 +16,13 @@ pub(crate) struct SctpInfo {
     outstrms: u16,
     fragmentation_point: u32,
     inqueue: u32,
-    /// Chunks that have not been sent.
+    /// The number of chunks that have not been sent.
     outqueue: u32,
     overall_error: u32,
     max_burst: u32,
-    /// Largest chunk.
+    /// The largest chunk, in bytes.
     maxseg: u32,
-    /// What the peer's window has room for, beyond what is on its way.
+    /// The room in the peer's receive window beyond the data in flight, in bytes.
     peer_rwnd: u32,
     peer_tag: u32,
     peer_capable: u8,
@@ -46,7 +46,7 @@ pub(crate) struct SctpInfo {
     address: [u64; 16],
     path_state: i32,
     cwnd: u32,
-    /// In ticks, as of `SCTP_STATUS`.
+    /// Smoothed RTT in ticks, as in `SCTP_STATUS`.
     srtt: u32,
     rto: u32,
     hbinterval: u32,
@@ -59,45 +59,46 @@ pub(crate) struct SctpInfo {
 }
 
 impl SctpInfo {
-    /// Reads the attribute `INET_DIAG_INFO`; none if it is too short, or of a socket's endpoint, which has no path.
+    /// Reads the attribute `INET_DIAG_INFO`; none if it is too short, or if it describes a socket without an
+    /// association, which has no path.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let front = bytes.get(..size_of::<Self>())?;
-        // SAFETY: as many bytes as the structure has, which is integers only.
+        // SAFETY: there are as many bytes as the structure has, which consists of integers.
         let info: Self = unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) };
         (info.cwnd > 0).then_some(info)
     }
 
-    /// Congestion window.
+    /// Returns the congestion window.
     pub(crate) fn cwnd_bytes(&self) -> u64 {
         self.cwnd.into()
     }
 
-    /// Slow start threshold: before a loss the window that the peer announced first.
+    /// Returns the slow start threshold; before a loss it is the receive window that the peer announced first.
     pub(crate) fn ssthresh_bytes(&self) -> u64 {
         self.ssthresh.into()
     }
 
-    /// Smoothed round-trip time; 0 until there is one.
+    /// Returns the smoothed round-trip time; 0 before the first measurement.
     pub(crate) fn rtt_ns(&self) -> u64 {
         u64::from(self.srtt) * clock::tick_ns()
     }
 
-    /// Sent and not acknowledged.
+    /// Returns the number of bytes sent and not acknowledged.
     pub(crate) fn unacked_bytes(&self) -> u64 {
         self.flight_size.into()
     }
 
-    /// Chunks sent again.
+    /// Returns the number of retransmitted chunks.
     pub(crate) fn retrans_packets(&self) -> u64 {
         self.rtxchunks
     }
 
-    /// Whether all that it was given has been sent.
+    /// Returns whether all data that the application has written has been sent.
     pub(crate) fn has_sent_all(&self) -> bool {
         self.outqueue == 0
     }
 
-    /// Whether the peer's window has no room for another chunk.
+    /// Returns whether the peer's receive window has no room for another chunk.
     pub(crate) fn is_peer_full(&self) -> bool {
         self.peer_rwnd < self.maxseg
     }
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn fields_lie_where_the_kernel_puts_them() {
-        // As a C program that includes linux/sctp.h prints them.
+        // Offsets as a C program that includes linux/sctp.h prints them.
         assert_eq!((offset_of!(SctpInfo, outqueue), offset_of!(SctpInfo, peer_rwnd)), (28, 44));
         assert_eq!((offset_of!(SctpInfo, rtxchunks), offset_of!(SctpInfo, cwnd)), (88, 300));
         assert_eq!((offset_of!(SctpInfo, ssthresh), offset_of!(SctpInfo, flight_size)), (328, 336));

@@ -1,8 +1,8 @@
-//! The messages of a flow as messages of SCTP, each by itself: unordered ones (RFC 9260, section 6.6) and those that are given
-//! up after a time or a number of repetitions (RFC 3758; RFC 7496, section 4).
+//! A flow whose messages are SCTP messages of their own: unordered ones (RFC 9260, section 6.6) and those that are
+//! given up after a time or a number of retransmissions (RFC 3758; RFC 7496, section 4).
 //!
-//! The receiver cannot know how many will come. So the sender waits until everything has been acknowledged or given up, and
-//! then says, with a message that cannot be lost, that this was all.
+//! The receiver cannot know how many will arrive. So the sender waits until everything has been acknowledged or given
+//! up, and then announces the end with a message that is delivered reliably.
 
 use std::io::{ErrorKind, IoSlice};
 use std::os::fd::AsRawFd as _;
@@ -18,24 +18,24 @@ use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::received_now;
 use crate::transport::socket::Socket;
 
-/// ASCII's EOT: all messages have come that will. Those of a flow are longer.
+/// Says that no more messages will come (ASCII's EOT). Messages of a flow are longer.
 const END: [u8; 1] = [0x04];
 const _: () = assert!(END.len() < HEADER_BYTES);
 
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// Room for the event that is waited for, the only one asked for.
+/// The size of the buffer for the only event that is subscribed to.
 const EVENT_BYTES: usize = 64;
 
-/// Whether the messages of a flow are SCTP's own, and not bytes one after another.
+/// Returns whether each message of a flow is an SCTP message of its own, instead of bytes in an ordered stream.
 pub(super) fn travel_alone(options: &SctpOptions) -> bool {
     options.unordered || reliability(options).is_some()
 }
 
-/// Checks that the peer takes messages that are given up, where they may be.
+/// Checks that the peer supports partial reliability, if messages may be given up.
 ///
 /// # Errors
-/// It does not; as `getsockopt(2)`.
+/// The peer does not; as `getsockopt(2)`.
 pub(super) fn check(socket: &Socket, options: &SctpOptions) -> Result<()> {
     if reliability(options).is_some() {
         let asked = AssociationValue { association: 0, value: 0 };
@@ -45,7 +45,7 @@ pub(super) fn check(socket: &Socket, options: &SctpOptions) -> Result<()> {
     Ok(())
 }
 
-/// Sends the messages of a flow, each when it is due, and says when no more will come.
+/// Sends the messages of a flow, each when it is due, and then announces the end.
 pub(super) fn send(stream: &mut SctpStream, pacer: &mut Pacer) -> Result<()> {
     let options = &stream.options.sctp;
     let mut control = SendControl::on_stream(stream.number, options.unordered);
@@ -62,7 +62,7 @@ pub(super) fn send(stream: &mut SctpStream, pacer: &mut Pacer) -> Result<()> {
     stream.hand_over(&[IoSlice::new(&END)], &SendControl::on_stream(stream.number, false))
 }
 
-/// Receives the messages of a flow until its sender says that no more will come.
+/// Receives the messages of a flow until the sender announces the end.
 pub(super) fn receive(stream: &SctpStream, sink: &mut MessageSink) -> Result<()> {
     let max_message_bytes = stream.options.sctp.max_message_bytes;
     loop {
@@ -74,7 +74,7 @@ pub(super) fn receive(stream: &SctpStream, sink: &mut MessageSink) -> Result<()>
     }
 }
 
-/// When messages are given up, if ever.
+/// Returns when messages are given up, if ever.
 fn reliability(options: &SctpOptions) -> Option<PartialReliability> {
     let lifetime_ms = |lifetime_ns: u64| lifetime_ns.div_ceil(NANOSECONDS_PER_MILLISECOND);
     let lifetime = options
@@ -83,7 +83,7 @@ fn reliability(options: &SctpOptions) -> Option<PartialReliability> {
     lifetime.or(options.max_retransmissions.map(PartialReliability::max_retransmissions))
 }
 
-/// Waits until all that was sent has been acknowledged or given up. The peer must have nothing to send.
+/// Waits until all data has been acknowledged or given up. The peer must have nothing to send.
 fn wait_until_dry(socket: &Socket) -> Result<()> {
     socket.set(SOL_SCTP, SCTP_EVENT, &Event::sender_dry(true), "SCTP_EVENT")?;
     loop {

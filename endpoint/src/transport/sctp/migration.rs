@@ -1,8 +1,9 @@
-//! SCTP of a client that moves (RFC 5061): its associations are carried over to each new address.
+//! SCTP associations that migrate with their client to each new address (RFC 5061).
 //!
-//! The kernel would do it by itself (`SCTP_AUTO_ASCONF`), but half a second after an address came or went
-//! (`SCTP_ADDRESS_TICK_DELAY`), and without asking the peer to send there. So the client's process does it at once, as soon as
-//! it is told: the new address is added and made the one the peer sends to, and the old one is deleted when it is gone.
+//! The kernel can do it by itself (`SCTP_AUTO_ASCONF`), but only half a second after an address was added or removed
+//! (`SCTP_ADDRESS_TICK_DELAY`), and without asking the peer to send there. So the client's process does it as soon as
+//! it is told: it adds the new address and makes it the one to which the peer sends, and deletes the old address once
+//! it is lost.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex, Weak};
@@ -16,7 +17,7 @@ use crate::topology::client_address;
 use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::socket::Socket;
 
-/// A client's address, and the associations that go with it when it changes.
+/// A client's address, and the associations that follow it.
 #[derive(Debug)]
 pub(super) struct Migration(Mutex<State>);
 
@@ -26,7 +27,7 @@ struct State {
     associations: Vec<Association>,
 }
 
-/// An association that was set up, and the addresses its peer has been told of.
+/// An open association, and the addresses that its peer knows.
 #[derive(Debug)]
 struct Association {
     socket: Weak<Socket>,
@@ -34,14 +35,15 @@ struct Association {
 }
 
 impl Migration {
-    /// The migration of a job whose associations migrate; none for any other job.
+    /// Returns the migration of a job whose associations migrate; none for any other job.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let migrates = job.transport.reconnect == Reconnect::Migrate && job.timeline.has_handovers();
         let state = || State { address: client_address(0), associations: Vec::new() };
         migrates.then(|| Self(Mutex::new(state())))
     }
 
-    /// Binds a client's socket to the address of the moment: one bound to none in particular has the kernel choose addresses.
+    /// Binds a client's socket to the present address. With a socket bound to any address, the kernel would choose the
+    /// addresses.
     ///
     /// # Errors
     /// As `bind(2)`.
@@ -50,7 +52,7 @@ impl Migration {
         socket.bind(&address.into()).with_context(|| format!("binding a socket to {address}"))
     }
 
-    /// Has an association that was set up go with the client from now on.
+    /// Makes an open association follow the client from now on.
     ///
     /// # Errors
     /// As `getsockname(2)`.
@@ -61,10 +63,10 @@ impl Migration {
         Ok(())
     }
 
-    /// The client has this address now: peers are to add it, and to send to it.
+    /// Tells peers to add the client's new address and to send to it.
     ///
     /// # Errors
-    /// As `setsockopt(2)`, of an association that stands.
+    /// As `setsockopt(2)`, on an open association.
     pub(super) fn attached(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         let mut state = self.state();
@@ -80,14 +82,15 @@ impl Migration {
         })
     }
 
-    /// The client has this address no longer: peers are to delete it.
+    /// Tells peers to delete an address that the client has lost.
     ///
     /// # Errors
-    /// As `setsockopt(2)`, of an association that stands.
+    /// As `setsockopt(2)`, on an open association.
     pub(super) fn detached(&self, address: IpAddr) -> Result<()> {
         let address = ipv4(address)?;
         self.state().each_standing(|socket, addresses| {
-            // The last one cannot be deleted (RFC 5061, 4.3): such a move is refused before the run.
+            // The last address cannot be deleted (RFC 5061, 4.3); a handover that would do so is refused before the
+            // run.
             if addresses.len() < 2 || !addresses.contains(&address) {
                 return Ok(());
             }
@@ -103,7 +106,7 @@ impl Migration {
 }
 
 impl State {
-    /// Does something for each association that stands, and forgets those that have ended.
+    /// Calls `work` for each open association, and forgets those that have ended.
     fn each_standing(&mut self, mut work: impl FnMut(&Socket, &mut Vec<Ipv4Addr>) -> Result<()>) -> Result<()> {
         self.associations.retain(|association| association.socket.strong_count() > 0);
         for Association { socket, addresses } in &mut self.associations {
@@ -117,7 +120,7 @@ impl State {
     }
 }
 
-/// Whether there is an association that has not begun to end.
+/// Returns whether there is an association that has not begun to shut down.
 fn is_established(socket: &Socket) -> bool {
     let status = socket.get(SOL_SCTP, SCTP_STATUS, AssociationStatus::default(), "SCTP_STATUS");
     status.is_ok_and(|status| status.is_established())
@@ -161,7 +164,7 @@ mod tests {
         let mut job = moving_client_job();
         job.transport.reconnect = Reconnect::Migrate;
         let migration = Migration::of(&job).expect("it migrates");
-        // No association: neither option can be set, and no status be had.
+        // A TCP socket: neither option can be set on it, nor a status read.
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         let socket = Arc::new(Socket::from(socket));
         migration.accompany(&socket).unwrap();

@@ -1,4 +1,4 @@
-//! `sctp`: the kernel's, one-to-one sockets (RFC 6458, section 4).
+//! `sctp`: the kernel's SCTP with one-to-one sockets (RFC 6458, section 4).
 
 mod api;
 mod association;
@@ -44,10 +44,10 @@ use crate::job::{Job, Resume, SctpOptions, Transport, TransportKind};
 use crate::record::Settings;
 use crate::sink::Sink;
 
-/// Congestion control as RFC 9260, section 7, has it: the only one of the kernel's SCTP.
+/// The name of the congestion control of RFC 9260, section 7, the only one of the kernel's SCTP.
 const CONGESTION: &str = "rfc9260";
 
-/// Content taken from the association at once.
+/// How many bytes of content are received from the association at once.
 const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 
 /// SCTP with a job's options.
@@ -55,7 +55,7 @@ const RECEIVE_BLOCK_BYTES: u64 = 16 << 10;
 pub(super) struct Sctp {
     options: Transport,
     addresses: Addresses,
-    /// How associations are carried over at a handover, where they migrate.
+    /// Moves associations at a handover, if they migrate.
     migration: Option<Migration>,
 }
 
@@ -63,7 +63,7 @@ impl Sctp {
     /// Takes the options from the job.
     ///
     /// # Errors
-    /// A congestion control SCTP does not have.
+    /// SCTP does not have the congestion control.
     pub(super) fn new(job: &Job) -> Result<Self> {
         let options = job.transport.clone();
         ensure!(
@@ -123,14 +123,14 @@ impl Protocol for Sctp {
         socket.set(SOL_SCTP, SCTP_RECVRCVINFO, &c_int::from(true), "SCTP_RECVRCVINFO")?;
         let SctpOptions { streams, unordered, .. } = self.options.sctp;
         if streams > 1 {
-            // The kernel's default sends messages in the order of the calls: a buffer large enough would take all of
-            // the first stream's before any of the second's.
+            // The kernel's default scheduler sends messages in the order of the calls: with a large buffer, all of the
+            // first stream's messages would be sent before any of the second's.
             let scheduler = AssociationValue { association: 0, value: ROUND_ROBIN };
             socket.set(SOL_SCTP, SCTP_STREAM_SCHEDULER, &scheduler, "SCTP_STREAM_SCHEDULER")?;
         }
         messages::check(&socket, &self.options.sctp)?;
         if let Some(migration) = &self.migration {
-            // A server's too, which nobody tells of handovers.
+            // A server's association is followed too, but nobody tells a server of handovers.
             migration.accompany(&socket)?;
         }
         let inbox = Arc::new(Inbox::new(streams));
@@ -148,26 +148,26 @@ impl Protocol for Sctp {
     }
 }
 
-/// A stream of an association, used as one of bytes.
+/// A stream of an association, used as a stream of bytes.
 #[derive(Debug)]
 pub(super) struct SctpStream {
     socket: Arc<Socket>,
     options: Transport,
-    /// As the kernel set it when the association came up: no option chooses it.
+    /// The initial window that the kernel chose when the association was set up; no option sets it.
     initial_window_bytes: u32,
-    /// Its number on the association.
+    /// The stream's number on the association.
     number: u16,
-    /// Shared by the association's streams.
+    /// The inbox, shared by the association's streams.
     inbox: Arc<Inbox>,
-    /// The message that is being read, when all are in order.
+    /// The message that is being read, if messages are ordered.
     begun: Cursor<Vec<u8>>,
-    /// Where messages may overtake each other.
+    /// The reassembly, if messages may overtake each other.
     order: Option<Order>,
-    /// A message has been read in part.
+    /// Whether a message has been read partly.
     has_rest: Arc<AtomicBool>,
 }
 
-/// Messages that say where they belong.
+/// Gives the sent messages their offsets, and orders the received ones.
 #[derive(Debug, Default)]
 struct Order {
     sent_bytes: u64,
@@ -175,7 +175,7 @@ struct Order {
 }
 
 impl Order {
-    /// The message for the next bytes.
+    /// Returns the message that carries the next bytes.
     fn place(&mut self, bytes: &[u8]) -> Vec<u8> {
         let message = placed(self.sent_bytes, bytes);
         self.sent_bytes += bytes.len() as u64;
@@ -184,13 +184,13 @@ impl Order {
 }
 
 impl SctpStream {
-    /// Content that fits in a message.
+    /// Returns how many bytes of content fit into a message.
     fn room_bytes(&self) -> usize {
         let message_bytes = self.options.sctp.max_message_bytes as usize;
         if self.order.is_some() { message_bytes - PLACE_BYTES } else { message_bytes }
     }
 
-    /// Sends the bytes in as many messages as it takes.
+    /// Sends the bytes in as many messages as needed.
     fn send_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let control = SendControl::on_stream(self.number, self.options.sctp.unordered);
         let parts = bytes.chunks(self.room_bytes());
@@ -209,7 +209,7 @@ impl SctpStream {
         Ok(())
     }
 
-    /// Takes the next bytes: at most one message's, a part of it if the buffer is smaller.
+    /// Receives the next bytes: at most those of one message, and a part of it if the buffer is smaller.
     fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if !self.shares_association() {
             let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
@@ -237,7 +237,7 @@ impl SctpStream {
         }
     }
 
-    /// Receives so many messages, or parts of larger ones.
+    /// Receives this many messages, or parts of larger ones.
     fn receive_batch(&self, messages: usize, block: &mut Vec<u8>, sink: &mut Sink) -> Result<()> {
         let slot_bytes = self.options.sctp.max_message_bytes.min(RECEIVE_BLOCK_BYTES as u32) as usize;
         block.resize(block.len().max(messages * slot_bytes), 0);
@@ -252,12 +252,13 @@ impl SctpStream {
         Ok(())
     }
 
-    /// Messages that go over in one system call: one where streams share an association, which take turns.
+    /// Returns how many messages are passed in one system call: one if streams share the association, since they take
+    /// turns.
     fn batch_messages(&self) -> usize {
         if self.shares_association() { 1 } else { batch::messages_of(self.options.sctp.max_message_bytes as usize) }
     }
 
-    /// Whether messages come by way of the inbox.
+    /// Returns whether messages are received through the inbox.
     fn shares_association(&self) -> bool {
         self.options.sctp.streams > 1 || self.order.is_some()
     }
@@ -267,8 +268,8 @@ fn ended() -> Error {
     Error::closed("the peer shut the association down in the middle of the content")
 }
 
-/// Waits for a message and says on which stream it came. It may come in parts, with no other in between: messages are
-/// not interleaved (RFC 8260) unless a socket asks for it.
+/// Waits for a message and returns it with its stream. It may arrive in parts, but without other messages between them:
+/// messages are not interleaved (RFC 8260) unless a socket asks for it.
 fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8>)> {
     let mut message = vec![0; max_message_bytes as usize];
     let mut filled = 0;
@@ -289,7 +290,7 @@ fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8
     }
 }
 
-/// Of an association with one stream, in order: each call takes or gives one message.
+/// For an association with one ordered stream: each call sends or receives one message.
 impl ReadyStream for SctpStream {
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket.try_receive(buffer)
@@ -324,10 +325,10 @@ impl ByteStream for SctpStream {
 
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         let mut block = vec![0; sink.remaining_bytes().min(RECEIVE_BLOCK_BYTES) as usize];
-        // The first by itself: the time of its arrival is asked for, if not that of each.
+        // The first message is received alone, because the time of its arrival is needed.
         let mut most = 1;
         while let remaining @ 1.. = sink.remaining_bytes() {
-            // So many are still to come at least.
+            // At least this many messages are still to come.
             let messages = most.min(remaining / u64::from(self.options.sctp.max_message_bytes));
             if messages > 1 {
                 self.receive_batch(messages as usize, &mut block, sink)?;

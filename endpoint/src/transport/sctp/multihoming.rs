@@ -1,11 +1,12 @@
-//! SCTP with an address on every path (RFC 9260, 6.4): how sockets get them.
+//! SCTP multihoming with an address on every path (RFC 9260, 6.4): binds sockets to these addresses.
 //!
-//! The kernel does the rest: the first address of each end is the primary, the others are probed by heartbeats, and data
-//! moves to one of them when the primary times out.
+//! The kernel does the rest: the first address of each end is the primary, the others are probed by heartbeats, and
+//! data moves to one of them when the primary times out.
 //!
-//! Data goes to no address that is not verified (RFC 9260, 5.4), and the first heartbeat that could verify one leaves after
-//! RTO.Initial, half more or less at random (`sctp_transport_timeout`): a path cut in the first seconds of an association is
-//! not failed over after one time-out, but when the other is verified.
+//! No data is sent to an unverified address (RFC 9260, 5.4), and the first heartbeat that could verify an address is
+//! sent after RTO.Initial, plus or minus up to half of it at random (`sctp_transport_timeout`). So a path that is cut
+//! in the first seconds of an association is not failed over after one time-out, but only when the other path is
+//! verified.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::AsRawFd as _;
@@ -18,7 +19,7 @@ use crate::topology::{client_address, server_address};
 use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::socket::Socket;
 
-/// The addresses of both ends, when each has several.
+/// The addresses of both ends, if each has several.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Addresses {
     client: Vec<Ipv4Addr>,
@@ -26,7 +27,7 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// The addresses of a multihomed job, one for each path; none for any other job.
+    /// Returns the addresses of a multihomed job, one for each path; none for any other job.
     pub(super) fn of(job: &Job) -> Self {
         if !job.transport.sctp.multihomed {
             return Self::default();
@@ -35,10 +36,10 @@ impl Addresses {
         Self { client: paths().map(client_address).collect(), server: paths().map(server_address).collect() }
     }
 
-    /// Binds a server's socket to `address`, the primary, and all others.
+    /// Binds a server's socket to `address`, the primary, and to all other addresses.
     ///
     /// # Errors
-    /// As `bind(2)`; an address that is not the first path's.
+    /// As `bind(2)`; `address` is not that of the first path.
     pub(super) fn bind_server(&self, socket: &Socket, address: SocketAddr) -> Result<()> {
         let Some(&primary) = self.server.first() else {
             return socket.bind(&address.into()).context("binding a socket");
@@ -49,7 +50,7 @@ impl Addresses {
         change_addresses(socket, SCTP_BINDX_ADD, &self.server, address.port())
     }
 
-    /// Binds a client's socket to all its addresses, at any port; to nothing if it has but one.
+    /// Binds a client's socket to all its addresses, at any port; does nothing if it has only one.
     ///
     /// # Errors
     /// As `bind(2)`.
@@ -58,8 +59,8 @@ impl Addresses {
     }
 }
 
-/// Adds addresses to a socket's or removes them, by [`SCTP_BINDX_ADD`] or
-/// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE); tells the peer, if its association has one.
+/// Adds addresses to those of a socket or removes them, with [`SCTP_BINDX_ADD`] or
+/// [`SCTP_BINDX_REMOVE`](super::api::SCTP_BINDX_REMOVE); the kernel tells the peer of an open association.
 ///
 /// # Errors
 /// As `sctp_bindx(3)`.

@@ -1,33 +1,33 @@
-//! Bytes in order over messages that may overtake each other: unordered ones (RFC 9260, 6.6). Each message then begins
-//! with its place. Pure.
+//! Restores the order of bytes over messages that may overtake each other: unordered ones (RFC 9260, 6.6). Each message
+//! begins with its offset. Pure.
 
 use std::collections::BTreeMap;
 
 use crate::transport::error::{Context as _, Result, ensure};
 
-/// What a message begins with: the number of bytes this end sent before, in big endian. On the wire it counts as
-/// user data, as it would in any program that does this.
+/// The size of the offset at the beginning of a message: the number of bytes that this end sent before, in big endian.
+/// On the wire it counts as user data, as in any program that does this.
 pub(super) const PLACE_BYTES: usize = size_of::<u64>();
 
-/// A message: the place, then the bytes.
+/// Returns a message: the offset, then the bytes.
 pub(super) fn placed(place: u64, bytes: &[u8]) -> Vec<u8> {
     [&place.to_be_bytes()[..], bytes].concat()
 }
 
-/// Puts messages back in order.
+/// Puts messages back into order.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
-    /// Bytes handed on so far.
+    /// The number of bytes returned so far.
     place: u64,
-    /// Messages that came before their turn, and the rest of the one whose turn it is, by place.
+    /// Messages that arrived early, and the rest of the one being read, by offset.
     waiting: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Reassembly {
-    /// Takes a message as it came.
+    /// Adds a received message.
     ///
     /// # Errors
-    /// One that is too short to have a place, that is empty, or whose bytes were here before.
+    /// The message is too short for an offset, is empty, or repeats received bytes.
     pub(super) fn take(&mut self, message: &[u8]) -> Result<()> {
         let (place, bytes) = message.split_first_chunk().context("a message is too short to say where it belongs")?;
         let place = u64::from_be_bytes(*place);
@@ -42,12 +42,12 @@ impl Reassembly {
         Ok(())
     }
 
-    /// Whether the next byte is here.
+    /// Returns whether the next byte has arrived.
     pub(super) fn has_next(&self) -> bool {
         self.waiting.contains_key(&self.place)
     }
 
-    /// Fills the buffer's front with the next bytes; gives how many, 0 while they have not come.
+    /// Reads the next bytes into the buffer. Returns how many; 0 if they have not arrived.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < buffer.len() {

@@ -9,14 +9,14 @@ use crate::problems::Problems;
 use crate::transport::error::Result;
 use crate::transport::{Dialer, Listener, Place, Stack, kernel};
 
-/// The least `SCTP_MAXSEG` takes: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4,
-/// SCTP and the DATA chunk.
+/// The smallest `SCTP_MAXSEG`: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4, SCTP
+/// and the DATA chunk.
 const MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
 
-/// The least message: one that may overtake others spends eight bytes on its place.
+/// The smallest message: an unordered one spends eight bytes on its offset.
 const MESSAGE_MIN_BYTES: u32 = 9;
 
-/// `SCTP_RTOINFO` is in milliseconds.
+/// The unit of `SCTP_RTOINFO`, a millisecond.
 const RTO_UNIT_NS: u64 = 1_000_000;
 
 /// `sctp`: the kernel's SCTP.
@@ -45,7 +45,7 @@ impl Stack for SctpStack {
             format!("must be at least {MSS_MIN_BYTES} for SCTP; for small chunks, bound the messages")
         });
         problems.require(sctp.streams >= 1, "transport.sctp.streams", || "is 0".to_owned());
-        // A send buffer takes whole messages.
+        // The send buffer accepts only whole messages.
         let fits = u64::from(sctp.max_message_bytes) <= options.send_buffer_bytes;
         let is_sound = fits && sctp.max_message_bytes >= MESSAGE_MIN_BYTES;
         problems.require(is_sound, "transport.sctp.max_message_bytes", || {

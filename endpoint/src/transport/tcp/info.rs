@@ -1,12 +1,12 @@
-//! `TCP_INFO`: what the kernel's TCP says about a connection.
+//! `TCP_INFO`: what the kernel's TCP reports about a connection.
 
 use crate::job::TcpOptions;
 use crate::record::Stats;
 use crate::transport::error::{Result, ensure};
 use crate::transport::socket::{Plain, Socket};
 
-/// The front of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
-/// library's definition does not have. Names are the kernel's without `tcpi_`.
+/// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later), whose newer fields the C
+/// library's definition lacks. The names are the kernel's without `tcpi_`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TcpInfo {
@@ -20,7 +20,7 @@ pub(crate) struct TcpInfo {
     flags: u8,
     rto: u32,
     ato: u32,
-    /// Largest payload of a segment, options already subtracted, in bytes.
+    /// The largest payload of a segment after the options, in bytes.
     pub snd_mss: u32,
     rcv_mss: u32,
     unacked: u32,
@@ -63,7 +63,7 @@ pub(crate) struct TcpInfo {
 unsafe impl Plain for TcpInfo {}
 
 impl TcpInfo {
-    /// Asks the kernel.
+    /// Reads `TCP_INFO` of a socket.
     ///
     /// # Errors
     /// As `getsockopt(2)`.
@@ -74,71 +74,72 @@ impl TcpInfo {
     /// Reads the attribute `INET_DIAG_INFO` of a connection (`sock_diag(7)`); none if it is too short.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let front = bytes.get(..size_of::<Self>())?;
-        // SAFETY: as many bytes as the structure has, which is integers only.
+        // SAFETY: there are as many bytes as the structure has, which consists of integers.
         Some(unsafe { std::ptr::read_unaligned(front.as_ptr().cast()) })
     }
 
-    /// Congestion window.
+    /// Returns the congestion window.
     pub(crate) fn cwnd_bytes(&self) -> u64 {
         u64::from(self.snd_cwnd_segments) * u64::from(self.snd_mss)
     }
 
-    /// Slow start threshold; 0 while it is infinite (`TCP_INFINITE_SSTHRESH`).
+    /// Returns the slow start threshold; 0 while it is infinite (`TCP_INFINITE_SSTHRESH`).
     pub(crate) fn ssthresh_bytes(&self) -> u64 {
         if self.snd_ssthresh >= 0x7fff_ffff { 0 } else { u64::from(self.snd_ssthresh) * u64::from(self.snd_mss) }
     }
 
-    /// Smoothed round-trip time; 0 until there is one.
+    /// Returns the smoothed round-trip time; 0 before the first measurement.
     pub(crate) fn rtt_ns(&self) -> u64 {
         u64::from(self.rtt_us) * NANOSECONDS_PER_MICROSECOND
     }
 
-    /// Sent and not acknowledged, in full-size segments' bytes.
+    /// Returns the unacknowledged data, in bytes of full-size segments.
     pub(crate) fn unacked_bytes(&self) -> u64 {
         u64::from(self.unacked) * u64::from(self.snd_mss)
     }
 
-    /// Acknowledged since the connection was set up.
+    /// Returns the number of bytes acknowledged since the connection was set up.
     pub(crate) fn acked_bytes(&self) -> u64 {
         self.bytes_acked
     }
 
-    /// Segments sent again.
+    /// Returns the number of retransmitted segments.
     pub(crate) fn retrans_packets(&self) -> u64 {
         self.total_retrans.into()
     }
 
-    /// Pacing rate; 0 where nothing is paced (`~0`).
+    /// Returns the pacing rate; 0 without pacing (`~0`).
     pub(crate) fn pacing_rate_bit_s(&self) -> u64 {
         if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) }
     }
 
-    /// Time with something to send; of it, limited by the peer's window; limited by the send buffer.
+    /// Returns three times: with data to send; of that, limited by the peer's receive window; limited by the send
+    /// buffer.
     pub(crate) fn limits_ns(&self) -> [u64; 3] {
         [self.busy_time_us, self.rwnd_limited_us, self.sndbuf_limited_us]
             .map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)
     }
 
-    /// Whether all that it was given has been sent, and its window has room for more.
+    /// Returns whether all data has been sent and the congestion window has room for more.
     pub(crate) fn has_sent_all(&self) -> bool {
         self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments
     }
 
-    /// Whether the peer has answered the SYN. Before that, nothing has been negotiated.
+    /// Returns whether the peer has answered the SYN. Before that, no options have been negotiated.
     pub(crate) fn has_connected(&self) -> bool {
         self.state != SYN_SENT
     }
 
-    /// A connection in one of the states of `include/net/tcp_states.h`.
+    /// Returns the information of a connection in one of the states of `include/net/tcp_states.h`.
     #[cfg(test)]
     pub(crate) fn in_state(state: u8) -> Self {
         Self { state, ..Self::default() }
     }
 
-    /// Sees that both ends agreed on the job's options when they connected.
+    /// Checks that both ends negotiated the job's options when they connected.
     ///
     /// # Errors
-    /// An option that is there and should not be, or the other way round.
+    /// An option is in use that should not be, or the other way round.
     pub(crate) fn check_options(&self, wanted: &TcpOptions) -> Result<()> {
         let options = [
             ("SACK", TCPI_OPT_SACK, wanted.sack, "tcp_sack"),
@@ -156,13 +157,13 @@ impl TcpInfo {
         Ok(())
     }
 
-    /// Whether data went with the SYN and was acknowledged with it (Fast Open; `TCPI_OPT_SYN_DATA`).
+    /// Returns whether data was sent with the SYN and acknowledged with it (Fast Open; `TCPI_OPT_SYN_DATA`).
     pub(crate) fn has_syn_data(&self) -> bool {
         const SYN_DATA: u8 = 32;
         self.options & SYN_DATA != 0
     }
 
-    /// The counters in the record's units.
+    /// Returns the counters in the record's units.
     pub(crate) fn stats(&self) -> Stats {
         Stats {
             retransmitted_packets: Some(self.total_retrans.into()),
@@ -179,7 +180,7 @@ impl TcpInfo {
 /// `TCP_SYN_SENT` of `include/net/tcp_states.h`.
 const SYN_SENT: u8 = 2;
 
-/// Bits of `tcpi_options`: what the SYN and its answer agreed on.
+/// The bits of `tcpi_options`: what the SYN and the SYN-ACK negotiated.
 const TCPI_OPT_TIMESTAMPS: u8 = 1;
 const TCPI_OPT_SACK: u8 = 2;
 const TCPI_OPT_WSCALE: u8 = 4;

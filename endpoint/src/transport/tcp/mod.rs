@@ -1,7 +1,7 @@
 //! `tcp`: the kernel's TCP.
 //!
-//! Buffers are the kernel's to tune: the orchestrator bounds them per namespace (`tcp_rmem`, `tcp_wmem`), as it sets
-//! the initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
+//! The kernel tunes the buffers: the orchestrator bounds them in each namespace (`tcp_rmem`, `tcp_wmem`), and sets the
+//! initial window as an attribute of the route. Setting `SO_RCVBUF` here would switch the tuning off.
 
 pub(super) mod info;
 mod stack;
@@ -27,7 +27,7 @@ use crate::job::{Job, Resume, Transport, TransportKind};
 use crate::record::Settings;
 use crate::sink::Sink;
 
-/// Bytes hashed at once.
+/// How many bytes are received and hashed at once.
 const RECEIVE_BLOCK_BYTES: u64 = 4 << 20;
 
 /// TCP with a job's options.
@@ -54,9 +54,9 @@ impl Protocol for Tcp {
         socket(peer, socket2::Protocol::TCP, &self.options)
     }
 
-    /// Fast Open (RFC 7413): `connect(2)` returns at once when the kernel has the server's cookie, and the first bytes
-    /// sent go with the SYN; without one it connects as ever and asks for it. One connection asks for all, as the
-    /// others would find the cookie there that only later transfers are to use.
+    /// Sets up Fast Open (RFC 7413): `connect(2)` returns at once if the kernel has the server's cookie, and the first
+    /// bytes are sent with the SYN; without a cookie it connects as usual and asks for one. Only one connection asks,
+    /// so that the others do not find the cookie that only later transfers may use.
     fn prepare_to_connect(&self, socket: &Socket, may_resume: bool) -> Result<()> {
         if self.options.resume == Resume::ZeroRtt && (may_resume || !self.has_asked.swap(true, Relaxed)) {
             socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, &c_int::from(true), "TCP_FASTOPEN_CONNECT")?;
@@ -76,10 +76,10 @@ impl Protocol for Tcp {
     }
 }
 
-/// A socket of TCP, or of a protocol with TCP's options, with the options set that must be set before connecting.
+/// Returns a socket of TCP, or of a protocol with TCP's options, with all options that must be set before connecting.
 ///
 /// # Errors
-/// A protocol the kernel does not have; options it refuses.
+/// The kernel does not have the protocol, or refuses an option.
 pub(super) fn socket(peer: SocketAddr, protocol: socket2::Protocol, options: &Transport) -> Result<Socket> {
     let socket = socket2::Socket::new(Domain::for_address(peer), Type::STREAM, Some(protocol));
     let socket = Socket::from(socket.context("creating a TCP socket")?);
@@ -99,7 +99,7 @@ pub(super) struct TcpStream {
 }
 
 impl TcpStream {
-    /// The stream of a connected socket.
+    /// Creates the stream of a connected socket.
     pub(super) fn new(socket: Arc<Socket>, options: Transport) -> Self {
         Self { socket, options }
     }
@@ -128,7 +128,7 @@ impl ByteStream for TcpStream {
         self.socket.send_content(content)
     }
 
-    /// `MSG_WAITALL` and not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
+    /// Receives with `MSG_WAITALL`, not `SO_RCVLOWAT`, which would hold back window updates and slow TCP itself.
     fn receive_content(&mut self, sink: &mut Sink) -> Result<()> {
         if sink.watches_arrivals() {
             return timestamped_recv::receive_content(&self.socket, sink);
@@ -164,7 +164,7 @@ fn ended(remaining_bytes: u64) -> Error {
     Error::closed(format!("the peer closed the connection when {remaining_bytes} bytes were to come"))
 }
 
-/// Reads back what TCP uses and has counted.
+/// Reads back TCP's settings and counters.
 ///
 /// # Errors
 /// As `getsockopt(2)`; options other than the job's.
@@ -175,7 +175,7 @@ pub(super) fn report(kind: TransportKind, socket: &Socket, options: &Transport) 
     Ok(Report { settings: settings(kind, socket, options, &info)?, stats: info.stats(), resumed })
 }
 
-/// Reads back what TCP uses, but for what `info` says already.
+/// Reads back TCP's settings, except for those that `info` contains.
 ///
 /// # Errors
 /// As `getsockopt(2)`.
@@ -193,8 +193,8 @@ pub(super) fn settings(kind: TransportKind, socket: &Socket, options: &Transport
     })
 }
 
-/// Without `SO_MAX_PACING_RATE` or the `fq` qdisc, TCP paces when its congestion control asks for it
-/// (`SK_PACING_NEEDED` in `net/ipv4/tcp_bbr.c`; no other in the kernel does).
+/// Returns whether TCP paces without `SO_MAX_PACING_RATE` or the `fq` qdisc, which it does if its congestion control
+/// asks for it (`SK_PACING_NEEDED` in `net/ipv4/tcp_bbr.c`; no other in the kernel does).
 fn asks_for_pacing(congestion: &str) -> bool {
     congestion == "bbr"
 }

@@ -1,4 +1,4 @@
-//! TCP as a transport of the endpoint, and what all transports over the kernel's TCP refuse.
+//! TCP as a transport of the endpoint, and the options that all transports over the kernel's TCP refuse.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use crate::transport::error::Result;
 use crate::transport::kernel;
 use crate::transport::{Dialer, Listener, Place, Stack};
 
-/// What `TCP_MAXSEG` takes (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
+/// The range of `TCP_MAXSEG` (`TCP_MIN_MSS`, `MAX_TCP_WINDOW`).
 const MSS_BYTES: RangeInclusive<u32> = 88..=32_767;
 
 /// `tcp`: the kernel's TCP.
@@ -43,7 +43,7 @@ impl Stack for TcpStack {
     }
 }
 
-/// Notes the options that the kernel's TCP would change in silence or refuse.
+/// Notes the options that the kernel's TCP would silently change or refuse.
 pub(crate) fn check(options: &Transport, problems: &mut Problems) {
     problems.require(options.mss_bytes.is_none_or(|mss| MSS_BYTES.contains(&mss)), "transport.mss_bytes", || {
         format!("must lie between {} and {} for TCP", MSS_BYTES.start(), MSS_BYTES.end())

@@ -1,11 +1,12 @@
-//! `tls`: TLS 1.3 (rustls) over the kernel's TCP. No kernel TLS: records are made and opened in this process.
+//! `tls`: TLS 1.3 (rustls) over the kernel's TCP. There is no kernel TLS: this process encrypts and decrypts the
+//! records.
 //!
-//! With early data (`resume = 0rtt`) a client that has a ticket sends what it asks for with its ClientHello, once TCP is
-//! connected, and the server answers with its own first flight. The content of a client that sends (`up`) waits for
-//! the handshake: were early data refused, it would have to be sent again.
+//! With early data (`resume = 0rtt`) a client that has a ticket sends its request with its ClientHello, once TCP is
+//! connected, and the server answers with its first flight. The content of a client that sends (`up`) waits for the
+//! handshake, because it would have to be sent again if early data were refused.
 //!
-//! Early data can be replayed: whoever has a copy of a client's first flight can send it to the server once more, and
-//! nothing in it is fresh (RFC 8446, section 8). It is for requests that may be answered twice. This server answers
+//! Early data can be replayed: anyone with a copy of a client's first flight can send it to the server again, and
+//! nothing in it is fresh (RFC 8446, section 8). It suits only requests that may be answered twice. This server accepts
 //! each ticket once.
 
 mod records;
@@ -27,10 +28,10 @@ use super::socket::Socket;
 use super::tcp::Tcp;
 use crate::job::{Job, Resume, Transport};
 
-/// Early data a connection may bring: far more than requests.
+/// The most early data of a connection, in bytes: far more than requests need.
 const EARLY_DATA_BYTES: u32 = 16 << 10;
 
-/// The client's side.
+/// The client's end.
 pub(super) struct Client {
     tcp: Tcp,
     options: Transport,
@@ -38,10 +39,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Trusts the certificate with this DER and no other.
+    /// Creates a client that trusts only the certificate with this DER.
     ///
     /// # Errors
-    /// Bytes that are no certificate.
+    /// The bytes are not a certificate.
     pub(super) fn new(job: &Job, trusted: &[u8]) -> Result<Self> {
         let config = Arc::new(identity::client_config(trusted, job)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config })
@@ -69,7 +70,7 @@ impl Protocol for Client {
     }
 }
 
-/// The server's side.
+/// The server's end.
 pub(super) struct Server {
     tcp: Tcp,
     options: Transport,
@@ -78,10 +79,10 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Presents this certificate.
+    /// Creates a server that presents this certificate.
     ///
     /// # Errors
-    /// A key that does not fit it.
+    /// The key does not match the certificate.
     pub(super) fn new(job: &Job, identity: Identity) -> Result<Self> {
         let config = Arc::new(identity.server_config(job, EARLY_DATA_BYTES)?);
         Ok(Self { tcp: Tcp::new(job), options: job.transport.clone(), config, identity })
@@ -131,7 +132,7 @@ mod tests {
         Server::new(job, Identity::generate(job).unwrap()).unwrap()
     }
 
-    /// A request and its answer over a new connection. Gives what each end says of it.
+    /// Exchanges a request and its answer over a new connection. Returns what each end reports about resumption.
     fn exchange(client: &Client, server: &Server) -> (Resume, Resume) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -144,7 +145,8 @@ mod tests {
                 stream.receive(&mut request).unwrap();
                 stream.send(&request).unwrap();
                 stream.finish().unwrap();
-                // As a confirmation would, the end comes after the client's Finished, which the ticket answers.
+                // The server's end arrives after the client's Finished, which it answers with the ticket, like a
+                // confirmation.
                 stream.receive_to_end().unwrap();
                 flush(&mut stream.session, &mut stream.records).unwrap();
                 stream.resumed()
@@ -181,7 +183,7 @@ mod tests {
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let theirs = listener.accept().unwrap().0;
         let take = |stream: TcpStream| Arc::new(Socket::from(socket2::Socket::from(stream)));
-        // Without a ticket nothing is sent before the handshake is over.
+        // Without a ticket, nothing is sent before the handshake is complete.
         std::thread::scope(|scope| {
             scope.spawn(|| server.establish(take(theirs)).err().expect("it is refused"));
             let message = format!("{:#}", client.establish(take(ours)).err().expect("it is refused"));

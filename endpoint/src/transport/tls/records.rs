@@ -1,4 +1,4 @@
-//! TLS records on a socket (RFC 8446, section 5.1), as rustls reads and writes them.
+//! Reads and writes TLS records on a socket for rustls (RFC 8446, section 5.1).
 
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 use crate::transport::error::Result;
 use crate::transport::socket::Socket;
 
-/// Bytes of a record's header: type, version and length.
+/// The size of a record's header: type, version and length.
 const HEADER_BYTES: usize = 5;
 
-/// Receives whole records, header and body in one call each; sends many records in one call.
+/// Receives whole records, header and body in one call each, and sends many records in one call.
 pub(super) struct Records {
-    /// The connection that they travel on.
+    /// The socket of the connection.
     pub socket: Arc<Socket>,
     record: Vec<u8>,
     consumed: usize,
 }
 
 impl Records {
-    /// A socket of which no record was received yet.
+    /// Takes a socket from which no record has been received.
     pub(super) fn new(socket: Arc<Socket>) -> Self {
         Self { socket, record: Vec::new(), consumed: 0 }
     }
 
-    /// Whether all that was received has been read.
+    /// Returns whether all received bytes have been read.
     pub(super) fn is_consumed(&self) -> bool {
         self.consumed == self.record.len()
     }
@@ -68,7 +68,7 @@ impl Write for Records {
     }
 }
 
-/// A socket's bytes as rustls takes and gives them, without waiting.
+/// A socket that rustls reads and writes without waiting.
 pub(super) struct NonBlocking<'a>(pub &'a Socket);
 
 impl Read for NonBlocking<'_> {

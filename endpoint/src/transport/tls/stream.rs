@@ -1,4 +1,4 @@
-//! A TLS session's bytes: the stream that contents and HTTP are sent over, early data included.
+//! The bytes of a TLS session, with early data: the stream over which contents and HTTP are sent.
 
 use std::io::{self, Read as _, Write as _};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::transport::error::{Context as _, Error, Result};
 use crate::transport::socket::{SEND_BLOCK_BYTES, Socket};
 use crate::transport::{Report, tcp};
 
-/// Content sent at once while the handshake goes on.
+/// How many bytes of content are sent at once before the handshake is complete.
 const EARLY_BLOCK_BYTES: usize = 64 << 10;
 
-/// The most plaintext of a record (RFC 8446, section 5.1).
+/// The largest plaintext of a record, in bytes (RFC 8446, section 5.1).
 const RECORD_BYTES: usize = 16 << 10;
 
 /// A TLS session on a TCP connection.
@@ -25,22 +25,21 @@ pub(in crate::transport) struct TlsStream {
     pub(super) session: Session,
     pub(super) records: Records,
     options: Transport,
-    /// Client: early data sent and not yet known to be accepted. It stays so until the handshake is over.
+    /// Client: early data that was sent and not yet accepted. It is kept until the handshake is complete.
     unconfirmed: Vec<u8>,
-    /// Server: whether it accepted early data.
+    /// Server: whether it has accepted early data.
     has_early_data: bool,
 }
 
 impl TlsStream {
-    /// A session that has not exchanged a record yet, on a connected socket.
+    /// Creates the stream of a session that has not exchanged a record, on a connected socket.
     pub(super) fn new(socket: Arc<Socket>, mut session: Session, options: &Transport) -> Self {
         session.set_buffer_limit(None);
         let (records, options) = (Records::new(socket), options.clone());
         Self { session, records, options, unconfirmed: Vec::new(), has_early_data: false }
     }
 
-    /// Completes the handshake, if there is anything left of it. What the server did not take as early data is sent
-    /// again.
+    /// Completes the handshake if it is not complete. Early data that the server did not accept is sent again.
     pub(super) fn handshake(&mut self) -> Result<()> {
         while self.session.is_handshaking() {
             self.session.complete_io(&mut self.records).context("TLS handshake")?;
@@ -54,7 +53,7 @@ impl TlsStream {
         flush(&mut self.session, &mut self.records)
     }
 
-    /// Client: what a server answers to early data is read after its part of the handshake.
+    /// Client: completes the handshake. The server's answer to early data is read after its part of the handshake.
     fn client_handshake(&mut self) -> Result<()> {
         match self.session {
             Session::Client(_) if self.session.is_handshaking() => self.handshake(),
@@ -62,7 +61,7 @@ impl TlsStream {
         }
     }
 
-    /// Server: goes on with the handshake until it is complete, or may be answered before it is.
+    /// Server: continues the handshake until it is complete, or until early data may be answered.
     pub(super) fn handshake_or_early_data(&mut self) -> Result<()> {
         while self.session.is_handshaking() && !self.has_early_data {
             self.receive_record().context("TLS handshake")?;
@@ -73,8 +72,8 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Server: takes what there is of a handshake that goes on while early data is answered. Its end brings the client a
-    /// ticket, which one that moves before it has everything could not do without.
+    /// Server: reads what has arrived of a handshake that continues while early data is answered. At its end the client
+    /// receives a ticket, which a client needs if it moves before it has received everything.
     fn continue_handshake(&mut self) -> Result<()> {
         while self.session.is_handshaking() && self.records.socket.is_readable().context("watching for a record")? {
             self.receive_record().context("TLS handshake")?;
@@ -82,7 +81,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Server: takes early data into the buffer; gives how much of it there was.
+    /// Server: reads early data into the buffer. Returns how many bytes were read.
     fn receive_early(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -99,7 +98,7 @@ impl TlsStream {
         Ok(filled)
     }
 
-    /// Receives what is left until the peer ends the session: tickets among it.
+    /// Receives what is left until the peer ends the session, including tickets.
     pub(super) fn receive_to_end(&mut self) -> Result<()> {
         loop {
             let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
@@ -110,7 +109,7 @@ impl TlsStream {
         }
     }
 
-    /// What it used of an earlier connection.
+    /// Returns what the session used of an earlier connection.
     pub(super) fn resumed(&self) -> Resume {
         let is_early = match &self.session {
             Session::Client(session) => session.is_early_data_accepted(),
@@ -123,7 +122,7 @@ impl TlsStream {
         }
     }
 
-    /// Receives one record and opens it.
+    /// Receives one record and decrypts it.
     fn receive_record(&mut self) -> Result<()> {
         loop {
             let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;
@@ -138,11 +137,11 @@ impl TlsStream {
         if state.peer_has_closed() && state.plaintext_bytes_to_read() == 0 {
             return Err(ended());
         }
-        // What a handshake answers, and the tickets a server sends when it is over.
+        // Sends the answers of the handshake, and the tickets that a server sends after it.
         flush(&mut self.session, &mut self.records)
     }
 
-    /// Gives plaintext at hand to `take`, receiving more when there is none; `take` says how much it took.
+    /// Passes available plaintext to `take`, receiving more if there is none. `take` returns how many bytes it used.
     fn with_plaintext(&mut self, take: impl FnOnce(&[u8]) -> Result<usize>) -> Result<()> {
         use std::io::BufRead as _;
         loop {
@@ -173,7 +172,7 @@ impl ReadyStream for TlsStream {
         }
     }
 
-    /// No more than a record waits for room in the kernel.
+    /// Accepts at most one record, so that no more than that waits for room in the kernel.
     fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.try_flush()?;
         let taken = self.session.writer().write(&bytes[..bytes.len().min(RECORD_BYTES)])?;
@@ -251,7 +250,7 @@ impl ByteStream for TlsStream {
         self.session.send_close_notify();
         flush(&mut self.session, &mut self.records)?;
         match self.session {
-            // Tickets of a connection with early data come after the content: the server could not send them before.
+            // With early data, tickets arrive after the content: the server could not send them before.
             Session::Client(_) if self.options.resume != Resume::None => self.receive_to_end(),
             _ => Ok(()),
         }
@@ -267,7 +266,7 @@ fn ended() -> Error {
     Error::closed("the peer closed the connection in the middle of the content")
 }
 
-/// Sends all the records that the session has ready.
+/// Sends all records that the session has ready.
 pub(super) fn flush(session: &mut Session, records: &mut Records) -> Result<()> {
     while session.wants_write() {
         session.write_tls(records).context("sending TLS records")?;

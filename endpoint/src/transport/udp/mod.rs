@@ -1,7 +1,8 @@
-//! `udp`: the kernel's. A message is a datagram; what is lost stays lost, and nothing says that the peer is there.
+//! `udp`: the kernel's UDP. A message is a datagram; lost datagrams are not retransmitted, and nothing shows whether
+//! the peer is there.
 //!
-//! There is no handshake: a client's connection is a socket that is connected to the server's address, and a server has one
-//! when the first datagram comes.
+//! There is no handshake: a client's connection is a socket connected to the server's address, and a server's
+//! connection begins with the first datagram.
 
 mod receive;
 mod stack;
@@ -30,15 +31,15 @@ use crate::job::{Job, Resume, TransportKind};
 use crate::record::{Settings, Side, Stats};
 use crate::sink::SharedSink;
 
-/// Around a message: the headers of IPv4 and of UDP.
+/// The headers of IPv4 and UDP around a message, in bytes.
 const HEADER_BYTES: u64 = 20 + 8;
 
-/// How long a client waits for an answer before it asks again.
+/// How long a client waits for an answer before it repeats its request.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// In virtual time, whoever sleeps until so long after it sent a datagram has slept, and wakes when it wanted to: computing takes
-/// no time, and what system calls make of it are a few steps of 256 ns. The clock need not be asked, which would cost as much as
-/// sending.
+/// How long after its last datagram a sender in virtual time surely had to sleep, and so woke up exactly when it was
+/// due: computing takes no time, and system calls take a few steps of 256 ns. Then the clock need not be read, which
+/// would cost as much as sending.
 const SURE_SLEEP_NS: u64 = 1_500;
 
 /// A client of the job's server.
@@ -47,7 +48,7 @@ pub(super) struct Dialer {
 }
 
 impl Dialer {
-    /// One with the job's options.
+    /// Creates a client with the job's options.
     pub(super) fn new(job: &Job) -> Self {
         Self { buffer_bytes: job.transport.buffer_bytes }
     }
@@ -69,12 +70,13 @@ impl super::Dialer for Dialer {
     }
 }
 
-/// A server of one client.
+/// A server for a single client.
 pub(super) struct Listener {
-    /// Until the client's first datagram has come.
+    /// The socket, until the client's first datagram has arrived.
     socket: Option<AsyncFd<Arc<Socket>>>,
-    /// How far the clock of the kernel's stamps is ahead. Asked before the client begins: in virtual time each question moves
-    /// the clock, and datagrams that are due meanwhile leave late.
+    /// How far the clock of the kernel's stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds. It is read before the
+    /// client begins: in virtual time each reading advances the clock, and datagrams that are due meanwhile would be
+    /// sent late.
     lead_ns: u64,
 }
 
@@ -96,7 +98,7 @@ impl super::Listener for Listener {
         None
     }
 
-    /// The one client that there is, when its first datagram has come. That stays to be received.
+    /// Accepts the only client, when its first datagram has arrived. The datagram remains to be received.
     fn accept(&mut self) -> Pending<'_, Pending<'static, Box<dyn super::Connection>>> {
         Box::pin(async {
             let Some(watched) = &self.socket else { return std::future::pending().await };
@@ -113,7 +115,7 @@ impl super::Listener for Listener {
     }
 }
 
-/// A socket whose datagrams the kernel stamps when they arrive.
+/// Opens a socket whose datagrams the kernel stamps when they arrive.
 fn open(peer: SocketAddr, buffer_bytes: u64) -> Result<Socket> {
     let socket = socket2::Socket::new(Domain::for_address(peer), Type::DGRAM, Some(socket2::Protocol::UDP));
     let socket = Socket::from(socket.context("creating a UDP socket")?);
@@ -128,10 +130,10 @@ fn connection(socket: Arc<Socket>, start: Moment, lead_ns: u64) -> Box<dyn super
 
 struct Connection {
     socket: Arc<Socket>,
-    /// Whether its stream is in use.
+    /// Whether the connection's only stream is in use.
     is_given: bool,
     start: Moment,
-    /// How far the clock of the kernel's stamps is ahead.
+    /// How far the clock of the kernel's stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
     lead_ns: u64,
 }
 
@@ -140,7 +142,7 @@ impl super::Connection for Connection {
         self.start
     }
 
-    /// At once: there is nobody to wait for.
+    /// Returns the start: there is no handshake.
     fn connected(&self) -> Moment {
         self.start
     }
@@ -166,7 +168,7 @@ impl super::Connection for Connection {
         })
     }
 
-    /// Never: nothing tells.
+    /// Never ready: UDP does not tell.
     fn closed(&mut self) -> Pending<'_, ()> {
         Box::pin(std::future::pending())
     }
@@ -189,7 +191,7 @@ impl super::Connection for Connection {
     }
 
     fn abandon(&self) {
-        // Wakes whoever waits in the kernel.
+        // Wakes the threads that block in the kernel.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
@@ -198,13 +200,13 @@ impl super::Connection for Connection {
     }
 }
 
-/// Datagrams to and from one peer, without waiting: a call for each.
+/// Sends and receives datagrams of one peer without waiting, one in each call.
 struct ReadyDatagrams(Arc<Socket>);
 
 impl ReadyStream for ReadyDatagrams {
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.0.try_receive(buffer) {
-            // About a datagram that nobody waited for at the other end: there is none here.
+            // An earlier datagram met a closed port at the peer; nothing was received.
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::WouldBlock.into()),
             received => received,
         }
@@ -218,7 +220,7 @@ impl ReadyStream for ReadyDatagrams {
     }
 }
 
-/// Messages to and from one peer.
+/// Sends and receives the messages of one peer.
 struct Datagrams {
     socket: Arc<Socket>,
     lead_ns: u64,
@@ -246,7 +248,7 @@ impl super::Stream for Datagrams {
         })
     }
 
-    /// Asks again every second until something comes, which stays to be received.
+    /// Repeats the request every second until something arrives, which remains to be received.
     fn request<'a>(&'a mut self, message: &'a [u8]) -> Pending<'a, ()> {
         let (socket, message) = (self.socket.clone(), message.to_vec());
         Box::pin(offload(move || {
@@ -297,7 +299,7 @@ impl super::Stream for Datagrams {
     }
 }
 
-/// One datagram. That nobody listens at the other end is no failure here: the next may find somebody.
+/// Sends one datagram. A closed port at the peer is no failure here: it may be open for the next datagram.
 fn send(socket: &Socket, message: &[u8]) -> Result<()> {
     match retry(|| socket.send(message)) {
         Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => Ok(()),

@@ -1,4 +1,4 @@
-//! Receives the datagrams of a flow with the kernel's stamps, many in a call (`recvmmsg(2)`).
+//! Receives the datagrams of a flow with the kernel's stamps, many in each call (`recvmmsg(2)`).
 
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd as _;
@@ -11,21 +11,21 @@ use crate::flow::{HEADER_BYTES, Header, MessageSink, Received};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::socket::{Socket, retry, size};
 
-/// Datagrams of one call. It waits for all of them: their times are the kernel's.
+/// The number of datagrams in one call, which waits for all of them: their arrival times are the kernel's.
 const BATCH: usize = 64;
 
-/// Room for the control message with a stamp.
+/// The size of the buffer for the control message with a stamp.
 const CONTROL_BYTES: usize = 64;
 
-/// Shortest time-out of a socket: zero would be none.
+/// The shortest time-out of a socket: zero would mean none.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Room for the beginnings of datagrams, and for their stamps.
+/// The buffers for the beginnings of datagrams and for their stamps.
 pub(super) struct Receiver<'a> {
     socket: &'a Socket,
     headers: Box<[[u8; HEADER_BYTES]; BATCH]>,
     controls: Box<[Control; BATCH]>,
-    /// How far the clock of the stamps is ahead.
+    /// How far the clock of the stamps is ahead of `CLOCK_MONOTONIC`, in nanoseconds.
     lead_ns: u64,
 }
 
@@ -39,14 +39,14 @@ impl<'a> Receiver<'a> {
         Self { socket, headers: Box::new(headers), controls: Box::new(controls), lead_ns }
     }
 
-    /// Gives the sink what comes, until it has all, or so long after the last message was due.
+    /// Passes received messages to the sink until it has all of them, or until `drain` after the last was due.
     ///
     /// # Errors
     /// As `recvmmsg(2)`.
     pub(super) fn receive(mut self, mut sink: MessageSink, drain: Duration) -> Result<MessageSink> {
         let drain_ns = u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX);
         while !sink.is_complete() {
-            // Nothing is asked before the first datagram: the clock moves with each question.
+            // The clock is not read before the first datagram, because each reading advances it.
             if let Some(last_due_ns) = sink.last_due_ns() {
                 let left_ns = last_due_ns.saturating_add(drain_ns).saturating_sub(Moment::now().since(0));
                 if left_ns == 0 {
@@ -60,7 +60,7 @@ impl<'a> Receiver<'a> {
         Ok(sink)
     }
 
-    /// One call. Before the first datagram there is no deadline, and so one datagram ends the call.
+    /// Makes one call. Before the first datagram there is no deadline, so the call returns after one datagram.
     fn batch(&mut self, sink: &mut MessageSink) -> Result<()> {
         let most = if sink.last_due_ns().is_some() { BATCH } else { 1 };
         let mut parts: Vec<iovec> = self
@@ -83,8 +83,8 @@ impl<'a> Receiver<'a> {
             .collect();
         let socket = self.socket.as_raw_fd();
         let received = retry(|| {
-            // With MSG_TRUNC the kernel says how long a datagram was of which there is room for the beginning alone.
-            // SAFETY: the messages' parts and controls live until the call is over, and are as long as they say.
+            // With MSG_TRUNC the kernel returns the length of a datagram even if only its beginning fits. SAFETY: the
+            // messages' parts and controls live until the call is over, and are as long as they say.
             size(unsafe {
                 let (first, count) = (messages.as_mut_ptr(), messages.len() as c_uint);
                 libc::recvmmsg(socket, first, count, libc::MSG_TRUNC as _, std::ptr::null_mut())
@@ -105,7 +105,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// When the kernel got a datagram, in nanoseconds of `CLOCK_REALTIME`.
+/// Returns when the kernel received a datagram, in nanoseconds of `CLOCK_REALTIME`.
 fn stamp_ns(message: &mmsghdr) -> Option<u64> {
     // SAFETY: the kernel has filled the control buffer as far as the header now says.
     let control = unsafe { libc::CMSG_FIRSTHDR(&raw const message.msg_hdr) };

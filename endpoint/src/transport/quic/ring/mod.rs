@@ -1,5 +1,5 @@
-//! QUIC's event loop in virtual time: a thread's `epoll_wait` becomes the one system call of a [`Ring`], in which tokio's
-//! `epoll` descriptor is watched too, so whatever else the loop waits for still wakes it.
+//! QUIC's event loop in virtual time: it waits in the single system call of a [`Ring`] instead of in `epoll_wait`. The
+//! ring watches tokio's `epoll` descriptor too, so other events of the loop still wake it.
 
 mod socket;
 
@@ -20,13 +20,13 @@ thread_local! {
     static RING: RefCell<Option<ThreadRing>> = const { RefCell::new(None) };
 }
 
-/// Has this thread's event loop wait in a ring from now on.
+/// Makes this thread's event loop wait in a ring from now on.
 ///
 /// # Arguments
-/// * `datagram_bytes` - the largest that may come.
+/// * `datagram_bytes` - the size of the largest datagram that may arrive.
 ///
 /// # Errors
-/// A kernel that cannot do it.
+/// The kernel lacks what the ring needs.
 fn start(datagram_bytes: usize) -> io::Result<()> {
     RING.with_borrow_mut(|ring| {
         if ring.is_none() {
@@ -37,10 +37,10 @@ fn start(datagram_bytes: usize) -> io::Result<()> {
     })
 }
 
-/// Works with this thread's ring.
+/// Calls `work` with this thread's ring.
 ///
 /// # Panics
-/// On a thread that has none: sockets stay on the thread they were made on.
+/// On a thread without a ring: sockets stay on the thread they were made on.
 fn with_ring<T>(work: impl FnOnce(&mut ThreadRing) -> T) -> T {
     RING.with_borrow_mut(|ring| work(ring.as_mut().expect("a ring's socket is used on the ring's own thread")))
 }
@@ -53,30 +53,30 @@ impl EventLoop for Loop {
             let waited = thread.wait(epoll, now_ns, deadline_ns);
             (waited, std::mem::take(&mut thread.woken))
         });
-        // Only now: what is woken may end, and what ends may close a socket of the ring.
+        // Tasks are woken last: a woken task may end, and so close a socket of the ring.
         woken.into_iter().for_each(Waker::wake);
         waited
     }
 }
 
-/// A thread's ring and the sockets in it.
+/// A thread's ring and its sockets.
 struct ThreadRing {
     ring: Ring,
-    /// By the ring's numbers.
+    /// The sockets, by their number in the ring.
     sockets: BTreeMap<u32, Arc<Shared>>,
-    /// To be woken after the wait.
+    /// The tasks to wake after the wait.
     woken: Vec<Waker>,
 }
 
 impl ThreadRing {
-    /// Receives on a socket from now on. Gives its number.
+    /// Starts receiving on a socket. Returns its number.
     fn open(&mut self, socket: Arc<Shared>) -> io::Result<u32> {
         let number = self.ring.open(socket.socket.clone())?;
         self.sockets.insert(number, socket);
         Ok(number)
     }
 
-    /// Ends it.
+    /// Stops receiving on a socket.
     fn close(&mut self, number: u32) {
         self.ring.close(number);
         let left = self.sockets.remove(&number).map(|socket| socket.inbox().take_all());

@@ -1,4 +1,4 @@
-//! quinn's UDP socket in a thread's ring.
+//! A UDP socket for quinn in a thread's ring.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSliceMut};
@@ -13,14 +13,14 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 
 use super::{start, with_ring};
 
-/// A UDP socket over IPv4 whose datagrams come and go when this thread's event loop waits.
+/// A UDP socket over IPv4 whose datagrams are received and sent when this thread's event loop waits.
 #[derive(Debug)]
 pub(crate) struct RingSocket {
     number: u32,
     shared: Arc<Shared>,
 }
 
-/// What the socket and the ring share.
+/// The state that the socket and the ring share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub socket: Arc<UdpSocket>,
@@ -32,10 +32,10 @@ impl RingSocket {
     /// Takes over a bound socket.
     ///
     /// # Arguments
-    /// * `datagram_bytes` - the largest that may come.
+    /// * `datagram_bytes` - the size of the largest datagram that may arrive.
     ///
     /// # Errors
-    /// A kernel that cannot do it; a socket that does not take the options QUIC needs.
+    /// The kernel lacks what the ring needs; the socket does not take the options that QUIC needs.
     pub(crate) fn new(socket: UdpSocket, datagram_bytes: usize) -> io::Result<Self> {
         start(datagram_bytes)?;
         let state = UdpSocketState::new((&socket).into())?;
@@ -56,9 +56,10 @@ impl Shared {
         self.inbox.lock().expect("no holder panics")
     }
 
-    /// The kernel did not take it. What was refused for want of room is kept, and the socket sends by itself from now on,
-    /// so that quinn hears of it at once. quinn's own handling of the other errors is to leave segments to it no more, and the
-    /// datagram out. Gives whether room is to be watched for.
+    /// Handles a datagram that the kernel refused. One refused for lack of buffer space is kept, and from then on the
+    /// socket sends without the ring, so that quinn learns of a full buffer at once. On other errors this does what
+    /// quinn does: it stops using segmentation offload and drops the datagram. Returns whether the socket must be
+    /// watched for room.
     pub(crate) fn refused(&self, sent: &Copied, error: io::Error) -> bool {
         if error.kind() == ErrorKind::WouldBlock {
             let mut inbox = self.inbox();
@@ -73,7 +74,8 @@ impl Shared {
         false
     }
 
-    /// There is room: sends what was refused. Gives who waits to send more, or none if that has filled it.
+    /// Sends the refused datagrams once there is room. Returns the tasks that wait to send more; none if the buffer is
+    /// full again.
     pub(crate) fn use_room(&self) -> Option<Vec<Waker>> {
         let mut inbox = self.inbox();
         self.send_refused(&mut inbox).ok()?;
@@ -93,7 +95,7 @@ impl Shared {
         self.state.send((&*self.socket).into(), transmit)
     }
 
-    /// By itself, after what was refused before.
+    /// Sends a datagram without the ring, after those that were refused before.
     fn send_directly(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let mut inbox = self.inbox();
         let sent = self.send_refused(&mut inbox).and_then(|()| self.send(transmit));
@@ -156,32 +158,32 @@ impl AsyncUdpSocket for RingSocket {
     }
 }
 
-/// What waits at a socket.
+/// The datagrams and tasks that wait at a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     arrived: VecDeque<Arrival>,
-    /// Waits for datagrams.
+    /// The task that waits for datagrams.
     reader: Option<Waker>,
-    /// What the kernel had no room for, in order.
+    /// Datagrams for which the kernel had no room, in order.
     refused: VecDeque<Copied>,
-    /// It has been refused once: what is sent is handed to the kernel at once.
+    /// Whether datagrams are handed to the kernel at once, as they are after the first refusal.
     is_direct: bool,
-    /// There was no room for the last.
+    /// Whether the kernel had no room for the last datagram.
     is_full: bool,
-    /// The ring will tell when there is.
+    /// Whether the ring watches the socket for room.
     is_watched: bool,
-    /// Wait for room.
+    /// The tasks that wait for room.
     writers: Vec<Waker>,
 }
 
 impl Inbox {
-    /// Who is to be woken for it.
+    /// Adds a received datagram. Returns the task to wake, if one waits.
     pub(crate) fn put(&mut self, arrival: Arrival) -> Option<Waker> {
         self.arrived.push_back(arrival);
         self.reader.take()
     }
 
-    /// What nobody has taken.
+    /// Takes all datagrams that have not been read.
     pub(crate) fn take_all(&mut self) -> VecDeque<Arrival> {
         std::mem::take(&mut self.arrived)
     }
@@ -217,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// In an event loop of its own with two sockets; of which there are none where the machine forbids rings.
+    /// Runs `test` with two sockets in an event loop of its own, and skips it where the machine forbids rings.
     fn with_sockets(test: impl AsyncFnOnce(Arc<RingSocket>, Arc<RingSocket>)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
         runtime.block_on(async {
@@ -270,7 +272,7 @@ mod tests {
     #[test]
     fn what_the_kernel_does_not_split_goes_one_by_one() {
         with_sockets(async |from, to| {
-            // UDP_SEGMENT needs checksums (udp_send_skb).
+            // UDP_SEGMENT needs checksums (udp_send_skb), so sending segments fails.
             send_without_checksums(&from.shared.socket);
             assert!(from.max_transmit_segments() > 1, "this kernel splits nothing");
             send(&from, &to, b"aabbc", Some(2));
