@@ -1,8 +1,8 @@
-"""Estimates × claims → verdicts.
+"""Judges the claims of a study: each claim gets a verdict and a sentence with the findings.
 
-A claim ranges over conditions: all levels of the factors that it does not name. What each condition
-says is in `netwarp.claims.evidence` and `netwarp.claims.trends`; how conditions join to a verdict,
-and claims to a family, in `netwarp.claims.joining`.
+A claim ranges over conditions: all combinations of levels of the factors that it does not name.
+Each condition is tested in `netwarp.claims.evidence` and `netwarp.claims.trends`;
+`netwarp.claims.joining` combines conditions into a verdict, and claims into a family.
 """
 
 from __future__ import annotations
@@ -27,56 +27,56 @@ OF_HYPOTHESES = {
     ClaimVerdict.REPRODUCED: "supported",
     ClaimVerdict.REVERSED: "not-supported",
 }
-"""What the verdicts on a study's own hypotheses are called where nobody's result is reproduced."""
+"""Names of the verdicts on a study's own hypotheses, for which no source's result is reproduced."""
 
 
 @dataclass(frozen=True)
 class OpenCondition:
-    """A condition of a claim that is not decided, or not at every step."""
+    """A condition of a claim that is undecided, at least at one step of a trend."""
 
     cells: frozenset[int]
-    """Indices of the cells that it compares."""
+    """Indices of the cells that the condition compares."""
     replicates_needed: int | None
-    """Replicates that would decide it in four studies of five; None beyond reason."""
+    """Replicates that would decide it with a power of 80 %; None if too many."""
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, its verdict, and what was found in each condition."""
+    """A claim, its verdict, and the findings in each condition."""
 
     claim: Claim
     verdict: ClaimVerdict
     found: str
-    """The findings in words, with the numbers that decided."""
+    """The findings in words, with the numbers that decided the verdict."""
     values: Mapping[str, Any]
     open: tuple[OpenCondition, ...] = ()
     """The conditions that more replicates may decide."""
 
     @property
     def replicates_needed(self) -> int | None:
-        """Replicates that decide all that is open; None where nothing is, or beyond reason."""
+        """Replicates that would decide all open conditions; None if none is open, or too many."""
         needed = [each.replicates_needed for each in self.open]
         known = [replicates for replicates in needed if replicates is not None]
         return max(known) if known and len(known) == len(needed) else None
 
     @property
     def id(self) -> str:
-        """Short name, unique in the study."""
+        """Id of the claim, unique in the study."""
         return self.claim.id or "claim"
 
     @property
     def word(self) -> str:
-        """The verdict as tables, pages and `--json` have it."""
+        """The word for the verdict in tables, pages and `--json`."""
         own = None if self.claim.authors else OF_HYPOTHESES.get(self.verdict)
         return own or self.verdict.value
 
     @property
     def random(self) -> bool:
-        """Whether chance had a part in the verdict: where nothing was random it cannot be wrong."""
+        """Whether the verdict could be wrong by chance; not where nothing was random."""
         return any(each["random"] for each in self.values.get("conditions", ()))
 
     def to_json(self) -> dict[str, Any]:
-        """Fields as `--json` prints them."""
+        """Give the fields that `--json` prints."""
         return {
             "id": self.id,
             "source": self.claim.source,
@@ -93,7 +93,7 @@ class ClaimResult:
 
 
 def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResult]:
-    """Judge the claims of a study, in its order, as one family.
+    """Judge the claims of a study, in their order, as one family.
 
     The chance of even one wrong verdict among them is at most 5 %.
     """
@@ -108,12 +108,12 @@ def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResu
 
 
 def evaluate_claim(claim: Claim, results: Results) -> ClaimResult:
-    """Judge one claim, as if it were the only one."""
+    """Judge a claim as if it were the study's only one."""
     return evaluate_claims([claim], results)[0]
 
 
 def not_tested(claim: Claim, reason: str) -> ClaimResult:
-    """Say of a claim that nothing was run to test it, and why."""
+    """Give the result of a claim that was not tested, with the reason."""
     return ClaimResult(claim, ClaimVerdict.NOT_TESTABLE, reason, {})
 
 
@@ -143,16 +143,16 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
         "conditions": [_condition_json(*each) for each in listed],
     }
     result = ClaimResult(claim, joined.verdict, "", values, open_)
-    told = found_text(
-        _told_apart(claim, listed), joined.verdict, result.replicates_needed, relevant
+    text = found_text(
+        _without_fixed_factors(claim, listed), joined.verdict, result.replicates_needed, relevant
     )
-    return replace(result, found=told)
+    return replace(result, found=text)
 
 
-def _told_apart(
+def _without_fixed_factors(
     claim: Claim, listed: Sequence[tuple[Factors, Evidence, Says]]
 ) -> list[tuple[Factors, Evidence, Says]]:
-    """Name conditions by the factors in which they differ, not by those that the claim fixes."""
+    """Name conditions without the factors that the claim fixes in `where`."""
     return [
         ({f: level for f, level in condition.items() if f not in claim.where}, each, said)
         for condition, each, said in listed
@@ -228,7 +228,7 @@ def _indices(*cells: CellResult) -> frozenset[int]:
 
 
 def _by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
-    """Group cells by the levels of the factors that the claim does not compare."""
+    """Group the selected cells by the levels of the factors that the claim does not compare."""
     grouped: Conditions = {}
     for cell in results.select(selection):
         key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
@@ -249,7 +249,7 @@ def _pairs(
 def _same_levels(
     cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
 ) -> tuple[list[CellResult], list[CellResult]]:
-    """Keep the cells whose level of the factor both sides have."""
+    """Keep the cells at levels of a factor that both sides have."""
     shared = {c.factors[factor] for c in cells} & {c.factors[factor] for c in others}
     return (
         [cell for cell in cells if cell.factors[factor] in shared],

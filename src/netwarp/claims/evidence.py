@@ -1,8 +1,8 @@
-"""What the cells of one condition say for or against a claim.
+"""Tests a claim in one condition.
 
-A form of claim is a function from cells to `Evidence`: for each answer the chance that samples like
-these give it wrongly. Which answer holds is decided at the error that a claim is allowed, see
-`netwarp.claims.joining`.
+Each form of claim is a function from cells to `Evidence`, which has a p-value for each possible
+answer: the probability of such samples if the answer were wrong. `netwarp.claims.joining` decides
+on an answer at the error probability that the claim is allowed.
 """
 
 from __future__ import annotations
@@ -35,43 +35,43 @@ Says = Literal[
     "untested",
 ]  # fmt: skip
 ORDER: tuple[Answer, ...] = ("holds", "smaller", "reversed", "equivalent", "depends", "partly")
-"""Answers in order of preference: of several that the samples show, the first is given."""
+"""Answers in order of preference: the first that the samples show is given."""
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """What it would take to decide a condition, on the scale of its test."""
+    """Spread and distance on the test's scale, to compute the replicates needed."""
 
     stdev: float
-    """Standard deviation of one replicate."""
+    """Standard deviation of a single replicate."""
     distance: float
-    """Distance from the estimate to the nearest limit that it must be told from."""
+    """Distance from the estimate to the nearest limit from which it must be distinguished."""
     n: int
-    """Number of replicates so far, which did not decide it."""
+    """Number of replicates so far."""
 
     def replicates(self, alpha: float) -> int | None:
-        """Give how many replicates decide it in four of five studies; None beyond reason."""
+        """Give the replicates that decide it with a power of 80 %; None if too many."""
         needed = replicates_needed(self.stdev, self.distance, alpha)
         return None if needed is None else max(needed, self.n + 1)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one condition says, with its numbers."""
+    """The result of testing a claim in one condition."""
 
     found: str
-    """The numbers, in words."""
+    """The findings in words, with their numbers."""
     chances: Mapping[Answer, float] = field(default_factory=dict)
-    """For each answer that is possible, the chance of such samples were it wrong."""
+    """For each possible answer, the probability of such samples if it were wrong."""
     values: Mapping[str, Any] = field(default_factory=dict)
     fixed: Literal["failed", "untested"] | None = None
-    """Why there is no answer, whatever error is allowed."""
+    """Why there is no answer at any error probability; None where there may be one."""
     short_of: float = 1.0
-    """Chance of such samples, were the lead as large as its claim has it at most."""
+    """Probability of such samples if the lead were as large as the claim's `up_to`."""
     undecided: Undecided | None = None
 
     def says(self, alpha: float) -> Says:
-        """Give the answer at this error probability."""
+        """Give the answer at an error probability."""
         if self.fixed is not None:
             return self.fixed
         shown = (answer for answer in ORDER if self.chances.get(answer, 1.0) < alpha)
@@ -79,15 +79,15 @@ class Evidence:
 
     @property
     def smallest(self) -> float:
-        """The smallest chance of a wrong answer."""
+        """The smallest error probability at which there is an answer."""
         return min(self.chances.values(), default=1.0)
 
 
 def failed_runs(*cells: CellResult) -> Evidence | None:
-    """Say which of the cells have runs that failed; None where none has.
+    """Give evidence that names the cells with failed runs; None where no run failed.
 
-    A failed run counts against its cell: it has no value that could be compared, and leaving it out
-    would judge the fortunate ones only.
+    A failed run counts against its cell: it has no value to compare, and leaving it out would bias
+    the comparison towards the runs that succeeded.
     """
     failing = [cell for cell in cells if cell.failed]
     if not failing:
@@ -104,7 +104,7 @@ def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cell` has less than `other`, by at least this share of it."""
+    """Test whether `cell` has less than `other`, by at least a share of `other`'s value."""
     if failure := failed_runs(cell, other):
         return failure
     comparison = compare(other.samples(metric), cell.samples(metric), relevant)
@@ -131,7 +131,9 @@ def less(
 
 
 def equal(cell: CellResult, other: CellResult, metric: str, tolerance: float) -> Evidence:
-    """Test whether two cells are equivalent (two one-sided tests), or differ by more."""
+    """Test whether two cells are equivalent (two one-sided tests), or differ by the tolerance or
+    more.
+    """
     if failure := failed_runs(cell, other):
         return failure
     comparison = compare(other.samples(metric), cell.samples(metric), tolerance)
@@ -151,8 +153,8 @@ def equal(cell: CellResult, other: CellResult, metric: str, tolerance: float) ->
 def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float) -> Evidence:
     """Test whether all levels are equivalent to each other.
 
-    All pairs must be (an intersection-union test, Berger 1982: no correction); that one of them is
-    not is one of many chances, and Bonferroni's inequality corrects for them.
+    That all pairs are equivalent is an intersection-union test (Berger 1982) and needs no
+    correction; that some pair is not is tested many times, and Bonferroni-corrected.
     """
     if len(cells) < 2:
         return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
@@ -188,7 +190,7 @@ def _untested(comparison: Comparison) -> Evidence:
 
 
 def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
-    """Name a cell by the levels in which the cells differ."""
+    """Name a cell by those of its levels in which the cells differ."""
     differing = [
         factor for factor in cell.factors if len({each.factors.get(factor) for each in cells}) > 1
     ]
@@ -202,9 +204,10 @@ def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
 
 
 def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> str:
-    """Write both means, and the ratio or difference with its interval, where chance left one.
+    """Write both means, and their ratio or difference with its confidence interval, if there is
+    one.
 
-    Means are geometric where the ratio is: the one is then the quotient of the others.
+    With a ratio of geometric means the means are geometric, too, so that it is their quotient.
     """
     means = _means(cell, other, metric, found)
     shown = quantity(metric, max(map(abs, means)))
@@ -223,9 +226,9 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
 
 
 def _means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> list[float]:
-    """Average what was compared: where replicates are pairs, those that both cells have.
+    """Average the samples that were compared: of paired replicates, those that both cells have.
 
-    A cell that another claim needed more replicates of has more of them.
+    A cell may have more replicates than the other because another claim needed them.
     """
     both = cell.samples(metric), other.samples(metric)
     replicates = [both[0].keys() & both[1].keys() if found.paired else each.keys() for each in both]

@@ -1,10 +1,10 @@
-"""Conditions → the verdict on a claim, and claims → a family whose error is held together.
+"""Joins conditions into the verdict on a claim, and controls the error of all claims as a family.
 
 A claim about all conditions holds where every one shows it, and is reversed where every one shows
 the opposite: such verdicts err no more often than a single test does (an intersection-union test,
-Berger 1982, Technometrics 24:295). That it holds at some level is one of many chances, so those
-verdicts are Holm-adjusted for the conditions; and all claims of a study are Holm-adjusted as one
-family (Holm 1979, Scandinavian Journal of Statistics 6:65).
+Berger 1982, Technometrics 24:295). Whether it holds at some level is tested once for each
+condition, so those verdicts are Holm-adjusted for the number of conditions; and all claims of a
+study are Holm-adjusted as one family (Holm 1979, Scandinavian Journal of Statistics 6:65).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClaimVerdict(StrEnum):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     REPRODUCED = "reproduced"
     """It holds in every condition."""
@@ -36,16 +36,16 @@ class ClaimVerdict(StrEnum):
     UNDECIDED = "undecided"
     """The samples do not decide it."""
     REVERSED = "reversed"
-    """The opposite holds, and the claim nowhere."""
+    """The opposite holds, and the claim holds in no condition."""
     NOT_TESTABLE = "not-testable"
     """Nothing was run that could test it."""
     FAILED = "failed"
-    """Runs that it compares failed, and it holds nowhere."""
+    """Runs that it compares failed, and it holds in no condition."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The verdict on a claim, and what each condition says."""
+    """The verdict on a claim, and the answer of each condition."""
 
     verdict: ClaimVerdict
     says: tuple[Says, ...]
@@ -62,7 +62,7 @@ _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
 
 
 def smallest_chance(found: Sequence[Evidence]) -> float:
-    """Give the smallest error at which the conditions decide anything of their claim."""
+    """Give the smallest error probability at which the conditions decide anything."""
     tested = [each for each in found if each.fixed is None]
     if not tested:
         return 1.0
@@ -73,7 +73,7 @@ def smallest_chance(found: Sequence[Evidence]) -> float:
 
 
 def join(found: Sequence[Evidence], alpha: float) -> Joined:
-    """Join the conditions of a claim at this error."""
+    """Join the conditions of a claim at an error probability."""
     if all(each.fixed == "untested" for each in found):
         return Joined(ClaimVerdict.NOT_TESTABLE, tuple("untested" for _ in found))
     if all(each.fixed is None for each in found):
@@ -85,14 +85,14 @@ def join(found: Sequence[Evidence], alpha: float) -> Joined:
 
 
 def family_errors(chances: Sequence[float], alpha: float) -> list[float]:
-    """Share an error out over claims by Holm's steps.
+    """Distribute an error probability over claims by Holm's procedure.
 
     Args:
-        chances: of each claim, see `smallest_chance`.
-        alpha: error of the family: the chance that even one of its verdicts is wrong.
+        chances: p-value of each claim, see `smallest_chance`.
+        alpha: error probability of the family: that of at least one wrong verdict.
 
     Returns:
-        For each claim the error at which it may be judged.
+        For each claim the error probability at which it is judged.
     """
     order = sorted(range(len(chances)), key=chances.__getitem__)
     errors = [alpha] * len(chances)
@@ -118,13 +118,13 @@ def _each(found: Sequence[Evidence], answers: Sequence[Answer], alpha: float) ->
 
 
 def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> ClaimVerdict:
-    """Take a lead that falls short of its size in every condition for what it is."""
+    """Change a verdict to `smaller` where the lead falls short of its size in every condition."""
     short = all(each.short_of < alpha for each in found)
     return ClaimVerdict.SMALLER if verdict is ClaimVerdict.REPRODUCED and short else verdict
 
 
 def _one_by_one(found: Sequence[Evidence], alpha: float) -> tuple[Says, ...]:
-    """Decide each condition, Holm-adjusted for their number."""
+    """Decide each condition by itself, Holm-adjusted for their number."""
     errors = family_errors([each.smallest for each in found], alpha)
     return tuple(each.says(error) for each, error in zip(found, errors, strict=True))
 

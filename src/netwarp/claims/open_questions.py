@@ -1,4 +1,4 @@
-"""Which cells need more replicates, because a verdict or an interval is still open."""
+"""Selects the cells that need more replicates, because a verdict or an interval is still open."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
-    """Give the indices of the cells that another stage of replicates should have.
+    """Give the indices of the cells that need another stage of replicates.
 
-    With a precision, those whose main metric has too wide an interval. Else those that an undecided
-    claim compares; of a study without claims, those of undecided comparisons.
+    With a precision, they are the cells whose main metric has too wide a confidence interval; else
+    those that an undecided claim compares; of a study without claims, those of undecided
+    comparisons.
     """
     if staging.precision is not None:
         return _wide_cells(results, staging)

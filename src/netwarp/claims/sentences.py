@@ -1,4 +1,4 @@
-"""What was found about a claim, as a sentence: which levels say what, with their numbers."""
+"""Writes the findings on a claim as a sentence: conditions by answer, with their numbers."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ WORDS: Mapping[Says, str] = {
     "untested": "not tested",
 }
 MOST_IN_FULL = 2
-"""Conditions of one answer that are given with both means; of more, ratios and intervals."""
+"""Up to this many conditions of one answer are given with both means; more, with ratios only."""
 
 
 def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, relevant: float) -> str:
-    """Write what each condition says, conditions of one answer together.
+    """Write the answer of each condition, conditions with the same answer together.
 
     Args:
-        listed: each condition with what was found and what that says.
-        verdict: of all conditions together.
-        needed: replicates that would decide what is undecided, if a number of them would.
-        relevant: the smallest relevant difference, as a ratio; shown where nothing differs by it.
+        listed: each condition with its evidence and its answer.
+        verdict: the verdict on the claim.
+        needed: replicates that would decide the undecided conditions, or None.
+        relevant: the smallest relevant difference, as a ratio, to name with equivalent conditions.
     """
     if len(listed) == 1:
         _, each, said = listed[0]
@@ -63,7 +63,7 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
 
 
 def _rounded(needed: int) -> int:
-    """Keep two digits: it is an estimate from the spread seen so far."""
+    """Round to two digits, as it is an estimate from the spread seen so far."""
     return int(float(f"{needed:.2g}"))
 
 

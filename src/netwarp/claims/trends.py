@@ -1,4 +1,4 @@
-"""What the cells of one condition say of how a metric, or a lead, goes with a factor's level."""
+"""Tests in one condition how a metric, or a lead, changes with a factor's level."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def lead_grows(
 ) -> Evidence:  # fmt: skip
     """Test whether the lead of `cells`, which have less, grows (or shrinks) with a factor's level.
 
-    There must be a lead where it is largest, it must be larger there than at the other end by a
-    relevant difference, and grow with every step between (all of it: an intersection-union test,
-    Berger 1982). Where `cells` are behind at some level the claim depends on it.
+    There must be a lead at the end where it should be largest, it must be larger there than at the
+    other end by a relevant difference, and it must grow with every step between (an
+    intersection-union test, Berger 1982). If `cells` are behind at some level, the claim depends on
+    it.
     """
     labels = ordered([cell.factors[factor] for cell in cells])
     if shrinks:
@@ -65,9 +66,9 @@ def leads_overall(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
     relevant: float, by_at_least: float = 0.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cells` have less over all levels of a factor together.
+    """Test whether `cells` have less than `others` over all levels of a factor together.
 
-    The lead is the geometric mean of the ratios at the levels, replicate by replicate.
+    The lead is the geometric mean of the ratios at the levels, computed for each replicate.
     """
     labels = ordered([cell.factors[factor] for cell in cells])
     if failure := failed_runs(*cells, *others):
@@ -113,7 +114,7 @@ def _growth_chances(
         "depends": max(behind, leads),
         "partly": max(leads, grows),
     }
-    # A lead that is shown to be none at some level has not only grown.
+    # If there is shown to be no lead at some level, the lead does not only grow.
     if chances["depends"] >= ALPHA:
         every_step = max(step.p_above(0.0) for step in steps)
         chances["holds"] = max(leads, grows, min(1.0, 2 * every_step))
@@ -123,7 +124,7 @@ def _growth_chances(
 def _undecided_step(
     last: Location, steps: Sequence[Location], whole: Location, limit: float, n: int
 ) -> Undecided | None:
-    """Give the test that would take the most replicates."""
+    """Give the undecided test that would take the most replicates."""
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
     random = [
         Undecided(at.error * math.sqrt(n), at.distance(to), n) for at, to in tests if at.error > 0
@@ -135,7 +136,7 @@ def _leads(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
     labels: Sequence[str], scale: LeadScale,
 ) -> list[list[float]] | Evidence:  # fmt: skip
-    """Give others over cells, or others minus cells, by replicate (rows) and level."""
+    """Give ln(others ÷ cells) or others − cells, by replicate (rows) and level (columns)."""
     ours, theirs = _table(cells, metric, factor, labels), _table(others, metric, factor, labels)
     replicates = sorted(ours.keys() & theirs.keys())
     if len(replicates) < 2:
@@ -153,10 +154,10 @@ def _leads(
 def linear(
     cells: Sequence[CellResult], metric: str, factor: str, tolerance: float, relevant: float
 ) -> Evidence:
-    """Test whether a metric grows with a factor, and strays from a line by a small share of that.
+    """Test whether a metric grows linearly with a factor, within a tolerance.
 
-    The line is fitted to each replicate; the strays are the residuals as a share of the growth over
-    all levels, each held within the tolerance by two one-sided tests.
+    A line is fitted to each replicate. Its residuals, as a share of the growth over all levels,
+    must be within the tolerance by two one-sided tests each.
     """
     labels = ordered([cell.factors[factor] for cell in cells])
     places = _places(labels)
@@ -205,7 +206,7 @@ def linear(
 
 
 def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
-    """Fit slope and intercept by least squares."""
+    """Fit a line by least squares; give its slope and intercept."""
     middle, mean = mean_of(places), mean_of(row)
     spread = math.fsum((place - middle) ** 2 for place in places)
     slope = (
@@ -216,7 +217,7 @@ def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
 
 
 def _places(labels: Sequence[str]) -> list[float]:
-    """Where the levels are: their numbers, or their ranks where they are names."""
+    """Give the levels' numeric values, or their ranks where they are names."""
     scale = scale_of(labels)
     return [float(i) if scale is None else scale.values[label] for i, label in enumerate(labels)]
 
@@ -224,7 +225,7 @@ def _places(labels: Sequence[str]) -> list[float]:
 def _table(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> dict[int, list[float]]:
-    """Give the values at all levels by replicate; only replicates that have all."""
+    """Give a metric's values at all levels by replicate, for replicates that have all levels."""
     by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
     rows: dict[int, list[float]] = {}
     for replicate in sorted(set.intersection(*(set(by_level[label]) for label in labels))):
@@ -244,7 +245,7 @@ def _shown_lead(lead: Location, scale: LeadScale) -> float:
 
 
 def _lead_text(lead: Location, metric: str, scale: LeadScale, digits: int = 3) -> str:
-    """Write a lead with its interval, of a ratio with as many digits as tell it from the others."""
+    """Write a lead with its confidence interval; `digits` are those of a ratio."""
     low, high = lead.interval(CONFIDENCE)
     if scale == "ratio":
         digits = digits if lead.error == 0 else 3

@@ -1,4 +1,4 @@
-"""What is measured: the metrics' names, and how each is computed from a run's records."""
+"""The metrics: their names, and how each is computed from a run's records."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def metrics_from_records(job: Job, records: Sequence[Record]) -> dict[str, float
     """Compute a run's metrics.
 
     Args:
-        job: what was asked.
-        records: of a run that succeeded, see :func:`failure_from_records`.
+        job: the run's job.
+        records: the records of a run that succeeded, see :func:`failure_from_records`.
 
     Returns:
-        Values by name: those that the study itself reads from what programs printed, then a subset
-        of :data:`METRICS` in its order. Of several workloads, each one's have its name before them.
+        Values by name: metrics that the study itself defines on the output of programs, then a
+        subset of :data:`METRICS` in its order. Where a run has several workloads, the names of each
+        workload's metrics begin with its name.
 
     Raises:
         ValueError: the run failed; a failed run has no metrics.

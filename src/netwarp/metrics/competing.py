@@ -1,4 +1,4 @@
-"""Metrics of a run with several workloads: each one's own, under its name, and what they share."""
+"""Metrics of runs with several workloads: those of each workload, and those of sharing the path."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ HARM_RATIO = Metric(
 )  # fmt: skip
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, SHARE_RATIO, HARM_RATIO)
 _OF_ONE = (SHARE_RATIO, HARM_RATIO)
-"""Of these, what each workload has."""
+"""Those of the sharing metrics that each workload has."""
 _OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
-"""What is counted on the path, for all workloads together."""
+"""Metrics that are measured on the path, for all workloads together."""
 _OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *CPU_METRICS)
-"""What each workload has, whatever its kind."""
+"""Metrics that each workload has, whatever its kind."""
 
 
 def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
-    """Name the metrics that a study has for its workloads."""
+    """List the names of all metrics that workloads of these names can have."""
     kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
     metrics = [*_OWN, *kinds, *_OF_ONE]
     return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
 
 
 def of_workload(metric: Metric, workload: str) -> Metric:
-    """Word a metric as that of one of several workloads."""
+    """Describe a metric as that of one of several workloads."""
     return replace(
         metric,
         name=f"{workload}.{metric.name}",
@@ -90,33 +90,33 @@ def of_workload(metric: Metric, workload: str) -> Metric:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """One of a run's workloads, as if it had been alone on the path."""
+    """The job and records of one of a run's workloads, as if it had been alone."""
 
     name: str
     job: Job
     records: Sequence[Record]
-    """Its own, and those of the path."""
+    """Records of the workload, of its connections and of the path."""
 
     @property
     def run(self) -> RunRecords:
-        """As metrics read it."""
+        """The workload's records, in the form that metrics read."""
         return RunRecords(self.job, self.records, workload_of(self.job))
 
     @property
     def span_ns(self) -> tuple[int, int]:
-        """From its first connect to its end."""
+        """Start and end of the workload, in ns of the run's clock: first connect and completion."""
         return self.run.whole_span_ns
 
 
 def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
-    """Tell the workloads of a run apart; none where it has one that has no name."""
+    """Split a run's records by workload; empty where a single workload has no name."""
     if job.name is None:
         return []
     return [WorkloadView(each.name or "", each, _seen_by(each, records)) for each in job.workloads]
 
 
 def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
-    """Give the records of a workload, and those of the path and of its own connections."""
+    """Select the records of a workload, of its sender's connections and of the path."""
     side = sender(job)
     own: list[Record] = []
     for each in records:
@@ -130,23 +130,23 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
 
 
 @dataclass(frozen=True)
-class _Together(ContentReader):
-    """How the records of all workloads together tell when they began and ended."""
+class _AllWorkloads(ContentReader):
+    """Reads start and end of all workloads of a run together."""
 
     views: Sequence[WorkloadView]
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the first client began."""
+        """Give the time at which the first client started, in ns of the run's clock."""
         del records
         return min(each.span_ns[0] for each in self.views)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give nothing: content is a workload's."""
+        """Give no arrivals: content belongs to a single workload."""
         del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the last one was done."""
+        """Give the time at which the last workload ended, in ns of the run's clock."""
         del job, records
         return max(each.span_ns[1] for each in self.views)
 
@@ -160,21 +160,21 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
     views = workload_views(job, records)
     measured: dict[str, float | None] = dict(_sharing(job, views))
     for view in views:
-        told = {each.record for each in view.records}
+        kinds = {each.record for each in view.records}
         run = view.run
         for metric in (*_OWN, *workload_of(view.job).metrics):
-            if told.intersection(metric.source.split(", ")):
+            if kinds.intersection(metric.source.split(", ")):
                 measured[f"{view.name}.{metric.name}"] = metric.measure(run)
-    whole = RunRecords(job, records, _Together(views))
-    told = {each.record for each in records}
+    whole = RunRecords(job, records, _AllWorkloads(views))
+    kinds = {each.record for each in records}
     for metric in _OF_ALL:
-        if told.intersection(metric.source.split(", ")):
+        if kinds.intersection(metric.source.split(", ")):
             measured[metric.name] = metric.measure(whole)
     return measured
 
 
 def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, float | None]]:
-    """Compute what workloads with content have of each other's path."""
+    """Compute fairness, convergence time and shares of the workloads that transfer content."""
     sharing = [
         (view, Arrived.of(goodput))
         for view in views
@@ -186,7 +186,7 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
         return
     span_ns = max(since for since, _ in spans), min(until for _, until in spans)
     if span_ns[1] <= span_ns[0]:
-        return  # they never met
+        return  # the workloads do not overlap in time
     arrived = [each for _, each in sharing]
     rtt_ns = job.paths[0].down.delay_ns + job.paths[0].up.delay_ns
     converged_ns = convergence_ns(arrived, span_ns, rtt_ns)

@@ -1,4 +1,4 @@
-"""What the client's handovers between access points cost."""
+"""Metrics of the client's handovers between access points."""
 
 from __future__ import annotations
 

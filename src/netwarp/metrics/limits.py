@@ -1,4 +1,4 @@
-"""What limited the content's sender: a share of its connections' time for each limit."""
+"""Metrics of what limited the sender: the share of its connections' time for each limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _share(run: RunRecords, limit: Limit) -> float | None:
 
 
 def limit_metric(limit: Limit) -> str:
-    """Give the name of the metric with a limit's share of the time."""
+    """Name the metric for a limit's share of the time."""
     return f"limited_by_{limit}_ratio"
 
 

@@ -1,4 +1,4 @@
-"""What the paths carried and lost, over the whole run and all paths together."""
+"""Metrics of what the paths carried and lost, over the whole run and all paths together."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _busy(run: RunRecords, side: Side) -> float | None:
 
 
 def _probed_loss(run: RunRecords, direction: Direction) -> float | None:
-    """Give the share of the datagrams of all measurements that were lost in one direction."""
+    """Give the loss ratio in one direction over all measurements of a path between two hosts."""
     measured = run.path_measurements
     offered = sum(each.sent if direction == "up" else each.arrived for each in measured)
     came = sum(each.arrived if direction == "up" else each.received for each in measured)

@@ -1,4 +1,4 @@
-"""Queueing delay, round-trip time under load, and what queues dropped and marked: of every run."""
+"""Metrics of queues: queueing delay, round-trip time under load, drops and ECN marks."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ METRICS: Mapping[str, Metric] = {
     )
 }
 """All metrics by name. Times and the stacks' counters are those of the run's last transfer; the
-path's counters are those of the whole run. What records cannot say is missing, never 0."""
+path's counters are those of the whole run. A metric that the records do not determine is missing,
+never 0."""
 
 
 def metric_named(name: str) -> Metric:
@@ -42,7 +43,7 @@ def metric_named(name: str) -> Metric:
     one that a study reads from what programs print.
 
     Raises:
-        KeyError: neither; its name does not end in a unit.
+        KeyError: there is no such metric, and the name does not end in a unit.
     """
     workload, _, own = name.rpartition(".")
     if workload and own in METRICS:
@@ -54,4 +55,4 @@ def metric_named(name: str) -> Metric:
 
 
 MAIN_METRICS = tuple(metric.name for metric in METRICS.values() if metric.beside is not None)
-"""What a study can be first of all about, the first that it has before the others."""
+"""Metrics that can be a study's main one, in order of preference."""

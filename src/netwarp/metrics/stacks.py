@@ -1,6 +1,4 @@
-"""What the sender's stack counted over the connections of the run's last transfer, and what the
-processes cost.
-"""
+"""Counters of the sender's stack over the connections of the run's last transfer, and CPU times."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def _cpu_s(run: RunRecords, side: Side) -> float | None:
 
 def _cpu_per_byte_ns(run: RunRecords, sides: tuple[Side, ...]) -> float | None:
     cpu_ns = total(run.cpu_ns(side) for side in sides)
-    content_bytes = run.whole_content_bytes  # 0 of a flow and of programs
+    content_bytes = run.whole_content_bytes  # 0 for a flow and for programs
     return cpu_ns / content_bytes if cpu_ns is not None and content_bytes else None
 
 

@@ -1,4 +1,4 @@
-"""How long things took, and at what rate content arrived."""
+"""Metrics of time (connection setup, first byte, completion) and goodput."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _completion_time_s(run: RunRecords) -> float | None:
 
 def _goodput_bit_s(run: RunRecords) -> float | None:
     if not run.content_bits and not run.received:
-        return None  # a flow has no content that arrives whole
+        return None  # a flow has no content that must arrive completely
     start_ns, end_ns = run.span_ns
     if start_ns == end_ns:
         return None

@@ -1,4 +1,4 @@
-"""Whether a run did what was asked: the records against the job."""
+"""Checks a run's records against its job."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
-    """Say why a run failed, or None when all that was asked happened.
+    """Give the reason why a run failed; None when everything in the job was done.
 
-    What the records claim is checked against the job, as its workload says.
+    The job's workload decides what is checked.
     """
     end = records[-1] if records else None
     if not isinstance(end, End):

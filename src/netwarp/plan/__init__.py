@@ -1,4 +1,4 @@
-"""Study → cells and seeds → jobs."""
+"""Plans a study: expands it into cells and replicates, derives their seeds, and orders the jobs."""
 
 from netwarp.plan.plan import PlannedRun, filter_cells, plan_study
 

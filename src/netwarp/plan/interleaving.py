@@ -1,4 +1,4 @@
-"""The order of runs where time itself disturbs: cells at random, what is compared side by side."""
+"""The order of runs in real time: cells in random order, runs that are compared back to back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from netwarp.plan.plan import PlannedRun
 
 
 def contender_factor(levels: Mapping[str, Collection[str]]) -> str | None:
-    """Name the factor whose levels race each other: the transport, else the first that varies.
+    """Name the factor whose levels are compared with each other: the transport, else the first
+    factor.
 
     Args:
-        levels: of each factor, in the study's order.
+        levels: the levels of each factor, in the study's order.
 
     Returns:
         None where there is no factor.
@@ -24,14 +25,14 @@ def contender_factor(levels: Mapping[str, Collection[str]]) -> str | None:
 
 
 def interleaved(runs: Sequence[PlannedRun], seed: int) -> list[PlannedRun]:
-    """Order runs so that whatever drifts meets all cells alike, and pairs are back to back.
+    """Order runs so that a drifting path affects all cells alike, and compared runs are adjacent.
 
-    Replicates come one after another. Within a replicate the conditions are in an order drawn for
-    it, and under each condition its contenders, in an order drawn too, with nothing in between.
+    Replicates come one after another. Within a replicate the conditions are in random order; under
+    each condition its contenders run in random order, with no other run in between.
 
     Args:
         runs: of any cells and replicates.
-        seed: the study's; the same one gives the same order.
+        seed: the study's seed; the same seed gives the same order.
     """
     levels_of: dict[str, set[str]] = {}
     for run in runs:
@@ -49,5 +50,5 @@ def interleaved(runs: Sequence[PlannedRun], seed: int) -> list[PlannedRun]:
 
 
 def _drawn(seed: int, *parts: object) -> str:
-    """Draw a place among others: as random as a hash is, and the same each time."""
+    """Give a sort key for a random order: a hash, so that it is the same each time."""
     return sha256("\0".join(map(str, (seed, *parts))).encode()).hexdigest()

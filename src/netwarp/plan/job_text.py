@@ -1,8 +1,8 @@
-"""The jobs of a cell's runs, written fast: one text, and what each run puts into it.
+"""Writes the jobs of a cell's runs as JSON: one text with slots, and the values of each run.
 
-Runs of a cell differ in name, seeds and random times alone, and a study may have a hundred thousand
-of them. So a job is made JSON once for each cell, with slots, and a run fills them. Cells have most
-of their jobs in common, too: what is the same object in several is made JSON once.
+Runs of a cell differ only in name, seeds and random times, and a study may have a hundred thousand
+of them. So a job is serialised once for each cell, with slots that each run fills. Most parts of a
+job are the same object in several cells; such a part is serialised once, too.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from netwarp.wire.base import Wire
 NAME = "name"
 EVENTS = "events"
 START = "start"
-# No text of a job can look like a slot once it is JSON: a backslash of its own is written as two.
+# No text in a job can look like a slot in its JSON: JSON writes a backslash in a text as two.
 _SLOT = re.compile(r'"\\ud800([^"]*)"')
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class JobText:
-    """A cell's job as canonical JSON with slots, see `wire.job_to_json`."""
+    """A cell's job as canonical JSON (`wire.job_to_json`), with slots for what differs by run."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
-        """Take the JSON of the job's keys, in order, for `%`: a slot is written ``%(name)s``."""
+        """Take the JSON of each key's value as a format for `%`: a slot is ``%(name)s``."""
         self._fields = fields
 
     def job_json(self, run: str, values: Mapping[str, int | str]) -> str:
@@ -42,12 +42,12 @@ class JobText:
         return _object(self._fields) % {**values, NAME: json.dumps(run)} + "\n"
 
     def job_sha256(self, values: Mapping[str, int | str]) -> str:
-        """Hash what a run does; equal to `wire.job_sha256` of its job."""
+        """Hash a run's job without its name; equal to `wire.job_sha256` of the job."""
         return sha256((self._measured % values).encode()).hexdigest()
 
     @cached_property
     def _measured(self) -> str:
-        """The job without its name, put together when the first of its runs is hashed."""
+        """The job's text without the run's name, which is what is hashed."""
         return _object({key: written for key, written in self._fields.items() if key != "run"})
 
 
@@ -56,17 +56,17 @@ class JobWriter:
 
     def __init__(self) -> None:
         self._written: Once[str] = Once()
-        """Parts of jobs as JSON, which many cells have in common."""
+        """JSON of the parts of jobs that several cells share."""
 
     def text(
         self, template: Job, drawn: Collection[str] = (), places: Sequence[int] = (0,)
     ) -> JobText:
-        """Make slots for the name, the seeds, and what `random_times.drawn_slots` names.
+        """Serialise a job with slots for the name, the seeds, and the random times.
 
         Args:
-            template: the job, without what differs from run to run.
-            drawn: slots of random times.
-            places: of the job's workloads in the study, by which they are seeded.
+            template: the cell's job, without what differs from run to run.
+            drawn: names of the slots for random times, from `random_times.drawn_slots`.
+            places: index in the study of each of the job's workloads; it enters the seed.
         """
         timeline, random = template.timeline, EVENTS in drawn
         sampling = template.sampling
@@ -108,12 +108,12 @@ class JobWriter:
         return _object(self._fields(path, own))
 
     def _fields(self, table: Wire, own: Mapping[str, str]) -> dict[str, str]:
-        """Write a table key by key; of some keys it is given what is written there."""
+        """Serialise the values of a table by key; `own` has the text of some keys already."""
         values, find = vars(table), self._written.get
         return {
             key: own[key]
             if key in own
-            else str(value)  # which takes no longer than to find it
+            else str(value)  # as fast as looking it up
             if type(value := values[key]) is int
             else find(value, None, _with_content)
             for key in _keys(type(table))
@@ -140,7 +140,7 @@ def _timeline(timeline: wire.Timeline, random: bool) -> str:
 
 
 def _with_content(part: Wire | tuple[()] | str | float | None, place: int = 0) -> str:
-    """Write a part of a job; whatever the workload at a place draws is its content."""
+    """Serialise a part of a job, with a slot for the content seed of the workload at `place`."""
     if not isinstance(part, Wire):
         return _with_slots(part)
     table = part.model_dump(mode="json")
@@ -162,5 +162,5 @@ def _slot(name: str) -> str:
 
 
 def _with_slots(value: object) -> str:
-    """Write JSON for `%`, with slots where `_slot` made some."""
+    """Serialise as a format for `%`, with the slots that `_slot` marked."""
     return _SLOT.sub(r"%(\1)s", _canonical(value).replace("%", "%%"))

@@ -1,7 +1,7 @@
-"""Study → ordered Cells and seeds → jobs.
+"""Expands a study into its runs, in the order in which they are carried out.
 
-Runs are ordered by replicate first: whatever drifts on the host while a study runs meets all cells
-alike, and a study cut short has whole replicates.
+Runs are ordered by replicate first: drift on the host while a study runs affects all cells alike,
+and a study that is cut short has complete replicates.
 """
 
 from __future__ import annotations
@@ -33,36 +33,36 @@ class PlannedRun:
 
     cell: Cell
     replicate: int
-    """Counted from 0."""
+    """Number of the replicate, from 0."""
     text: JobText = field(repr=False)
-    """The job of the cell's runs, with slots."""
+    """The job of the cell's runs as JSON, with slots for what differs by run."""
     seeds: Mapping[str, int] = field(repr=False)
-    """What stands in them; shared by all runs of the replicate."""
+    """Seeds by slot; all runs of the replicate share them."""
     times: Mapping[str, int | str] = field(repr=False, default_factory=dict)
-    """What else stands in them, where the cell has random times."""
+    """Random times by slot, in ns of the run's clock; empty where the cell has none."""
 
     @cached_property
     def run(self) -> str:
-        """Its name, such as ``c003-r01``."""
+        """The run's name, such as ``c003-r01``."""
         return f"c{self.cell.index:03d}-r{self.replicate:02d}"
 
     @property
     def job(self) -> Job:
-        """What the run does. Made anew each time: a hundred thousand jobs would be a gigabyte."""
+        """The run's job, made on each access: a hundred thousand jobs would take a gigabyte."""
         return job_from_json(self.job_json, self.run)
 
     @property
     def job_json(self) -> str:
-        """The job as its file has it."""
+        """The text of the run's `job.json`."""
         return self.text.job_json(self.run, {**self.seeds, **self.times})
 
     @cached_property
     def job_sha256(self) -> str:
-        """Hash of what the run does: equal hashes give equal measurements."""
+        """Hash of the job without the run's name: equal hashes mean equal measurements."""
         return self.text.job_sha256({**self.seeds, **self.times})
 
     def to_json(self) -> dict[str, Any]:
-        """Fields for the plan file."""
+        """Give the run's line in `plan.jsonl`."""
         return {
             "run": self.run,
             "cell": self.cell.index,
@@ -117,7 +117,8 @@ def plan_study(
 def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
     """Select cells by ``FACTOR=LEVEL`` or ``FACTOR=LEVEL,LEVEL``.
 
-    Levels of one factor add up, different factors restrict each other. Cells keep their indices.
+    A cell is kept if, for every factor named, its level is among those listed. Cells keep their
+    indices.
 
     Raises:
         StudyError: not FACTOR=LEVEL, or no such factor or level.
@@ -137,12 +138,12 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
 
 
 def _places(cell: Cell) -> list[int]:
-    """Give the places of a cell's workloads in the study."""
+    """Give the index of each of a cell's workloads in the study."""
     return [each.index for each in cell.workloads] or [0]
 
 
 def _with_file_sizes(cell: Cell, size_of: FileSize) -> Job:
-    """Give the cell's job with the sizes of the files it sends, if it sends any."""
+    """Give the cell's job with the sizes of any files it sends, in bytes."""
     job = cell.template
     workload = _sized(job.workload, size_of)
     competing = tuple(

@@ -1,6 +1,7 @@
-"""The times that a replicate draws: when its client begins, and when the paths change.
+"""The random times of a replicate: when its clients start, and when outages and handovers occur.
 
-Like seeds they are hashed from what they are for, and neither cell nor transport enters.
+Like seeds they are derived by hashing from their purpose and the replicate, so that all cells and
+transports of a replicate have the same times.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ _PURPOSES = {"handover": Purpose.HANDOVER, "outage": Purpose.OUTAGE}
 
 
 def drawn_slots(cell: Cell) -> tuple[str, ...]:
-    """Give the slots of a cell's job that random times fill."""
+    """Name the slots of a cell's job that hold random times."""
     events = (EVENTS,) if cell.spec.path.has_random_times else ()
     jittered = enumerate(spec.workload.start_jitter_ns for spec in cell.specs)
     return events + tuple(numbered(START, index) for index, jitter_ns in jittered if jitter_ns)
 
 
 def drawn_times(cell: Cell, study_seed: int, replicate: int) -> dict[str, int | str]:
-    """Give what a replicate of a cell puts into those slots."""
+    """Draw the random times of a replicate of a cell, by slot."""
     spec = cell.spec
 
     def lateness(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
@@ -36,7 +37,7 @@ def drawn_times(cell: Cell, study_seed: int, replicate: int) -> dict[str, int | 
     starts_ns = [each.start_ns for each in cell.workloads] or [0]
     for index, (each, start_ns) in enumerate(zip(cell.specs, starts_ns, strict=True)):
         if jitter_ns := each.workload.start_jitter_ns:
-            # A workload draws the same whether others run beside it or not.
+            # A workload draws the same time whether others run beside it or not.
             place = cell.workloads[index].index if cell.workloads else 0
             of_place = (place,) if place else ()
             drawn_ns = evenly_below(jitter_ns, study_seed, replicate, Purpose.START, *of_place)

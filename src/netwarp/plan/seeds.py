@@ -1,8 +1,9 @@
-"""Where all randomness of a study comes from: seeds derived by hashing.
+"""Derives all seeds of a study by hashing.
 
 netem's generator has no warm-up: neighbouring small seeds give correlated first draws. Each seed is
-therefore hashed from what it is for. Neither cell nor transport enters: in one replicate all cells
-draw the same numbers, so that differences between them are paired samples.
+therefore a hash of the study's seed, the replicate and the seed's purpose. It depends neither on
+the cell nor on the transport: in one replicate all cells draw the same numbers, so that differences
+between them are paired samples.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _MASK = 2**64 - 1
 
 
 class Purpose(IntEnum):
-    """What a seed is for. The numbers are part of a study's results: never change them."""
+    """The purpose of a seed. The numbers enter the hash, and so the results: never change them."""
 
     RUN = 1
     CONTENT = 2
@@ -28,28 +29,28 @@ class Purpose(IntEnum):
 
 
 def run_seed(study_seed: int, replicate: int) -> int:
-    """Seed of what the endpoint itself draws."""
+    """Derive the seed of the endpoint's own random numbers."""
     return derive(study_seed, replicate, Purpose.RUN)
 
 
 def content_seed(study_seed: int, replicate: int, workload: int = 0) -> int:
-    """Seed of what a workload sends, by its place in the study."""
+    """Derive the seed of a workload's content; `workload` is its index in the study."""
     return derive(study_seed, replicate, Purpose.CONTENT, *((workload,) if workload else ()))
 
 
 def path_seed(study_seed: int, replicate: int, path: int, direction: Direction) -> int:
-    """Seed of netem in one direction of one path."""
+    """Derive netem's seed for one direction of one path."""
     purpose = Purpose.PATH_DOWN if direction == "down" else Purpose.PATH_UP
     return derive(study_seed, replicate, purpose, path)
 
 
 def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
-    """Seed of the delays that one path draws."""
+    """Derive the seed of the delays that `[path.redraw]` draws on one path."""
     return derive(study_seed, replicate, Purpose.REDRAW, path)
 
 
 def numbered(slot: str, workload: int) -> str:
-    """Name the slot of a workload: the first one's has no number."""
+    """Name the slot of the workload at an index; the first workload's slot has no number."""
     return f"{slot}{workload}" if workload else slot
 
 
@@ -59,10 +60,10 @@ def replicate_seeds(
     """Give all seeds of a replicate, by the names of their slots in a job's text.
 
     Args:
-        study_seed: the study's.
-        replicate: which one, from 0.
-        paths: the most that any cell has.
-        workloads: how many the study has.
+        study_seed: the study's seed.
+        replicate: its number, from 0.
+        paths: the largest number of paths in any cell.
+        workloads: the number of workloads in the study.
     """
     seeds = {"run": run_seed(study_seed, replicate)}
     for workload in range(workloads):
@@ -75,16 +76,16 @@ def replicate_seeds(
 
 
 def evenly_below(bound: int, *parts: int) -> int:
-    """Draw a whole number from 0 to below a bound, all alike, by hashing numbers.
+    """Draw a whole number, uniform over 0 to `bound - 1`, by hashing numbers.
 
-    The high bits of a hash of 64 bits choose it: no number is likelier than another by more than
+    It is taken from the high bits of a 64-bit hash: no number is likelier than another by more than
     one part in 2⁶⁴ ÷ bound.
     """
     return derive(*parts) * bound >> 64
 
 
 def derive(*parts: int) -> int:
-    """Hash numbers into one of 64 bits; their order matters."""
+    """Hash numbers, in their order, into one 64-bit number."""
     state = 0
     for part in parts:
         state = splitmix64(state ^ splitmix64(part & _MASK))

@@ -1,4 +1,4 @@
-"""Equal treatment: what each transport of a study was given, and where that differs.
+"""Equal treatment: the settings of each transport of a study, and which of them deviate.
 
 Unequal initial windows, buffers and congestion controls explain many published differences between
 transports (Wolsing et al., "A performance perspective on web optimized protocol stacks", ANRW
@@ -22,9 +22,9 @@ from netwarp.wire import Job
 from netwarp.workloads import workload_of
 
 NOT_ITS_OWN = "–"
-"""Value of a setting that a transport does not have."""
+"""The text for a setting that a transport does not have."""
 THE_HOSTS = "the programs' or the hosts' own"
-"""Value of a setting of programs that nobody sets."""
+"""The text for a setting that programs choose, or take from their hosts."""
 PACED_CONGESTION = frozenset({"bbr", "bbr2"})
 
 
@@ -33,22 +33,22 @@ class TreatmentRow(TypedDict):
 
     setting: str
     transport: str
-    """Label of the transport's level; of one of several workloads with its name before it."""
+    """Label of the transport's level; of several workloads, after the workload's name."""
     value: str
-    """All values it has in the study's cells."""
+    """The setting's values in the study's cells, separated by commas."""
     deviates: bool
-    """Whether it differs from what most transports of the study get."""
+    """Whether the value differs from that of most transports of the study."""
     reason: str | None
-    """Why it deviates."""
+    """Why the value deviates; None where it does not."""
 
 
 def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentRow]:
-    """List setting × transport with values, and mark each deviation with its reason.
+    """List the value of each setting for each transport, and give a reason for each deviation.
 
     Args:
-        study: any.
-        sets_hosts: whether the hosts of its runs are made for them; else programs that are not
-            netwarp's have TCP as the hosts have it.
+        study: a validated study.
+        sets_hosts: whether runs configure the hosts' kernel; if not, programs other than netwarp's
+            use TCP as the hosts are configured.
     """
     by_transport: dict[str, list[_Treated]] = {}
     for cell in study.cells:
@@ -90,14 +90,14 @@ def _value(
 
 @dataclass(frozen=True)
 class _Treated:
-    """A transport in a cell, with what travels over it."""
+    """A transport in a cell, with the sections and the job of the workload it carries."""
 
     spec: CellSpec
     job: Job
 
 
 def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
-    """Give the transports of a cell with their labels: of several workloads each has its own."""
+    """Give the label and sections of each transport of a cell, one for each workload."""
     if not cell.workloads:
         label = cell.levels.get("transport", cell.spec.transport.kind)
         yield label, _Treated(cell.spec, cell.template)
@@ -196,7 +196,7 @@ _SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "encryption": _encryption,
 }
 _BEHAVIOUR = ("HyStart", "ACK frequency", "UDP payload", "GSO")
-"""What implementations do that no option decides (`TransportTraits.behaviour`)."""
+"""Properties of an implementation that no option sets (`TransportTraits.behaviour`)."""
 _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "ECN": lambda treated: "offered" if treated.spec.transport.ecn else "not offered",
     "model": lambda treated: treated.spec.transport.model,
@@ -211,15 +211,15 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "paths": lambda treated: str(len(treated.spec.paths)),
     **{setting: _behaviour(setting) for setting in _BEHAVIOUR},
 }
-"""Listed only in studies that treat transports differently in them."""
+"""Settings that are listed only where transports of the study differ in them."""
 
 _TOLD = frozenset(
     {"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay", *_BEHAVIOUR}
 )
-"""What is known of transports, but not of programs that decide alone."""
+"""Settings that are unknown of programs that choose them for themselves."""
 
 _OF_HOSTS = frozenset({"buffers", "nodelay"})
-"""What programs choose, or have from their hosts' settings, and nobody has asked those about."""
+"""Settings that programs choose or take from their hosts, and that are not read back."""
 
 _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",

@@ -1,4 +1,4 @@
-"""The cells of a study that need no ns-3: what can be run where it cannot be installed. Pure."""
+"""Selects the cells of a study that can be run without ns-3. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
-    """Whether cells of a study are carried out in ns-3.
+    """Whether any of the wanted cells of a study is carried out in ns-3.
 
     Args:
         study: validated.
-        filters: ``FACTOR=LEVEL`` each: the cells that are wanted.
+        filters: ``FACTOR=LEVEL`` each; they select the cells that are wanted.
 
     Raises:
         StudyError: a filter that selects nothing.
@@ -27,8 +27,8 @@ def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
 
 
 def kernel_filters(study: Study) -> list[str] | None:
-    """Give filters that leave the cells of the kernel; None where there are none, or a factor's
-    levels do not tell them.
+    """Give filters that select the cells which need no ns-3. None where there are no such cells, or
+    where no factor's levels separate them from the others.
     """
     wanted = {cell.index for cell in study.cells if not is_simulated(cell.spec.transport.model)}
     if not wanted:

@@ -1,4 +1,4 @@
-"""A study without what it asks of its path, for hosts that have one between them. Pure."""
+"""A study without the properties of its path, for two hosts with a real path between them. Pure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from netwarp.plan.plan import filter_cells
 from netwarp.study import Study, study_from_mapping
 
 OF_HOSTS = "mtu"
-"""The one property of a path that the hosts at its ends are told."""
+"""The only property of a path that is applied at the hosts as well."""
 _LEFT_OUT = frozenset(key for row in PATH_PROPERTIES if row.key != OF_HOSTS for key in row.keys)
 QUESTIONS = ("figure", "claim", "control", "quick", "capture")
-"""Tables that may name what is left out, and ask nothing of a run."""
+"""Tables that do not affect a run's measurements, and may refer to the keys left out."""
 
 
 def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
-    """Leave out what a study sets of its path, and its questions, so that hosts can carry it out.
+    """Drop a study's path properties, figures and claims, so that it runs between two hosts.
 
-    What changes a path over time stays, and is the backend's to refuse.
+    Events that change the path over time stay: the backend refuses them.
 
     Args:
-        study: any.
-        filters: ``FACTOR=LEVEL`` each: the cells that are wanted.
+        study: a validated study.
+        filters: ``FACTOR=LEVEL`` each; they select the cells that are wanted.
 
     Raises:
-        StudyError: the cells differ in their path, and between two hosts there is one.
+        StudyError: the wanted cells have different paths, and between two hosts there is one.
     """
     wanted = [cell.levels for cell in filter_cells(study, filters)]
     tables = {key: value for key, value in study.raw.items() if key not in QUESTIONS}

@@ -1,4 +1,4 @@
-"""Run directory ↔ tables, and who was ahead of whom in them."""
+"""Results of a study: runs grouped into cells, comparisons, and tables as files."""
 
 from netwarp.results.results import (
     CellResult,

@@ -1,4 +1,4 @@
-"""The contenders of a study against the first of them, condition by condition."""
+"""Compares the contenders of a study with the first of them, under each condition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ContenderResult:
-    """One contender under one condition; the first has nothing to be compared with."""
+    """A contender under one condition, with its comparison; the first contender has none."""
 
     cell: CellResult
     label: str
@@ -23,7 +23,7 @@ class ContenderResult:
 
 @dataclass(frozen=True)
 class ConditionGroup:
-    """All contenders under one condition."""
+    """The contenders under one condition."""
 
     condition: Factors
     contenders: tuple[ContenderResult, ...]
@@ -31,7 +31,7 @@ class ConditionGroup:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """All conditions. The comparisons are one family: their verdicts are Holm-adjusted."""
+    """The comparisons under all conditions: one family, whose verdicts are Holm-adjusted."""
 
     metric: str
     factor: str
@@ -40,21 +40,21 @@ class Comparisons:
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """Of all contenders under all conditions."""
+        """The comparisons of all contenders under all conditions."""
         return [e.comparison for group in self.groups for e in group.contenders if e.comparison]
 
     @property
     def tested(self) -> int:
-        """Size of the family: comparisons with a p-value."""
+        """Size of the family: the number of comparisons with a p-value."""
         return sum(comparison.p is not None for comparison in self.comparisons)
 
 
 def compare_contenders(results: Results, metric: str | None = None) -> Comparisons:
-    """Compare every contender with the first one under each condition.
+    """Compare every contender with the first one, under each condition.
 
     Args:
-        results: of a study.
-        metric: None for the main one, see `main_metric`.
+        results: the results of a study.
+        metric: the metric to compare; None for the main one, see `main_metric`.
     """
     chosen = metric or main_metric(results)
     factor = results.contender_factor or "transport"
@@ -89,10 +89,11 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
 
 
 def main_metric(results: Results) -> str:
-    """Choose what a study is first of all about: the completion time, of streams the loading delay.
+    """Choose a study's main metric, such as the completion time, or the loading delay of streams.
 
-    A metric that the study itself names comes before all, one of a single workload among several
-    after those of all; where there is nothing of these, it is the first that any run has.
+    A metric that the study itself defines is preferred to all others; a metric of one of several
+    workloads comes after those of the whole run. Where a study has none of these, it is the first
+    metric that any run has.
     """
     there = set(results.metrics)
     own = (metric for metric in results.metrics if metric not in METRICS and "." not in metric)

@@ -1,4 +1,4 @@
-"""What all cells of a study share: the conditions that are not varied, by study key."""
+"""The conditions that all cells of a study share, by study key."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from netwarp.wire import Job
 
 HOW_METRICS_ARE_READ = "workload.metrics."
-"""Keys that say what is measured, which is no condition."""
+"""Prefix of keys that define metrics, and are no conditions."""
 
 
 def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
     """Give the keys of path, transport and workload that have one value throughout the study.
 
     Args:
-        study: as it was run.
-        job: any of its jobs, for what a path has that no key names; None where none was kept.
+        study: the study as it was run.
+        job: any of its jobs, for path properties that the study does not set; None where no job was
+            kept.
 
     Returns:
-        Values by key, as the study writes them, the path first: `{"path.rtt": "100ms"}`.
+        Values by key, as the study writes them, those of the path first: `{"path.rtt": "100ms"}`.
     """
     varied = {factor.key for factor in study.factors}
     written = {
@@ -43,7 +44,7 @@ def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
 
 
 def _by_name(section: Any) -> Mapping[str, Any]:
-    """Give a section as a table: of several workloads, each one's by its name."""
+    """Give a section as a table; several workloads as a table of tables by name."""
     if not isinstance(section, list):
         table: Mapping[str, Any] = section
         return table
@@ -51,7 +52,7 @@ def _by_name(section: Any) -> Mapping[str, Any]:
 
 
 def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
-    """Name what the path has by default or by its profile, where no key says it."""
+    """Give path properties that come from defaults or a profile, where no key sets them."""
     path = job.paths[0]
     defaults = {"path.mtu": str(path.mtu_bytes)}
     if isinstance(path.down.loss, NoLoss):

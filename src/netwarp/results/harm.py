@@ -1,4 +1,4 @@
-"""The harm that workloads do to each other: each together with others, against the run alone."""
+"""The harm that workloads do to each other: a run with others compared with the run alone."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from netwarp.results.results import Results, RunResult
 
 WORKLOADS_FACTOR = "workloads"
-"""The factor that says which workloads run; a level with one name is that one alone."""
+"""The factor that selects which workloads run; at a level with one name it runs alone."""
 PERFORMANCE = ("rr_latency_s_p95", "page_load_time_s", "goodput_bit_s", "message_throughput_bit_s")
-"""By what a workload is judged: the first of these that it has."""
+"""Metrics of a workload's performance; the first one that it has is used."""
 
 Key = tuple[str, int, tuple[tuple[str, str], ...]]
 
 
 def with_harm(results: Results) -> Results:
-    """Add the harm that was done to each workload, in runs whose study has it alone as well.
+    """Add the metric of harm for each workload that the study also runs alone.
 
-    A run is compared with that of the same replicate and the same other levels: both draw the same.
+    It is compared with the run alone of the same replicate and other levels, which has the same
+    seeds.
     """
     alone = {
         _key(run, run.factors[WORKLOADS_FACTOR]): run
@@ -42,7 +43,7 @@ def with_harm(results: Results) -> Results:
 
 
 def _names(run: RunResult) -> list[str]:
-    """Name the workloads that a run has metrics of."""
+    """List the workloads for which a run has metrics."""
     return list(dict.fromkeys(name.partition(".")[0] for name in run.metrics if "." in name))
 
 

@@ -1,7 +1,7 @@
-"""The tables of messages that runs wrote on request → `packets.parquet`: a row per arrival.
+"""Joins the message tables of runs (`packets.csv`) into `packets.parquet`, one row per arrival.
 
-The columns are run, the factors, and those of the runs' `packets.csv`. A file for all runs is what
-pandas, polars and R read in one call; compressed, it is a tenth of the tables.
+The columns are run, the factors, and those of the runs' `packets.csv`. One file for all runs can be
+read by pandas, polars and R in one call; compressed, it takes a tenth of the tables' size.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from netwarp.run_directory import RunDirectory
 
 NUMBERS = ("number", "due_ns", "sent_ns", "received_ns", "bytes")
-"""Columns of a run's table: which message, three times of the run's clock, and its size."""
+"""Columns of a run's table: message number, three times in ns of the run's clock, size in bytes."""
 GROUP_ROWS = 1 << 17
-"""Rows that are in memory as a table at a time, beside one run's."""
+"""Rows of a row group, which is held in memory beside the rows of one run."""
 
 
 def write_packets(results: Results, directory: RunDirectory) -> None:
-    """Write `packets.parquet` beside the results; nothing where no run wrote a table.
+    """Write `packets.parquet` beside the results, if any run wrote a table.
 
     Raises:
         OSError: a table cannot be read, or the file cannot be written.

@@ -1,8 +1,8 @@
-"""Results → `results.parquet`: one row per run.
+"""Writes the results as `results.parquet`, one row per run.
 
-The columns are run, cell, replicate, seed, the factors, outcome, reason, the metrics. The file
-holds nothing that differs between two executions of one study with one seed. Only what
-writes it imports this module: polars takes longer to import than a table to print.
+The columns are run, cell, replicate, seed, the factors, outcome, reason, the metrics. The file has
+nothing that differs between two executions of one study with one seed. Import this module only to
+write the file: importing polars takes longer than printing a table.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _MIDDLE = {"outcome": pl.String, "reason": pl.String}
 
 
 GROUP_ROWS = 4096
-"""Rows that are in memory as a table at a time."""
+"""Rows of a row group, which is held in memory."""
 
 
 def to_frame(results: Results) -> pl.DataFrame:
-    """Write results as a table; the columns are in the order of the module's description."""
+    """Convert results to a table with the columns in the order given above."""
     schema = _schema(results)
     return _frame(results.runs, results.factors, schema)
 
 
 def write_results(results: Results, path: Path) -> None:
-    """Write `results.parquet`: equal results give equal bytes, and no reader sees half a file.
+    """Write `results.parquet` atomically; equal results give equal bytes.
 
     Raises:
         OSError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""What came of each run, grouped into cells."""
+"""The results of a study: outcome and metrics of each run, grouped into cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Factors = Mapping[str, str]
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run: what was asked, how it went, what was measured (None where it was not)."""
+    """The result of a run: cell, replicate, outcome and metrics."""
 
     run: str
     cell: int
@@ -36,17 +36,17 @@ class RunResult:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether the path between two hosts was another one after the run than before it."""
+        """Whether the real path between two hosts changed during the run."""
         return bool(self.value("disturbed_ratio"))
 
     def value(self, metric: str) -> float | None:
-        """Value of a metric; None when the run failed or has no such metric."""
+        """Give the value of a metric; None when the run failed or does not have it."""
         return self.metrics.get(metric) if self.outcome == "ok" else None
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """The runs of one combination of levels."""
+    """The runs of one cell."""
 
     index: int
     factors: Factors
@@ -59,43 +59,43 @@ class CellResult:
 
     @property
     def disturbed(self) -> tuple[RunResult, ...]:
-        """The runs during which the path between two hosts changed."""
+        """The runs during which the real path between two hosts changed."""
         return tuple(run for run in self.runs if run.is_disturbed)
 
     def values(self, metric: str) -> list[float]:
-        """Values of a metric in the runs that have one, by replicate."""
+        """Give a metric's values in the runs that have it, in order of replicates."""
         values = (run.value(metric) for run in self.runs)
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """Samples of a metric by replicate, with seeds and failed runs as None, to compare."""
+        """Give a metric's samples by replicate, for comparisons; a failed run is None."""
         return {run.replicate: Sample(run.value(metric), run.seed) for run in self.runs}
 
     def estimate(self, metric: str) -> Estimate | None:
-        """Describe a metric; None when no run has it."""
+        """Estimate a metric's mean and confidence interval; None when no run has it."""
         values = self.values(metric)
         return estimate(values) if values else None
 
     def total(self, metric: str) -> float | None:
-        """Sum over the runs that have the metric; None when none has."""
+        """Give a metric's sum over the runs that have it; None when none has."""
         values = self.values(metric)
         return sum(values) if values else None
 
     def matches(self, selection: Factors) -> bool:
-        """Whether the cell has all these levels."""
+        """Whether the cell has all levels of a selection."""
         return all(self.factors.get(factor) == level for factor, level in selection.items())
 
 
 @dataclass(frozen=True)
 class Results:
-    """All runs of a study, in the order of the plan, and by what they are judged."""
+    """All runs of a study, in the order of the plan, with the criteria of its comparisons."""
 
     runs: tuple[RunResult, ...]
     criteria: Criteria = field(default_factory=Criteria)
 
     @cached_property
     def cells(self) -> tuple[CellResult, ...]:
-        """The runs by cell, in the order of the plan."""
+        """The cells with their runs, in the order of the plan."""
         grouped: dict[int, list[RunResult]] = {}
         for run in self.runs:
             grouped.setdefault(run.cell, []).append(run)
@@ -106,7 +106,7 @@ class Results:
 
     @cached_property
     def factors(self) -> dict[str, tuple[str, ...]]:
-        """Levels by factor, both in the study's order."""
+        """Labels of the levels by factor, both in the study's order."""
         levels: dict[str, dict[str, None]] = {}
         for cell in self.cells:
             for factor, level in cell.factors.items():
@@ -120,7 +120,7 @@ class Results:
         return tuple(n for n in names if any(run.value(n) is not None for run in self.runs))
 
     def of_workloads(self, metric: str) -> list[str]:
-        """Give a metric's names in runs with several workloads, such as ``bbr.goodput_bit_s``."""
+        """Give the names of a metric for each workload, such as ``bbr.goodput_bit_s``."""
         return [name for name in self.metrics if name.endswith(f".{metric}")]
 
     @property
@@ -130,14 +130,14 @@ class Results:
 
     @cached_property
     def contender_factor(self) -> str | None:
-        """Name the factor whose levels race each other: the transport, else the first that varies.
+        """The factor whose levels are compared with each other: the transport, else the first.
 
         None when the study has no factor.
         """
         return contender_factor(self.factors)
 
     def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
-        """Cells that differ in the contender only, with the levels they share."""
+        """Group the cells that differ only in the contender, with the levels that they share."""
         contender = self.contender_factor
         grouped: dict[tuple[tuple[str, str], ...], list[CellResult]] = {}
         for cell in self.cells:
@@ -146,7 +146,7 @@ class Results:
         return [(dict(shared), tuple(cells)) for shared, cells in grouped.items()]
 
     def select(self, selection: Factors) -> list[CellResult]:
-        """Cells that have all these levels."""
+        """Give the cells that have all levels of a selection."""
         return [cell for cell in self.cells if cell.matches(selection)]
 
 
@@ -156,13 +156,13 @@ def from_plan(
     metrics: Mapping[str, Mapping[str, float | None]],
     criteria: Criteria | None = None,
 ) -> Results:
-    """Join the plan with what came of it; runs without an outcome (not done yet) are left out.
+    """Join the plan with outcomes and metrics; runs without an outcome (not yet done) are left out.
 
     Args:
-        plan_lines: of `plan.jsonl`.
-        outcomes: outcome and reason by run name.
+        plan_lines: the lines of `plan.jsonl`.
+        outcomes: outcome and reason, by run name.
         metrics: metrics by run name; a failed run may have none.
-        criteria: by what they are judged; None for the usual ones.
+        criteria: criteria of comparisons; None for the defaults.
     """
     runs = [
         RunResult(

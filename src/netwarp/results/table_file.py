@@ -1,4 +1,4 @@
-"""Tables → Parquet files, part by part: what is in memory does not grow with the table."""
+"""Writes Parquet files part by part, so that memory use does not grow with the table."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 def write_table(
     parts: Iterator[pl.DataFrame], schema: Mapping[str, Any], path: Path, group_rows: int
 ) -> None:
-    """Write a table to a file: equal tables give equal bytes, and no reader sees half a file.
+    """Write a table to a Parquet file atomically; equal tables give equal bytes.
 
     Args:
-        parts: its rows; a part is made when the ones before it are written.
+        parts: the table's rows; each part is requested when those before it have been written.
         schema: types by column.
-        path: of the file.
-        group_rows: rows of a row group, which is compressed and written at once.
+        path: the file's path.
+        group_rows: number of rows in a row group, which is compressed and written as a unit.
 
     Raises:
-        OSError: the file cannot be written, or what `parts` raises.
+        OSError: the file cannot be written, or `parts` raised it.
     """
     table = register_io_source(lambda *_: parts, schema=dict(schema))
     with replaced(path) as file:
@@ -46,7 +46,7 @@ def write_table(
 
 
 class _Sink(io.RawIOBase):
-    """A file that remembers why it could not be written: polars tells of it in a text alone."""
+    """A file that keeps the error of a failed write, of which polars passes on only the text."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
@@ -54,11 +54,11 @@ class _Sink(io.RawIOBase):
         self.error: OSError | None = None
 
     def writable(self) -> bool:
-        """Say that it is to be written to."""
+        """Tell polars that the file can be written to."""
         return True
 
     def write(self, content: Any) -> int:
-        """Write all of it."""
+        """Write all bytes, and keep an error."""
         try:
             return self._file.write(content)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""TOML or options → a validated study: a question as data."""
+"""Reads and validates studies, from TOML files or from command-line options."""
 
 from netwarp.study.load import load_study
 from netwarp.study.study import Study, StudyFile, study_from_mapping

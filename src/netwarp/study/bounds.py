@@ -1,8 +1,8 @@
-"""Bounds on a study's tables: what is deeper or larger would stop a program that reads it.
+"""Bounds on a study's tables: deeper nesting or larger numbers would crash programs that read it.
 
-Nothing in a study goes deeper than a few levels, and what copies, merges and writes tables calls
-itself once for each. Every number in it fits 64 bits; Python cannot write one of thousands of
-digits.
+No study needs more than a few levels of nesting, and the functions that copy, merge and write
+tables recurse once for each. Every number in a study fits 64 bits; Python refuses to print numbers
+of thousands of digits.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ LARGEST_NUMBER = 2**64
 
 
 def refuse_unbounded(raw: Mapping[str, Any]) -> None:
-    """Refuse tables that are nested too deep, or hold a number that is too large.
+    """Refuse tables that are nested too deeply, or hold a number that is too large.
 
     Raises:
-        KeyValueError: it names the top-level key.
+        KeyValueError: a bound is exceeded; the error names the top-level key.
     """
     for key, value in raw.items():
         level = [value]
@@ -33,12 +33,12 @@ def refuse_unbounded(raw: Mapping[str, Any]) -> None:
 
 
 def too_deep(key: str | None = None) -> KeyValueError:
-    """Describe what is nested too deep."""
+    """Make the error for a table that is nested too deeply."""
     return KeyValueError(key, None, f"nested more than {MOST_LEVELS} deep", "write it flat")
 
 
 def too_large(key: str | None = None) -> KeyValueError:
-    """Describe a number that is too large."""
+    """Make the error for a number that is too large."""
     return KeyValueError(key, None, "a number beyond 64 bits", "write a smaller one")
 
 

@@ -1,4 +1,4 @@
-"""What a study claims: sentences that its results can support or contradict, and their controls."""
+"""The claims of a study, which its results can support or contradict, and their controls."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Claim(Section):
 
     @property
     def trend(self) -> str | None:
-        """The factor that a lead grows or shrinks with."""
+        """The factor with which the lead grows or shrinks; None where the claim has no trend."""
         return self.grows_with or self.shrinks_with
 
 
@@ -101,10 +101,10 @@ class Control(Section):
 
 
 def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:
-    """See that controls are told apart, and that a claim names each.
+    """Check that controls have distinct ids, and that some claim names each.
 
     Raises:
-        KeyValueError: two of one name, one that no claim names, or a claim that names none of them.
+        KeyValueError: an id used twice, a control that no claim names, or no such control.
     """
     named = {claim.control for claim in claims} - {None}
     known: list[str] = []
@@ -134,12 +134,12 @@ def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tu
 def checked_claims(
     claims: Sequence[Claim], factors: Sequence[Factor], own_metrics: Collection[str] = ()
 ) -> tuple[Claim, ...]:
-    """See that claims can be judged; give them ids, and levels as the factors spell them.
+    """Check that claims can be judged; add ids, and spell levels as the factors do.
 
     Args:
-        claims: as they stand in the file.
-        factors: those of the study.
-        own_metrics: metrics that the study itself names.
+        claims: those of the study file.
+        factors: the study's factors.
+        own_metrics: metrics that the study itself defines.
     """
     checked: dict[str, Claim] = {}
     for index, claim in enumerate(claims):
@@ -166,7 +166,7 @@ def checked_claims(
 
 
 def _refuse_mixed_forms(claim: Claim, key: str) -> None:
-    """See that a claim has one form, and no key that another form would need."""
+    """Check that a claim has exactly one form, and no key of another form."""
     forms = [name for name in FORMS if getattr(claim, name) is not None]
     if claim.not_testable is not None:
         if forms or claim.metric is not None or claim.where:
@@ -220,7 +220,7 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
 
 
 def _refuse_mixed_trend(claim: Claim, key: str) -> None:
-    """See that a lead has one trend at most, and no key that only the other kind has."""
+    """Check that a lead has at most one trend, and no key that its form does not use."""
     if claim.grows_with is not None and claim.shrinks_with is not None:
         raise KeyValueError(
             f"{key}.shrinks_with",

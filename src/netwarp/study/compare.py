@@ -1,4 +1,4 @@
-"""A study from the options of ``netwarp compare``: lists are factors."""
+"""Builds a study from the options of ``netwarp compare``; options with a list become factors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPTIONS = (
     *(f"workload.{key}" for key in FLOW_OPTIONS),
     *(f"transport.{key}" for key in ("congestion", "streams", "resume")),
 )
-"""Keys that have an option of their own; any other is given with `--set`."""
+"""Keys that have an option of their own; any other is set with `--set`."""
 
 
 def study_from_compare(
@@ -54,7 +54,7 @@ def study_from_compare(
     overrides: Sequence[str] = (),
     folder: Path | None = None,
 ) -> Study:
-    """Build a study from lists of levels; a list of one is no factor.
+    """Build a study from lists of levels; an option with a single level is not a factor.
 
     Args:
         transports: levels of the factor ``transport``, always a factor.
@@ -167,25 +167,25 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
 
 
 def typed_level(key: str, level: str) -> str | int:
-    """Give a level as a study file has it: text, or a plain number where the key takes one."""
+    """Convert a level to its type in a study file: text, or a number where the key takes one."""
     row = BY_KEY.get(key)
     return _whole(level) if row is not None and row.type == "Mtu" else level
 
 
 def _whole(level: str) -> str | int:
-    # Ten digits are more than any count or size in bytes has that is given as a plain number.
+    # No count or size in bytes that is given as a plain number needs more than ten digits.
     return int(level) if re.fullmatch("[0-9]{1,10}", level) else level
 
 
 def _metric_of(workload: str) -> str:
-    """Choose what is drawn of a workload."""
+    """Choose the metric that the figures of a workload show."""
     if workload == "flow":
         return "message_delay_s_p95"
     return "completion_time_s" if workload == "bulk" else "page_load_time_s"
 
 
 def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str, Any]]:
-    """Draw how long it took over each varied condition, or as bars when there is none."""
+    """Make a line figure of the metric over each varied factor, or a bar chart if none varies."""
     racing, *conditions = factors
     if not conditions:
         return [{"kind": "bar", "x": racing, "y": metric}]
@@ -197,7 +197,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _display(key: str) -> str:
-    """Name the option a key was given by: ``path.loss_up`` is ``--loss-up``."""
+    """Name the option by which a key was given: ``path.loss_up`` is ``--loss-up``."""
     bare = key.removeprefix("factors.").replace('"', "")
     if bare in ("transport", "transport.kind"):
         return "--transport"

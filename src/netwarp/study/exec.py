@@ -1,4 +1,4 @@
-"""A study from the options of ``netwarp exec``: one server, one client, one path."""
+"""Builds a study from the options of ``netwarp exec``: one server, one client, one path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "exec"
 STALL_CPU_S = 60
-"""Less than a study's: somebody waits."""
+"""Default of `limits.stall_cpu_s`, in s; shorter than a study's, as a user waits for the run."""
 
 
 def study_from_exec(
@@ -36,13 +36,13 @@ def study_from_exec(
     """Build a study of one cell.
 
     Args:
-        server: a text for the shell.
+        server: a shell command.
         client: a program and its arguments.
         path: one level by key of ``[path]``.
         ready: when the server is ready; None for the default.
         environment: ``NAME=VALUE`` each, for both programs.
-        memory: of the programs and the files they write; None for the default.
-        keep: whether what they write is kept.
+        memory: memory for the programs and the files they write; None for the default.
+        keep: whether the files they write are kept.
         congestion: congestion control of the hosts' TCP; None for the default.
         seed: None for the default.
         replicates: runs, each with seeds of its own; None for one.
@@ -50,7 +50,7 @@ def study_from_exec(
         folder: where both programs start; None for where the command was given.
 
     Raises:
-        StudyError: an option that cannot be; the message names it.
+        StudyError: an invalid option; the message names it.
     """
     for key, levels in path.items():
         if len(levels) > 1:

@@ -1,4 +1,4 @@
-"""Study file → Study: what stands in the file, with what the command line changes."""
+"""Loads a study file, and applies what the command line changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netwarp.study.study import Study, study_from_mapping
 from netwarp.study.toml_lines import study_lines
 
 MOST_BYTES = 8 << 20
-"""Largest study file that is read: some hundred thousand levels."""
+"""Largest study file that is read, in bytes: some hundred thousand levels."""
 
 
 def load_study(
@@ -34,9 +34,9 @@ def load_study(
     Args:
         path: the TOML file.
         overrides: ``KEY=VALUE`` each, see :func:`netwarp.study.overrides.apply_overrides`.
-        replicates: instead of the file's.
-        seed: instead of the file's.
-        quick: whether to apply what the file's ``[quick]`` changes.
+        replicates: in place of the file's number.
+        seed: in place of the file's seed.
+        quick: whether to apply the file's ``[quick]`` table.
 
     Raises:
         StudyError: unreadable, not TOML, or not a study that can be run.
@@ -55,10 +55,10 @@ def load_study(
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """Read a TOML file of a study or source: its text, and its tables.
+    """Read a TOML file of a study or source document; give its text and its tables.
 
     Raises:
-        StudyError: unreadable, not TOML, or beyond what a study holds.
+        StudyError: unreadable, not TOML, or beyond the bounds of a study.
     """
     with Refusals(str(path)).told():
         try:
@@ -75,7 +75,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         except tomllib.TOMLDecodeError as error:
             reason = f"not TOML: {error}"
             raise KeyValueError(None, None, reason, "mend the syntax there") from None
-        except ValueError:  # Python reads no number of more than 4300 digits
+        except ValueError:  # Python refuses to read a number of more than 4300 digits
             raise too_large() from None
         refuse_unbounded(raw)
     return text, raw
@@ -83,7 +83,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Source:
-    """A study file as it was read."""
+    """The contents of a study file."""
 
     path: Path
     text: str
@@ -110,9 +110,9 @@ class _Source:
 
 
 def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
-    """See that a study could be run with ``--quick``, whether or not it is.
+    """Check that the study is also valid with ``--quick``, whether or not that is given.
 
-    A file that needs an override to be a study at all cannot be told by this, and passes.
+    A file that is valid only with an override of the command line is not checked.
     """
     try:
         source.study(quick=True)

@@ -1,4 +1,4 @@
-"""What the command line changes in a study: ``--set``, ``--replicates`` and ``--seed``."""
+"""Applies the changes of the command line to a study: ``--set``, ``--replicates``, ``--seed``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from netwarp.study.refusal import Refusals
 from netwarp.suggestions import did_you_mean
 
 SECTIONS = ("path", "transport", "workload")
-"""Of a study: those whose keys can be factors."""
+"""Sections of a study whose keys can be factors."""
 COMMAND_LINE = "command line"
-"""The file name that errors in options are given."""
+"""Stands for the file name in errors about options."""
 
 
 def apply_overrides(
@@ -34,10 +34,10 @@ def apply_overrides(
     in quotes a comma is a comma.
 
     Args:
-        raw: as `tomllib` reads a study file; it is left alone.
-        overrides: ``KEY=VALUE`` each, later ones win.
-        replicates: for ``--replicates``.
-        seed: for ``--seed``.
+        raw: a study file as `tomllib` reads it; it is not modified.
+        overrides: ``KEY=VALUE`` each; of two for one key the later one holds.
+        replicates: the value of ``--replicates``.
+        seed: the value of ``--seed``.
 
     Raises:
         StudyError: not KEY=VALUE, a key inside something that is not a table, or a key whose values
@@ -65,10 +65,10 @@ def apply_overrides(
 
 
 def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay a study file's ``[quick]`` table over the rest: tables merge, anything else is replaced.
-    Of several workloads each has a table by its name: ``[quick.workload.NAME]``.
+    """Apply a study file's ``[quick]`` table: tables are merged, other values are replaced. Each of
+    several workloads has a table by its name: ``[quick.workload.NAME]``.
 
-    Without such a table the study is quick as it is.
+    A study without such a table stays as it is.
     """
     tables = copy.deepcopy(dict(raw))
     quick = tables.pop("quick", {})
@@ -104,7 +104,7 @@ def _workloads_laid_over(below: Sequence[Any], above: Mapping[str, Any]) -> list
 
 
 def _names(workloads: Sequence[Any]) -> list[str]:
-    """Give the names of several workloads; what is no table has none."""
+    """Give the names of the ``[[workload]]`` tables."""
     return [str(each.get("name")) if isinstance(each, Mapping) else "" for each in workloads]
 
 
@@ -145,7 +145,7 @@ def _workload_named(workloads: list[Any], name: str) -> Any:
 
 
 def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: str) -> None:
-    """Vary a key, whether or not the study does; text outside of what can vary is text."""
+    """Make a key a factor, or replace its levels; a key that cannot vary is set to the text."""
     bare = key.removeprefix("factors.")
     if bare.partition(".")[0] not in SECTIONS:
         _set(tables, key, override.partition("=")[2].strip())
@@ -155,7 +155,7 @@ def _set_levels(tables: dict[str, Any], key: str, levels: list[Any], override: s
     if isinstance(factors, dict):
         section, _, name = factor.partition(".")
         nested = factors.get(section)
-        if isinstance(nested, dict):  # as [factors.path] has it
+        if isinstance(nested, dict):  # a table such as [factors.path]
             nested.pop(name, None)
         factors[factor] = levels
 
@@ -178,5 +178,5 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except RecursionError:
         raise too_deep("--set") from None
-    except (ValueError, KeyError):  # ValueError: not TOML, or a number of thousands of digits
+    except (ValueError, KeyError):  # not TOML, or a number with too many digits for Python
         return text

@@ -1,4 +1,4 @@
-"""What a study asks of its results: figures, checked against its factors; claims are beside it."""
+"""The figures of a study, checked against its factors and metrics; claims are in `claims.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netwarp.suggestions import did_you_mean
 
 Levels = dict[str, Any]
 DELAYS = ("message_delay_s_", "delay_s_", "rr_latency_s_")
-"""How the metrics begin that are quantiles of delays within a run."""
+"""Prefixes of metrics that are quantiles of the delays within a run."""
 
 
 class Figure(Section):
@@ -61,7 +61,7 @@ class Figure(Section):
 
     @property
     def metric(self) -> str:
-        """The metric that is shown.
+        """Name of the metric that is shown.
 
         Raises:
             ValueError: a timeline has none.
@@ -74,13 +74,13 @@ class Figure(Section):
 def checked_figure(
     figure: Figure, index: int, factors: Sequence[Factor], own_metrics: Collection[str] = ()
 ) -> Figure:
-    """See that a figure can be drawn: its factors are the study's, its metric is one.
+    """Check that a figure can be drawn: that its factors and its metric exist.
 
     Args:
-        figure: as it stands in the file.
-        index: its place there.
-        factors: those of the study.
-        own_metrics: metrics that the study itself names.
+        figure: one of the study file's.
+        index: its index in the file, from 0.
+        factors: the study's factors.
+        own_metrics: metrics that the study itself defines.
     """
     key = f"figure.{index}"
     keys = [factor.key for factor in factors]
@@ -117,7 +117,7 @@ def checked_figure(
 
 
 def _checked_timeline(figure: Figure, key: str, factors: Sequence[Factor]) -> Figure:
-    """See that a timeline names its runs: one for each level of its series."""
+    """Check that a timeline selects exactly one run for each level of its series."""
     for name in ("x", "y", "x_scale", "y_scale"):
         if getattr(figure, name) is not None:
             reason = f"a timeline has no {name}"
@@ -140,10 +140,10 @@ def _checked_timeline(figure: Figure, key: str, factors: Sequence[Factor]) -> Fi
 
 
 def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str) -> None:
-    """See that what is named is a factor of the study, where something is.
+    """Check that a value, if there is one, names a factor of the study.
 
     Raises:
-        KeyValueError: it is not; the message names `key` and the nearest factor.
+        KeyValueError: no such factor; the message names `key` and the nearest factor.
     """
     if value is not None and value not in keys:
         raise KeyValueError(key, value, "not a factor of this study", did_you_mean(value, keys))
@@ -152,7 +152,7 @@ def refuse_unknown_factor(value: str | None, keys: Sequence[str], key: str) -> N
 def resolve_levels(
     wanted: Mapping[str, Any], factors: Sequence[Factor], key: str
 ) -> dict[str, str]:
-    """Find the levels a selection means, and spell them as the factors do.
+    """Find the levels that a selection names, spelled as the factors do.
 
     Raises:
         KeyValueError: no such factor, or no such level of it.
@@ -176,10 +176,10 @@ def resolve_levels(
 
 
 def refuse_unknown_metric(metric: str, key: str, own: Collection[str] = ()) -> None:
-    """See that a metric exists, everywhere or as one of the study's own.
+    """Check that a metric exists: one of netwarp's, or one that the study itself defines.
 
     Raises:
-        KeyValueError: it does not; the message names `key` and the nearest metric.
+        KeyValueError: no such metric; the message names `key` and the nearest one.
     """
     if metric not in METRICS and metric not in own:
         raise KeyValueError(key, metric, "not a metric", did_you_mean(metric, [*own, *METRICS]))

@@ -1,7 +1,7 @@
-"""What is wrong with a study: said by key where it is found, given file and line in one place.
+"""Adds file, line and the user's spelling of the key to errors found in a study.
 
-Whatever reads a study raises `KeyValueError`, which knows the key in the long, dotted form and
-nothing of files. `Refusals` makes a `StudyError` of it, with what the user calls the key.
+Functions that read a study raise `KeyValueError`, which has the full, dotted key and no file.
+`Refusals` turns it into a `StudyError` with file, line, and the key as the user wrote it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from netwarp.fields import KeyValueError
 from netwarp.study.toml_lines import line_of
 
 Display = Callable[[str], str]
-"""Gives the key under which the user wrote a dotted key: ``--loss`` for ``path.loss``."""
+"""Translates a dotted key to what the user wrote: ``path.loss`` to ``--loss``."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +23,21 @@ class Refusals:
     """Turns the errors found in one study into `StudyError`s with file, line and key."""
 
     file: str
-    """The study's file, or the command that it was given to."""
+    """The study's file, or the command whose options gave the study."""
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Where its keys stand in the file, if it came from one; see :mod:`.toml_lines`."""
+    """Line of each dotted key, if the study came from a file; see :mod:`.toml_lines`."""
     display: Display = str
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Turn what is raised within into a `StudyError`."""
+        """Turn a `KeyValueError` raised in the block into a `StudyError`."""
         try:
             yield
         except KeyValueError as error:
             raise self.study_error(error) from None
 
     def study_error(self, error: KeyValueError) -> StudyError:
-        """Describe an error with file, line, and the key as the user wrote it."""
+        """Make a `StudyError` with file, line, and the key as the user wrote it."""
         return StudyError(
             error.reason,
             file=self.file,

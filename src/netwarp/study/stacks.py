@@ -1,4 +1,4 @@
-"""Stacks that a study names: names in its tables → what their manifests say, in the tables."""
+"""Replaces the names of QUIC stacks in a study's tables by the contents of their manifests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ INTEROP_KEYS = frozenset({"interop", "name", "version"})
 
 
 def with_stacks(tables: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Look up the stacks that a study names, in ``[transport]`` and in levels of the factor.
+    """Look up the stacks named in ``[transport]`` and in levels of the factor ``transport``.
 
     Args:
-        tables: the study's, changed in place where one is named.
-        folder: where relative paths of programs start; None for the working directory.
+        tables: the study's tables, changed in place.
+        folder: folder that relative paths of programs start from; None for the working directory.
 
     Raises:
-        KeyValueError: a stack that is not built here.
+        KeyValueError: a stack that is not built on this machine.
     """
     for key, options in _options(tables):
         named = options.get("stack")
@@ -31,7 +31,7 @@ def with_stacks(tables: dict[str, Any], folder: Path | None) -> dict[str, Any]:
             if isinstance(named, str):
                 options["stack"] = stack_table(named)
             elif isinstance(named, dict) and "interop" in named:
-                # The table of a study that was read once has no more `interop` than a manifest's.
+                # A table that was looked up before has a manifest's keys in place of `interop`.
                 options["stack"] = _interop_table(named, folder or Path())
         except InputError as error:
             raise KeyValueError(f"{key}.stack", None, str(error)) from None
@@ -50,7 +50,7 @@ def _interop_table(named: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _options(tables: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give all tables of a transport's options, with their keys."""
+    """Give every table of transport options in a study, with its dotted key."""
     transport = tables.get("transport")
     if isinstance(transport, dict):
         yield "transport", transport

@@ -1,8 +1,8 @@
-"""Tables → validated Study: a question as data.
+"""Validates a study's tables.
 
 A study is checked as a whole before anything runs: every level of every factor ends up in a cell,
-and every cell is built completely. What is wrong is said in one line that names file, key, value
-and remedy (:class:`netwarp.errors.StudyError`).
+and every cell is built completely. An error is one line that names file, key, value and remedy
+(:class:`netwarp.errors.StudyError`).
 """
 
 from __future__ import annotations
@@ -91,33 +91,34 @@ class StudyFile(Section):
 
 @dataclass(frozen=True)
 class Study:
-    """A question, validated down to each cell."""
+    """A validated study with all its cells."""
 
     refusals: Refusals
-    """Turns what is found wrong with the study into errors with file and line."""
+    """Turns errors found later in the study into errors with file and line."""
     question: str | None
-    """The comment in line one of the file."""
+    """The comment in the first line of the file."""
     title: str
     description: str | None
     replicates: int
     seed: int
     relevant: float
-    """The smallest relevant difference, as a share."""
+    """The smallest relevant difference, as a ratio."""
     backend: Literal["virtual", "native"]
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
     cells: tuple[Cell, ...]
-    """The cells in the order of the factors' levels, the last factor fastest."""
+    """The cells in the order of the factors' levels; the last factor varies fastest."""
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     """The claims, with ids and with levels spelled as the factors spell them."""
     controls: tuple[Control, ...]
     raw: Mapping[str, Any]
-    """The tables, overrides applied, JSON-able: `study_from_mapping` makes the same study of it."""
+    """The tables, overrides applied, as JSON types; `study_from_mapping` makes the same study from
+    them."""
 
     @property
     def file(self) -> str:
-        """Where it came from."""
+        """The study's file, or the command whose options gave the study."""
         return self.refusals.file
 
     def factor(self, key: str) -> Factor:
@@ -142,15 +143,16 @@ def study_from_mapping(
     question: str | None = None,
     display: Display = str,
 ) -> Study:
-    """Validate a study given as tables. Reads no file but the rate traces and pages they name.
+    """Validate a study given as tables; of files, only the traces and pages named in it are read.
 
     Args:
-        raw: as `tomllib` reads a study file.
-        file: for messages.
-        lines: where its keys stand in the file, for messages.
-        folder: where relative paths of the workload and traces start; None leaves them relative.
-        question: the comment in line one.
-        display: translates dotted keys in messages.
+        raw: a study file as `tomllib` reads it.
+        file: the file name in messages.
+        lines: line of each dotted key, for messages.
+        folder: folder that relative paths of workloads and traces start from; None leaves them
+            relative.
+        question: the comment in the file's first line.
+        display: translates dotted keys for messages.
 
     Raises:
         StudyError: not a study that can be run.
@@ -189,10 +191,10 @@ def study_from_mapping(
 
 
 def _own_metrics(cell: Cell) -> tuple[str, ...]:
-    """List the metrics that a study itself names: the same in all cells.
+    """List the metrics that a study itself defines; they are the same in all cells.
 
     Raises:
-        KeyValueError: the name is taken.
+        KeyValueError: the name is that of another metric.
     """
     own = [each.name for each in workload_of(cell.template).own_metrics(cell.template)]
     for name in own:
@@ -203,7 +205,7 @@ def _own_metrics(cell: Cell) -> tuple[str, ...]:
 
 
 def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Bring the short forms into the long one, and relative files to where they are."""
+    """Expand short forms of keys, and make relative file names absolute."""
 
     def absolute(name: Any, key: str) -> Any:
         try:
@@ -231,7 +233,7 @@ def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
 
 
 def _workload_tables(tables: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Give the workload's table, or each of several, with its key."""
+    """Give each workload's table with its dotted key."""
     found = tables.get("workload")
     if isinstance(found, list):
         return [(f"workload.{index}", each) for index, each in enumerate(found)]
@@ -239,15 +241,15 @@ def _workload_tables(tables: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _factors_of(at: str, workload: Any) -> str:
-    """Say what the factors that vary a workload begin with."""
+    """Give the prefix of the factors that vary a workload."""
     named = isinstance(workload, dict) and at != "workload"
     return f"workload.{workload.get('name')}" if named else "workload"
 
 
 def _read_files(tables: dict[str, Any]) -> None:
-    """Read the files of a workload that say what it is; from here on the study needs them no more.
+    """Replace the names of files that define a workload by their contents.
 
-    Tables that stand for files which were read before are left as they are.
+    From here on the study needs no files. Contents that were read before stay as they are.
     """
     factors = tables.get("factors")
     for at, workload in _workload_tables(tables):

@@ -1,7 +1,7 @@
-"""Where keys stand in a TOML file: `tomllib` gives values without positions.
+"""Finds the line numbers of keys in a TOML file; `tomllib` gives values without positions.
 
-The file is known to be TOML, so this only has to tell statements apart: table headers, keys, and
-the strings and brackets that a value may spread over several lines.
+The file is known to be valid TOML, so it is enough to split it into statements: table headers, and
+keys whose values may have strings and brackets over several lines.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
 _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 _MULTILINE = ('"""', "'''")
-# What matters to where a statement ends: strings, whole or only begun; comments; brackets.
+# Tokens that decide where a statement ends: strings, complete or only opened; comments; brackets.
 _TOKEN = re.compile(
     r'"{3}|\'{3}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|#.*|[\[{]|[\]}]',
 )
 
 
 def key_lines(text: str) -> Mapping[str, int]:
-    """Find the line of each table and key, counted from 1.
+    """Find the line of each table and key, from 1.
 
-    Keys are dotted and without quotes; the n-th table of an array of tables has the number n, from
-    0: ``path.timeline.2.at``. What stands inside an inline table or array has no line of its own.
+    Keys are dotted and without quotes; tables of an array of tables are numbered from 0:
+    ``path.timeline.2.at``. Keys inside an inline table or array have no line of their own.
     """
     lines: dict[str, int] = {}
     tables_of: dict[str, int] = {}
@@ -45,9 +45,10 @@ def key_lines(text: str) -> Mapping[str, int]:
 def study_lines(
     text: str, overrides: Sequence[str] = (), *, quick: bool = False
 ) -> Mapping[str, int]:
-    """Find the lines of a study's keys as they hold: those of ``[quick]`` in place of others.
+    """Find the lines of a study's effective keys: with `quick`, those of ``[quick]`` replace
+    others.
 
-    What the command line set (``KEY=VALUE``) stands in no line.
+    A key that the command line sets (``KEY=VALUE``) has no line.
     """
     found = key_lines(text)
     lines = dict(found)
@@ -63,7 +64,7 @@ def study_lines(
 
 
 def line_of(lines: Mapping[str, int], key: str) -> int | None:
-    """Give the line of a dotted key, or of the nearest table or key around it."""
+    """Give the line of a dotted key, or of the innermost table or key that contains it."""
     wanted = key.replace('"', "")
     while wanted and wanted not in lines:
         wanted = wanted.rpartition(".")[0]
@@ -71,7 +72,7 @@ def line_of(lines: Mapping[str, int], key: str) -> int | None:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Give the first line of each statement, with its number."""
+    """Give the number and text of the first line of each statement."""
     depth = 0
     string_end = ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -105,7 +106,7 @@ def _note(lines: dict[str, int], table: str, key: str, number: int) -> None:
 
 
 def _numbered(parts: list[str], tables_of: dict[str, int], *, is_array: bool) -> str:
-    """Write a header's name with the number of each array of tables in it."""
+    """Give a table header's dotted name, with the index of each array of tables in it."""
     path = ""
     for place, part in enumerate(parts):
         path = f"{path}.{part}" if path else part

@@ -1,7 +1,6 @@
-"""Rate traces of a study: files named in its tables → their rates in the tables.
+"""Replaces the names of rate trace files in a study's tables by the rates in the files.
 
-From here on a study needs no trace file any more: the same tables make the same study where the
-file is gone.
+From here on a study no longer needs the files: the tables alone make the same study.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from netwarp.study.sections.timeline import DEFAULT_STEP_NS
 from netwarp.units import UnitError, parse_duration_ns
 
 MOST_BYTES = 64 << 20
-"""Largest trace that is read: ten million opportunities, an hour at 30 Mbit/s."""
+"""Largest trace file that is read, in bytes: ten million opportunities, an hour at 30 Mbit/s."""
 
 
 def with_traces(tables: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Read the traces that a study names, in ``path.trace``, ``path.second.trace`` and factors.
+    """Read the traces named in ``path.trace``, ``path.second.trace`` and factors.
 
     Args:
-        tables: the study's, changed in place where a file is named.
-        folder: where relative names start; None leaves them relative.
+        tables: the study's tables, changed in place.
+        folder: folder that relative names start from; None leaves them relative.
 
     Raises:
         KeyValueError: a file that cannot be read.
-        StudyError: a file that is no trace; it names that file and its line.
+        StudyError: a file that is not a trace; the error names the file and the line.
     """
     path = tables.get("path")
     if not isinstance(path, dict):
@@ -76,13 +75,13 @@ def _read(name: str, step_ns: int, key: str, folder: Path | None) -> dict[str, A
 
 
 def _table(owner: Any, key: str) -> dict[str, Any]:
-    """Give a table of a table, or an empty one."""
+    """Give the table at a key, or an empty one."""
     table = owner.get(key) if isinstance(owner, dict) else None
     return table if isinstance(table, dict) else {}
 
 
 def _step_ns(owner: Any, default_ns: int) -> int:
-    """Give a trace's step; one that is no duration is refused later, with its key."""
+    """Give a trace's step in ns; a value that is not a duration is refused later, with its key."""
     try:
         step_ns = parse_duration_ns(_table(owner, "trace")["step"])
     except KeyError:

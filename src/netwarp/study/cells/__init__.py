@@ -1,1 +1,1 @@
-"""Factors and levels → cells, each validated as a whole: what a run of it gets."""
+"""Builds the cells of a study from factors and levels, and validates each cell as a whole."""

@@ -1,7 +1,8 @@
-"""What an SCTP association needs of a client that moves: an address that its peer knows.
+"""Checks that a migrating SCTP association always keeps an address that its peer knows.
 
-RFC 5061, 5.3: a new address is told from one that the peer knows, and may be used when the peer has
-agreed. Without one, Linux's server refuses what its client sends (decision 10).
+By RFC 5061, section 5.3, a new address is announced from one that the peer knows, and may be used
+once the peer has acknowledged it. From an address that it does not know, a Linux server accepts
+nothing (decision 10).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
     """Refuse moves that leave a migrating SCTP association without an address its peer knows.
 
     Raises:
-        KeyValueError: the first such move, with the overlap that would do.
+        KeyValueError: the first such move, with the overlap that is needed.
     """
     if not spec.transport.traits.migration_needs_overlap or spec.reconnect != "migrate":
         return
@@ -37,7 +38,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
         other = 1 - event.path
         if isinstance(event.change, wire.Attach):
             attached_ns[event.path] = event.at_ns
-            # What the server still has to answer when the client leaves, then the deletion itself.
+            # One exchange for what is unanswered when the client leaves, one for the deletion.
             least_ns = 2 * exchange_ns(spec, other)
             if event.at_ns - detached_ns.get(event.path, -least_ns) < least_ns:
                 raise _comes_back_early(spec, event, least_ns)
@@ -50,7 +51,7 @@ def refuse_lost_associations(spec: CellSpec) -> None:
 
 
 def exchange_ns(spec: CellSpec, index: int) -> int:
-    """Give the time of a request and its answer on a path whose queue is full, in whole ms."""
+    """Give the time in ns, in whole ms, of a request and its answer on a path with a full queue."""
     direction = spec.workload.content_direction
     delays_ns = sum(longest_delay_ns(spec, each, index) for each in ("down", "up"))
     rate_bit_s = spec.path.all_paths[index].impairments(direction).usual_rate_bit_s
@@ -61,7 +62,7 @@ def exchange_ns(spec: CellSpec, index: int) -> int:
         queue = shaper_queue_bytes(spec, direction, index)
         if queue is None:
             queue = queue_packets(spec, direction, index) * frame
-        # Behind a full queue one way, and behind a packet the other.
+        # One way it waits behind a full queue, the other way behind one packet.
         waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
     return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS
 
@@ -89,7 +90,7 @@ def _comes_back_early(spec: CellSpec, event: wire.Event, least_ns: int) -> KeyVa
 
 
 def _key(spec: CellSpec, at_ns: int) -> str:
-    """Find the key of the handover that has an event at this time."""
+    """Give the study key of the handover that has an event at a time."""
     for index, entry in enumerate(spec.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
             return f"path.timeline.{index}.overlap"

@@ -1,4 +1,4 @@
-"""Levels × tables → the sections of a cell, each validated once for all cells that share it."""
+"""Builds the sections of cells from tables and levels, each distinct section once."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _MODELS: Mapping[str, type[Section]] = {
     "limits": LimitsSection,
 }
 _SECTIONS = (*_MODELS, "workload")
-"""The sections of a cell; a workload's model depends on its kind."""
+"""Names of a cell's sections; the model of `workload` depends on its kind."""
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A section's table in one cell."""
+    """The table of a section in one cell, levels included."""
 
     content: Mapping[str, Any]
     origins: Mapping[str, str]
-    """Where its keys were found, if elsewhere than in the section; both dotted, from the top."""
+    """Dotted key → the dotted key at which the user wrote it, where that is another one."""
 
 
 class CellBuilder:
-    """Builds what cells with one workload ask for, and their jobs."""
+    """Builds the sections and jobs of cells with one workload."""
 
     def __init__(self, raw: Mapping[str, Any], keys: Sequence[str]) -> None:
         """Take a study's tables, and the keys of its factors."""
         self._raw = raw
         self._keys = {name: [key for key in keys if _section_of(key) == name] for name in _SECTIONS}
-        """The factors that vary a section, by its name."""
+        """Keys of the factors that vary each section, by the section's name."""
         self._templates = JobTemplates(
             capture=raw.get("capture") is not None,
             sampling=parse_sampling(raw.get("sampling", "auto")),
@@ -52,13 +52,13 @@ class CellBuilder:
         self._sections: dict[tuple[str | None, ...], tuple[Section, _Table]] = {}
 
     def build(self, chosen: Mapping[str, Level]) -> tuple[CellSpec, Job]:
-        """Give the sections of a cell, and the job that its runs share.
+        """Build the sections of a cell, and the job that its runs share.
 
         Args:
-            chosen: the cell's levels by their factors' keys.
+            chosen: the cell's levels, by factor.
 
         Raises:
-            KeyValueError: what cannot be run, with the key at which the user wrote it.
+            KeyValueError: the cell cannot be run; the error has the key that the user wrote.
         """
         workload, _ = self._section("workload", chosen)
         usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
@@ -75,12 +75,12 @@ class CellBuilder:
     def _section(
         self, name: str, chosen: Mapping[str, Level], usual: TransportKind | None = None
     ) -> tuple[Section, _Table]:
-        """Validate a section, once for each combination of its own levels.
+        """Validate a section, once for each combination of the levels that vary it.
 
         Args:
-            name: of the section.
-            chosen: the cell's levels.
-            usual: the transport where the study names none.
+            name: the section's name.
+            chosen: the cell's levels, by factor.
+            usual: the transport to use where the study names none.
         """
         kind = usual if name == "transport" else None
         known = (name, kind, *[chosen[key].label for key in self._keys[name]])
@@ -96,7 +96,7 @@ class CellBuilder:
 
 
 def _section_of(key: str) -> str:
-    """Name the section that a factor varies: words of commands are the workload's."""
+    """Name the section that a factor varies; the words of a command belong to the workload."""
     return "workload" if word_of(key) else key.partition(".")[0]
 
 
@@ -113,7 +113,7 @@ def _validated(name: str, content: Mapping[str, Any]) -> Section:
 
 
 def _where_written(error: KeyValueError, tables: Iterable[_Table]) -> KeyValueError:
-    """Name the key at which the user wrote what an error is about."""
+    """Give an error the key that the user wrote in place of the resolved one."""
     origins = {key: origin for table in tables for key, origin in table.origins.items()}
     key = origins.get(error.key or "", error.key)
     return KeyValueError(key, error.value, error.reason, error.remedy)
@@ -122,7 +122,7 @@ def _where_written(error: KeyValueError, tables: Iterable[_Table]) -> KeyValueEr
 def _table(
     raw: Mapping[str, Any], section: str, own: Mapping[str, Level], usual: TransportKind | None
 ) -> _Table:
-    """Give the table of a section in a cell: the study's, with the levels of its factors."""
+    """Give a section's table in a cell: the study's table with the cell's levels applied."""
     content = raw.get(section, {})
     if not isinstance(content, Mapping):
         raise KeyValueError(section, content, "not a table", f"write [{section}]")
@@ -147,7 +147,7 @@ def _table(
 
 
 def _with_level(section: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]:
-    """Set a dotted key, and copy the tables on the way to it."""
+    """Set a dotted key in a copy; only the tables on the way to it are copied."""
     _, *parents, name = key.split(".")
     changed = table = dict(section)
     for parent in parents:
@@ -163,7 +163,7 @@ def _with_level(section: Mapping[str, Any], key: str, value: Any) -> Mapping[str
 def _merged(
     section: Mapping[str, Any], level: Mapping[str, Any], origins: Mapping[str, str]
 ) -> _Table:
-    """Lay the level of the factor ``transport`` over the section."""
+    """Apply the level of the factor ``transport`` to the section."""
     by_option = {key.removeprefix("transport."): origin for key, origin in origins.items()}
     try:
         merged = merge_transport(section, level, by_option)

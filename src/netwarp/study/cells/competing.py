@@ -1,7 +1,7 @@
-"""Cells in which several workloads share the path: what each asks for, and what all have.
+"""Builds cells in which several workloads share the path.
 
-Each is built as if it were alone, of its own table and its own levels. What no two can have at the
-same time on one pair of hosts is refused here.
+Each workload is first built as if it were alone, from its own table and levels. Combinations that
+cannot share one pair of hosts are refused here.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from netwarp.wire import Job
 from netwarp.workloads import WORKLOADS, section_model
 
 WORKLOADS_FACTOR = "workloads"
-"""The factor that says which of them run."""
+"""The factor that selects which of a study's workloads run."""
 _TIMED = ("workload.start", "workload.stop", "workload.port")
-"""Keys of a workload that are not those of its kind, and that factors vary."""
+"""Keys that workloads of every kind have beside others, and that factors can vary."""
 
 
 @dataclass(frozen=True)
 class NamedWorkload:
-    """One of the workloads of a cell."""
+    """One of several workloads of a cell."""
 
     name: str
     index: int
-    """Its place in the study, from 0."""
+    """The workload's index in the study, from 0."""
     spec: CellSpec
-    """What it asks for."""
+    """The sections of a cell with this workload alone."""
     start_ns: int
     port: int
 
@@ -69,10 +69,10 @@ class CompetingBuilder:
             )
 
     def build(self, chosen: Mapping[str, Level]) -> tuple[tuple[NamedWorkload, ...], Job]:
-        """Give the workloads of a cell, and the job that its runs share.
+        """Build the workloads of a cell, and the job that its runs share.
 
         Raises:
-            KeyValueError: what cannot be run, with the key at which the user wrote it.
+            KeyValueError: the cell cannot be run; the error has the key that the user wrote.
         """
         running = self._running(chosen.get(WORKLOADS_FACTOR))
         built = [self._one(index, chosen) for index in running]
@@ -84,7 +84,7 @@ class CompetingBuilder:
         return workloads, _job_of_all(workloads, [job for _, job in built])
 
     def _running(self, level: Level | None) -> list[int]:
-        """Find the workloads that a level of the factor `workloads` names."""
+        """Give the indices of the workloads that a level of the factor `workloads` names."""
         if level is None or level.label == ALL:
             return list(range(len(self._names)))
         named = [name.strip() for name in level.label.split("+")]
@@ -108,7 +108,7 @@ class CompetingBuilder:
         return NamedWorkload(section.name, index, spec, section.start_ns, port), job
 
     def _levels(self, index: int, chosen: Mapping[str, Level]) -> dict[str, Level]:
-        """Give a workload's levels, by the keys that they would have if it were alone."""
+        """Give a workload's levels by the keys of a study with this workload alone."""
         prefix = f"workload.{self._names[index]}."
         own: dict[str, Level] = {}
         for key, level in chosen.items():
@@ -158,10 +158,10 @@ class CompetingBuilder:
         return section
 
     def _builder(self, index: int, section: CompetingSection) -> CellBuilder:
-        """Give what builds a workload as if it were alone, with the duration that its stop means.
+        """Give the builder of a workload as if it were alone, with `stop` converted to a duration.
 
         Raises:
-            KeyValueError: it ends by itself, or has a duration as well.
+            KeyValueError: it has a `stop` and ends by itself, or has a duration as well.
         """
         lasts_ns = None if section.stop_ns is None else section.stop_ns - section.start_ns
         known = (section.name, lasts_ns)
@@ -178,7 +178,7 @@ class CompetingBuilder:
     def _written(
         self, error: KeyValueError, index: int, section: CompetingSection
     ) -> KeyValueError:
-        """Name the key at which the user wrote what an error of a workload is about."""
+        """Give an error of a workload the key that the user wrote."""
         key, name, remedy = error.key or "", self._names[index], error.remedy
         value = error.value
         if key == "workload.duration" and section.stop_ns is not None:
@@ -218,7 +218,7 @@ def _refuse_stop(table: Mapping[str, Any]) -> None:
 
 
 def _refuse_alone(one: NamedWorkload) -> None:
-    """Refuse what a workload cannot be beside others, or within the run's limit."""
+    """Refuse a workload that cannot share a run, or that outlasts the run's limit."""
     key, spec = f"workload.{one.index}", one.spec
     if spec.workload.is_alone:
         raise KeyValueError(
@@ -253,7 +253,7 @@ def _refuse_alone(one: NamedWorkload) -> None:
 
 
 def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
-    """Refuse what two workloads cannot both have."""
+    """Refuse two workloads on one port, or with different settings of their hosts' kernel."""
     key = f"workload.{other.index}"
     if one.port == other.port:
         raise KeyValueError(
@@ -285,7 +285,7 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload) -> None:
 
 
 def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
-    """Put the jobs of workloads together: one path, one pair of hosts, and what travels."""
+    """Merge the jobs of workloads that share one path and one pair of hosts into one."""
     transports = [_transport(one, jobs) for one in zip(workloads, jobs, strict=True)]
     first, job = workloads[0], jobs[0]
     competing = tuple(
@@ -316,7 +316,7 @@ def _job_of_all(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> Job:
 
 
 def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Transport:
-    """Give a transport the largest of all buffers, unless its study says how large they are."""
+    """Give a transport the largest buffer of all jobs, unless the study sets the size."""
     workload, job = one
     largest_bytes = max(each.transport.buffer_bytes for each in jobs)
     if workload.spec.transport.buffer_bytes is not None:
@@ -325,12 +325,12 @@ def _transport(one: tuple[NamedWorkload, Job], jobs: Sequence[Job]) -> wire.Tran
 
 
 def _with_most_paths(jobs: Sequence[Job]) -> Job:
-    """Give the job of a transport that uses the second path, where one does."""
+    """Give the job with the most paths: one whose transport uses the second path, if any does."""
     return max(jobs, key=lambda job: len(job.paths))
 
 
 def _paths(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> tuple[wire.Path, ...]:
-    """Size each direction for the first workload whose content goes that way."""
+    """Size each direction's queue for the first workload whose content goes that way."""
     widest = _with_most_paths(jobs)
     sized_for = {
         direction: next(

@@ -1,4 +1,4 @@
-"""Factors × sections → cells, each with the job that its runs share."""
+"""Builds all cells of a study, each with the job that its runs share."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ MOST_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of levels."""
+    """A cell: one combination of levels."""
 
     index: int
-    """Place in the full study: filters do not change it."""
+    """Index among all cells of the study; filters do not change it."""
     levels: Mapping[str, str]
-    """Label of each factor's level, by the factor's key."""
+    """Labels of the levels, by factor."""
     spec: CellSpec
     """The sections of the study with the cell's levels."""
     template: Job
-    """The job of its runs, without what differs from run to run; see `JobTemplates`."""
+    """The job of the cell's runs, without what differs from run to run; see `JobTemplates`."""
     workloads: tuple[NamedWorkload, ...] = ()
-    """What competes in it, the first of which `spec` is; none where a study has one workload."""
+    """The workloads that share the path, the first also in `spec`; empty for a single one."""
 
     @property
     def specs(self) -> tuple[CellSpec, ...]:
-        """What each of its workloads asks for."""
+        """The sections of each workload of the cell."""
         return tuple(each.spec for each in self.workloads) or (self.spec,)
 
 
@@ -55,7 +55,7 @@ class Design:
 
 
 def build_design(raw: Mapping[str, Any]) -> Design:
-    """Build every cell of a study completely: what is wrong is said before anything runs.
+    """Build every cell of a study completely, so that errors are found before anything runs.
 
     Args:
         raw: the study file's tables.
@@ -103,7 +103,7 @@ def _cells(raw: Mapping[str, Any], factors: Sequence[Factor]) -> Iterator[Cell]:
 
 
 def _refuse_options_that_are_none(raw: Mapping[str, Any]) -> None:
-    """Look at the options of each transport, whether a cell has it or not."""
+    """Refuse unknown options of each transport, also of transports that no cell has."""
     section = raw.get("transport", {})
     for kind in TRANSPORTS:
         if isinstance(section, Mapping) and kind in section:
@@ -129,7 +129,7 @@ def _refuse_unused_options(raw: Mapping[str, Any], cells: Sequence[Cell]) -> Non
 
 def _refuse_unused_keys(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
     if isinstance(raw.get("workload"), list):
-        return  # a command alone has keys that nobody may use, and commands compete with nobody
+        return  # only a command has keys that may go unused, and it is a run's only workload
     sections = [cell.spec.workload for cell in cells]
     factors = raw.get("factors", {})
     varied = {key.removeprefix("workload."): levels for key, levels in factors.items()}
@@ -142,7 +142,7 @@ def _refuse_unused_keys(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
 
 
 def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:
-    """See that something uses a second path: a client that moves, or one of the transports."""
+    """Refuse a second path that no cell uses, by a client that moves or a multipath transport."""
     specs = [spec for cell in cells for spec in cell.specs if spec.path.second is not None]
     if not specs or any(len(spec.paths) > 1 or spec.path.may_hand_over for spec in specs):
         return

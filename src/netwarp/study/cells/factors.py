@@ -44,20 +44,20 @@ class Level:
     """One value of a factor."""
 
     label: str
-    """The level as the study writes it, or the label of a table."""
+    """The level's text in the study, or its label where it is a table."""
     value: Any
-    """The value as the study has it: text, number or table."""
+    """The level's value in the study: text, number or table."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What is varied, and its levels in the order of the study."""
+    """A factor: the key that is varied, and its levels in the study's order."""
 
     key: str
     levels: tuple[Level, ...]
 
     def find(self, value: Any) -> Level | None:
-        """Find the level a user means: ``5%`` and ``5 %`` are the same."""
+        """Find the level that a user names; ``5%`` and ``5 %`` are the same."""
         return self._by_squeezed_label.get(_squeezed(value))
 
     @cached_property
@@ -73,18 +73,18 @@ def read_factors(raw: Mapping[str, Any], workloads: Sequence[str] = ()) -> tuple
         workloads: the names of its workloads, where it has several.
 
     Raises:
-        KeyValueError: nothing of this name can vary, no list, or a level that stands there twice.
+        KeyValueError: nothing of this name can vary, not a list, or a level listed twice.
     """
     return tuple(Factor(key, _levels(key, values, workloads)) for key, values in raw.items())
 
 
 def factor_key(key: str) -> str:
-    """Write a factor's key as it stands in the file."""
+    """Write a factor's key as in the study file."""
     return f'factors."{key}"' if "." in key else f"factors.{key}"
 
 
 def word_of(key: str) -> str | None:
-    """Give the word of commands that a factor fills: ``version`` of ``command.version``."""
+    """Give the placeholder in commands that a factor fills: ``version`` of ``command.version``."""
     section, _, name = key.partition(".")
     return name if section == "command" and name and "." not in name else None
 
@@ -149,7 +149,7 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
 
 
 def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
-    """Look at a key of one of several workloads, or at the factor that says which of them run."""
+    """Refuse an unknown key of one of several workloads, or of the factor that selects them."""
     options = dict.fromkeys(
         [
             "transport",

@@ -1,9 +1,9 @@
-"""Sizes what a study leaves to netwarp: netem's packet limit and the transports' buffers.
+"""Computes the sizes that a study leaves to netwarp: netem's packet limit and transports' buffers.
 
-netem's ``limit`` counts the packets on their way through the delay line and those queued for the
-bottleneck alike. A study states the queue alone; the delay line is added here. Both are counted in
-the frames that travel in a direction: full-size ones where the data goes, bare acknowledgements the
-other way, where a limit in full-size frames would drop acknowledgements that no router would.
+netem's ``limit`` counts both the packets in its delay line and those queued for the bottleneck. A
+study states only the queue; the delay line is added here. Both are counted in frames of the
+direction: full-size ones where the data goes, bare acknowledgements the other way, where a limit
+computed from full-size frames would drop acknowledgements that no router would.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from netwarp.wire import Direction
 
 ETHERNET_HEADER_BYTES = 14
 ACK_FRAME_BYTES = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES + TCP_HEADER_BYTES
-"""The smallest packet that acknowledges anything: a TCP header without options."""
+"""Frame of the smallest acknowledgement, with a TCP header without options."""
 UNLIMITED_LIMIT_PACKETS = 1_000_000
-"""netem's limit where there is no bottleneck: no queue forms, so none is ever full."""
+"""netem's limit where the rate is unlimited: no queue forms, so the limit is never reached."""
 DEFAULT_QUEUE_MIN_PACKETS = 20
-"""The default queue holds two first flights, however short the path."""
+"""Minimum of the default queue in packets: two initial windows, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
-"""Most packets of a netem, and most bytes of a token bucket's queue."""
+"""Largest limit of netem in packets, and of a token bucket's queue in bytes."""
 DEVIATIONS = 4
 """The delay line has room for delays this many times the jitter or deviation above the mean."""
 
@@ -37,15 +37,16 @@ SMALLEST_BUFFER_BYTES = 4 << 20
 UNLIMITED_BUFFER_BYTES = 64 << 20
 SMALLEST_ASKED_BUFFER_BYTES = 4096
 LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
-"""The kernel keeps twice a socket buffer's size in a signed 32-bit number."""
+"""Largest socket buffer: the kernel keeps twice its size in a signed 32-bit number."""
 BUFFER_BDPS = 4
 
 
 def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
     """Give netem's packet limit for one direction of a path: the delay line plus the queue.
 
-    Where a shaper keeps the rate, the queue is the shaper's, and a delay line loses nothing. Not
-    where packets are reordered: the shaper is then before netem, which holds both.
+    Where a shaper behind netem keeps the rate, the queue is in the shaper, and the delay line alone
+    drops nothing. Where packets are reordered the shaper comes before netem, whose limit then
+    counts both.
 
     Raises:
         KeyValueError: a queue without a bottleneck, without room, or beyond netem's range.
@@ -79,7 +80,7 @@ def limit_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
 
 
 def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
-    """Whether a shaper behind netem keeps the rate: it changes, or a discipline queues for it."""
+    """Whether a shaper keeps the rate, not netem: the rate changes, or a discipline is set."""
     impairments = _path(spec, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
         return True
@@ -93,13 +94,13 @@ def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
 
 
 def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
-    """Give the room of a direction's token bucket; None where netem keeps the rate.
+    """Give the queue limit of a direction's token bucket in bytes; None where netem keeps the rate.
 
-    It counts bytes: packets of a study's queue are full-size ones here. The default is one BDP at
-    the usual rate.
+    A queue that the study gives in packets is converted with full-size packets. The default is one
+    BDP at the usual rate.
 
     Raises:
-        KeyValueError: a queue without room, or beyond the bucket's range.
+        KeyValueError: a queue too small for a packet, or beyond the bucket's range.
     """
     if not is_shaped(spec, direction, index):
         return None
@@ -122,7 +123,7 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
 
 
 def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Discipline | None:
-    """Give what serves the bottleneck of a direction, where that is not first in, first out."""
+    """Give the queueing discipline at the bottleneck of a direction; None is FIFO."""
     kind = _path(spec, index).impairments(direction).discipline
     if kind is None:
         return None
@@ -135,7 +136,7 @@ def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Dis
 
 
 def longest_delay_ns(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give the longest one-way delay a direction is sized for, whatever changes it."""
+    """Give the longest one-way delay, in ns, that a direction is sized for, events included."""
     down_ns, up_ns = halves_ns(_longest_rtt_ns(spec, index))
     impairments = _path(spec, index).impairments(direction)
     changed_ns = down_ns if direction == "down" else up_ns
@@ -157,7 +158,7 @@ def _longest_rtt_ns(spec: CellSpec, index: int) -> int:
 
 
 def queue_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give the room of the bottleneck's queue in packets, at a limited rate."""
+    """Give the limit of the bottleneck's queue in packets; the rate must be limited."""
     impairments = _path(spec, index).impairments(direction)
     frame = frame_bytes(spec, direction, index)
     if impairments.queue is None:
@@ -169,7 +170,7 @@ def queue_packets(spec: CellSpec, direction: Direction, index: int = 0) -> int:
 
 
 def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
-    """Give the room of a queue that is stated in BDPs or bytes."""
+    """Give the size in bytes of a queue that is stated in BDPs or bytes."""
     path = _path(spec, index)
     impairments = path.impairments(direction)
     queue = impairments.queue
@@ -188,12 +189,12 @@ def _queue_bytes(spec: CellSpec, direction: Direction, index: int) -> Fraction:
 
 
 def buffer_bytes(spec: CellSpec) -> int:
-    """Give the buffers of a cell: the study's, or enough never to be what limits a transfer.
+    """Give a cell's buffer size in bytes: the study's, or one that never limits a transfer.
 
-    A sender keeps a BDP and a full queue in flight, and as much again while it repairs a loss.
+    A sender has a BDP and a full queue in flight, and as much again during loss recovery.
 
     Raises:
-        KeyValueError: more than the kernel's socket buffers can be.
+        KeyValueError: larger than the kernel's socket buffers can be.
     """
     asked_bytes = spec.transport.buffer_bytes
     if asked_bytes is not None:
@@ -209,15 +210,15 @@ def buffer_bytes(spec: CellSpec) -> int:
 
 
 def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
-    """Give the part of a cell's buffers that a sender fills where the kernel tunes none.
+    """Give the send buffer in bytes of transports whose buffers the kernel does not auto-tune.
 
-    It is all of what the study asks for, else what :func:`buffer_bytes` needs before it is rounded
-    up. A sender fills its buffer however little of it travels, and what waits there is most of a
+    It is the size that the study asks for, else that of :func:`buffer_bytes` before rounding up. A
+    sender fills its buffer however little of it is in flight, and buffered data takes most of a
     guest's memory.
 
     Args:
-        spec: of the cell.
-        most_bytes: what :func:`buffer_bytes` gives for it.
+        spec: the cell's sections.
+        most_bytes: the result of :func:`buffer_bytes` for the cell.
     """
     if spec.transport.buffer_bytes is not None or _is_unlimited(spec):
         return most_bytes
@@ -225,10 +226,10 @@ def send_buffer_bytes(spec: CellSpec, most_bytes: int) -> int:
 
 
 def most_content_bytes(spec: CellSpec, lasts_ns: int) -> int:
-    """Give a size of content that does not pass all paths in a time.
+    """Give a size of content, in bytes, that all paths together cannot carry in a time.
 
     Raises:
-        KeyValueError: no rate bounds what passes.
+        KeyValueError: a path's rate is unlimited.
     """
     if _is_unlimited(spec):
         raise KeyValueError(
@@ -255,11 +256,11 @@ def _needed_bytes(spec: CellSpec) -> int:
 
 
 def _flight_bytes(spec: CellSpec, direction: Direction) -> int:
-    """Give what fits between sender and receiver, on all paths together.
+    """Give the bytes that can be in flight or queued on all paths together.
 
-    Data sent over a fast path waits for what went over a slow one, so each path's rate counts with
-    the longest round-trip time (RFC 6182, section 5.3). A client that moves is on one path at a
-    time; the larger one counts, also for the client that could move and does not.
+    Data received over a fast path waits for data sent over a slow one, so each path's rate counts
+    with the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one path at a
+    time, so the larger value counts, also in cells in which the client could move but does not.
     """
     indices = range(len(spec.path.all_paths))
     rtt_ns = max(_longest_rtt_ns(spec, index) for index in indices)
@@ -285,24 +286,24 @@ def _peak_rate_bit_s(spec: CellSpec, direction: Direction, index: int) -> int:
 
 
 def frame_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int:
-    """Give the Ethernet frame that fills a direction: data one way, acknowledgements the other."""
+    """Give the size in bytes of a direction's frames: full-size data or bare acknowledgements."""
     if direction != spec.workload.content_direction:
         return ACK_FRAME_BYTES
     packet_bytes = _path(spec, index).mtu_bytes
     if spec.transport.mss_bytes is not None:
-        # TCP's headers for all transports, so that all meet the same queue.
+        # TCP's headers are assumed for all transports, so that all have the same queue.
         headers_bytes = IP_HEADER_BYTES + TCP_HEADER_BYTES
         packet_bytes = min(packet_bytes, spec.transport.mss_bytes + headers_bytes)
     return packet_bytes + ETHERNET_HEADER_BYTES
 
 
 def bdp_bytes(impairments: ImpairmentSpec, rtt_ns: int) -> Fraction:
-    """Give the bandwidth-delay product; 0 where the rate is unlimited."""
+    """Give the bandwidth-delay product in bytes; 0 where the rate is unlimited."""
     return Fraction((impairments.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
 
 
 def _path(spec: CellSpec, index: int) -> SinglePath:
-    """Give a path, be it one that the client of this cell never moves to."""
+    """Give a path by its index, also one that the client of this cell never moves to."""
     return spec.path.all_paths[index]
 
 

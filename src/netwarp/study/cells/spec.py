@@ -1,4 +1,4 @@
-"""What one cell asks for: path, transport, workload and limits, seen together."""
+"""The sections of one cell (path, transport, workload, limits), checked against each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LimitsSection(Section):
 
 
 ALWAYS_MARK = frozenset({"cake", "dualpi2"})
-"""Disciplines without an option to leave marking out."""
+"""Queueing disciplines in which ECN marking cannot be switched off."""
 _HALF_DUPLEX = "model = ns3default, whose CSMA link is half duplex"
 LINKS: Mapping[wire.Model, tuple[str, Duplex, str]] = {
     "kernel": (
@@ -54,15 +54,15 @@ LINKS: Mapping[wire.Model, tuple[str, Duplex, str]] = {
         "model = ns3, whose point-to-point links are full duplex",
     ),
 }
-"""Of each `transport.model` how its links carry both directions, and who has the other way."""
+"""By `transport.model`: what its links are like, their duplex, and the remedy for the other."""
 
 
 @dataclass(frozen=True)
 class CellSpec:
-    """What a study asks for in one cell: its sections, which fit each other.
+    """The sections of one cell, which fit each other.
 
     Raises:
-        KeyValueError: they do not.
+        KeyValueError: they do not fit each other.
     """
 
     path: PathSection
@@ -86,8 +86,8 @@ class CellSpec:
 
     @cached_property
     def paths(self) -> tuple[SinglePath, ...]:
-        """The paths, the first one first. The second is not there where nothing could use it: for a
-        client that never moves, and for a transport that uses one path beside others that use two.
+        """The paths that the cell uses. The second path is left out where nothing could use it:
+        where the client never moves and the transport uses one path.
         """
         if self.path.may_hand_over:
             uses_second = self.has_handovers
@@ -97,11 +97,11 @@ class CellSpec:
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
-        """What happens before the run is given up; nothing on a path that is not there."""
+        """The events before the run's limit of virtual time, on paths that the cell uses."""
         return self._within_the_run(self.path.events)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
-        """The same in a replicate, which draws the random times."""
+        """Give `events` as they are in a replicate, with its random times."""
         return self._within_the_run(self.path.events_of_replicate(lateness))
 
     def _within_the_run(self, events: Sequence[wire.Event]) -> tuple[wire.Event, ...]:
@@ -121,7 +121,7 @@ class CellSpec:
 
     @cached_property
     def disciplines(self) -> frozenset[wire.DisciplineKind]:
-        """What serves the paths' bottlenecks, where that is not first in, first out."""
+        """Queueing disciplines of the paths' bottlenecks, FIFO not included."""
         return frozenset(
             kind
             for path in self.path.all_paths
@@ -131,17 +131,17 @@ class CellSpec:
 
     @property
     def reconnect(self) -> Reconnect:
-        """What becomes of connections when the client moves; all the same when it never does."""
+        """What happens to connections when the client moves; `new` where it never does."""
         return self.transport.resolved_reconnect if self.has_handovers else "new"
 
     @property
     def parts(self) -> int:
-        """Parts of the workload that travel at once."""
+        """Number of parts of the content that are transferred concurrently."""
         return self.workload.parts(self.transport.streams)
 
     @property
     def connections(self) -> int:
-        """Connections that the parts need."""
+        """Number of connections that carry the parts."""
         return 1 if self.transport.multiplexes else self.parts
 
     def _refuse_what_the_stack_lacks(self) -> None:
@@ -317,7 +317,7 @@ class CellSpec:
                 )
 
     def _refuse_another_duplex(self) -> None:
-        """See that links are as the study relies on: how their medium is shared is no option."""
+        """Refuse a model whose links have another duplex than the study relies on."""
         links, duplex, remedy = LINKS[self.transport.model]
         for key, path in zip(("path", "path.second"), self.path.all_paths, strict=False):
             if path.asked_duplex not in (None, duplex):

@@ -1,4 +1,4 @@
-"""A cell, resolved: the job that all its runs share."""
+"""Makes the job that all runs of a cell share."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import FORMAT, Direction, Job, Reconnect
 
 LEAST_MESSAGE_BYTES = 9
-"""An SCTP message that may overtake others spends eight bytes on its place."""
+"""Smallest SCTP message of unordered content: eight bytes hold its offset, one is payload."""
 SHORTEST_SAMPLING_NS, LONGEST_SAMPLING_NS = 1_000_000, 100_000_000
-"""Bounds of the time between the first samples of a run."""
+"""Bounds, in ns, of the initial sampling interval of a run."""
 
 
 class JobTemplates:
-    """Makes the jobs of a study's cells; parts that cells have in common are one object."""
+    """Makes the jobs of a study's cells; parts that are equal in several cells are one object."""
 
     def __init__(self, *, capture: bool, sampling: int | str) -> None:
-        """Take what holds for all cells: whether their runs write captures, and are sampled."""
+        """Take what all cells share: whether runs write captures, and the sampling interval."""
         self._capture = capture
         self._sampling = sampling
         self._transports: Once[wire.Transport] = Once()
@@ -39,13 +39,13 @@ class JobTemplates:
         self._limits: Once[wire.Limits] = Once()
 
     def template(self, spec: CellSpec) -> Job:
-        """Give the job of a cell without what differs from run to run.
+        """Make the job of a cell without what differs from run to run.
 
-        All seeds are 0, random times are the earliest, the run has no name, and a file that is sent
-        no size.
+        Seeds are 0, random times are at their earliest, the run's name is empty, and the size of a
+        file is not filled in.
 
         Raises:
-            KeyValueError: what no queue, buffer or association can do.
+            KeyValueError: a queue, buffer or SCTP association cannot be set up as asked.
         """
         paths = tuple(
             wire.Path.of_checked(
@@ -88,7 +88,7 @@ class JobTemplates:
         return spec.workload.filled(job, most_content_bytes(spec, fills_ns))
 
     def _transport(self, spec: CellSpec) -> wire.Transport:
-        """Give what a cell's transport is told; its path decides all but its own options."""
+        """Give the transport part of the job; the path decides sizes that are not given."""
         mtu_bytes, reconnect = spec.path.mtu_bytes, spec.reconnect
         most_bytes = buffer_bytes(spec)
         buffers = (most_bytes, send_buffer_bytes(spec, most_bytes))
@@ -105,7 +105,7 @@ def _limits(limits: LimitsSection) -> wire.Limits:
 
 
 def _sampling(spec: CellSpec, asked: int | str) -> wire.Sampling | None:
-    """Say how often a run is sampled: each half round-trip time at first, unless the study says."""
+    """Give the sampling of a run: at first every half round-trip time, unless the study sets it."""
     if asked == "off":
         return None
     if isinstance(asked, int):

@@ -1,4 +1,4 @@
-"""One transport with its options: what its stack lacks is refused, what is not given is decided."""
+"""A transport with its options: refuses those its stack lacks, and resolves those not given."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ USUAL_SCTP = SctpOptions(
 """One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
 OWN_OPTIONS = frozenset[str]().union(*(traits.own_options for traits in TRANSPORTS.values()))
-"""Attributes of options that not every transport has."""
+"""Options that not every transport has, by attribute."""
 
 
 class CellTransport(TransportOptions):
@@ -228,7 +228,7 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_mss_bytes(self) -> int | None:
-        """The limit the stack is given; one too small for it is one on its messages instead."""
+        """The MSS in bytes for the stack; one below its minimum limits message sizes instead."""
         return None if self._has_small_messages else self.mss_bytes
 
     @property
@@ -238,28 +238,28 @@ class CellTransport(TransportOptions):
 
     @cached_property
     def resolved_tcp(self) -> TcpOptions:
-        """TCP's options: those given, else the preset's, else today's."""
+        """TCP's options: those given, else the preset's, else the current kernel's defaults."""
         usual = TCP_2008 if self.preset == "tcp-2008" else TODAYS_TCP
         return usual.model_copy(update=self._given(usual))
 
     @cached_property
     def resolved_sctp(self) -> SctpOptions:
-        """SCTP's options: those given, else the kernel's."""
+        """SCTP's options: those given, else the kernel's defaults."""
         chosen = USUAL_SCTP.model_copy(update=self._given(USUAL_SCTP))
         if not self._has_small_messages or self.mss_bytes is None:
             return chosen
-        # A message is at least one chunk: messages this small make chunks this small.
+        # Each message has chunks of its own, so the size of messages bounds that of chunks.
         smallest_bytes = min(chosen.max_message_bytes, self.mss_bytes)
         return chosen.model_copy(update={"max_message_bytes": smallest_bytes})
 
     @property
     def resolved_quic(self) -> QuicOptions:
-        """QUIC's options: those given, else none."""
+        """QUIC's options; those not given are off."""
         return QuicOptions(datagrams=bool(self.datagrams), qlog=bool(self.qlog))
 
     @property
     def key_of_lone_messages(self) -> str | None:
-        """The option by which each message of a flow travels by itself; None where none is set."""
+        """The first option set that makes a flow's messages independent of each other, or None."""
         set_by = {
             "datagrams": self.datagrams,
             "message_lifetime": self.message_lifetime_ns is not None,
@@ -270,18 +270,18 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_reconnect(self) -> Reconnect:
-        """What becomes of connections when the client moves."""
+        """What happens to connections when the client moves."""
         return self.reconnect or self.traits.default_reconnect
 
     @property
     def multiplexes(self) -> bool:
-        """Whether all chunks of a content share one connection."""
+        """Whether all parts of a content share one connection."""
         several = self.traits.multiplexes == "with streams" and (self.streams or 1) > 1
         return self.traits.multiplexes == "always" or several
 
     @property
     def uses_two_paths(self) -> bool:
-        """Whether a second path would carry anything."""
+        """Whether the transport uses a second path beside the first."""
         return self.traits.second_path == "needed" or bool(self.multihomed)
 
     def _given(self, usual: TcpOptions | SctpOptions) -> dict[str, Any]:

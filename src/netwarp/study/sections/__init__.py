@@ -1,1 +1,1 @@
-"""The sections of a study file, each with its keys, and the types of their values."""
+"""The sections of a study file: their keys, and the types of the values."""

@@ -1,4 +1,4 @@
-"""``[[workload]]``: one of several workloads that share the path, with a name and a transport."""
+"""The ``[[workload]]`` section: one of several workloads that share the path."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import Field
 from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, Section
 
 FIRST_PORT = 4433
-"""Where servers listen, the first workload's here, and each other's at the next."""
+"""Port of the first workload's server; each further workload has the next port."""
 ALL = "all"
-"""The level of the factor ``workloads`` at which all run."""
+"""The level of the factor ``workloads`` at which all workloads run."""
 WorkloadName = Annotated[
     str,
     Field(pattern="^[a-z][a-z0-9_-]{0,31}$"),
@@ -26,37 +26,37 @@ TransportField = Annotated[
 
 class CompetingSection(Section):
     """One of several workloads that share the path, each with a server and a client of its own, all
-    on the same two hosts. Beside these keys it has those of its kind.
+    on the same two hosts. It has these keys beside those of its kind.
 
-    A factor varies any key of it by its name: `"workload.NAME.size"`, `"workload.NAME.transport"`.
-    The factor `workloads` has levels such as `"all"`, `"NAME"` or `"NAME+OTHER"`: which of them
-    run. What the two hosts have once is one for all: TCP's options, its initial window and its
-    buffers, and whether they offer ECN.
+    A factor names any key of it by the workload's name: `"workload.NAME.size"`,
+    `"workload.NAME.transport"`. The factor `workloads` selects which of them run, with levels such
+    as `"all"`, `"NAME"` or `"NAME+OTHER"`. Settings of the two hosts are the same for all
+    workloads: TCP's options, initial window and buffers, and whether the hosts offer ECN.
     """
 
     name: WorkloadName
-    """What it is called; its metrics are `NAME.goodput_bit_s` and so on. `all` is taken."""
+    """Name of the workload; its metrics are `NAME.goodput_bit_s` and so on. `all` is reserved."""
     transport: TransportField = None
-    """What carries it. Default: what `[transport]` or the factor `transport` says."""
+    """Its transport. Default: that of `[transport]` or of the factor `transport`."""
     start_ns: DurationNs = Field(default=0, alias="start")
-    """When its client begins."""
+    """Time at which its client starts."""
     stop_ns: PeriodNs | None = Field(default=None, alias="stop")
-    """When it ends, in place of `duration`: a `bulk` is broken off then, a `flow` or `rr` sends
-    nothing more."""
+    """Time at which it ends, in place of `duration`: a `bulk` is aborted, a `flow` or `rr` stops
+    sending."""
     port: Port | None = None
-    """Where its server listens. Default: 4433 for the first workload, one more for each after
-    it."""
+    """Port on which its server listens. Default: 4433 for the first workload, 4434 for the second,
+    etc."""
 
 
 OWN_KEYS = frozenset(field.alias or name for name, field in CompetingSection.model_fields.items())
-"""The keys that are not those of its kind."""
+"""Keys that workloads of every kind have in a ``[[workload]]`` table."""
 
 
 def workload_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the names of a study's ``[[workload]]`` tables; none where it has one ``[workload]``.
+    """Give the names of a study's ``[[workload]]`` tables; empty where it has one ``[workload]``.
 
     Raises:
-        KeyValueError: no table, or two of one name.
+        KeyValueError: not a table, or a name used twice.
     """
     tables = raw.get("workload")
     if not isinstance(tables, list):

@@ -1,4 +1,4 @@
-"""Turns what the models refuse into key, value, reason and remedy."""
+"""Turns validation errors of the models into errors with key, value, reason and remedy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from netwarp.units import UnitError
 def key_value_error(
     error: ValidationError, model: type[BaseModel], raw: Mapping[str, Any], within: str = ""
 ) -> KeyValueError:
-    """Describe the first thing wrong with a table of a study file.
+    """Describe the first error in a table of a study file.
 
     Args:
-        error: what the model raised.
-        model: which model.
-        raw: the table it was given.
-        within: the table's own key.
+        error: the error that the model raised.
+        model: the model that the table was validated with.
+        raw: the table.
+        within: the dotted key of the table itself.
     """
     details = error.errors(include_url=False)[0]
     location = details["loc"]
@@ -43,9 +43,9 @@ def key_value_error(
 
 
 def with_value(error: KeyValueError, raw: Any) -> KeyValueError:
-    """Find what the user wrote where an error says that something does not fit.
+    """Add the value that the user wrote to an error that has none.
 
-    A key that stands for both directions may be written as one for either.
+    An error of a key for both directions also finds the value at the key for one direction.
     """
     candidates = [f"{error.key}{suffix}" for suffix in ("", "_down", "_up")]
     key = next((key for key in candidates if look_up(raw, key) is not None), candidates[0])
@@ -54,12 +54,12 @@ def with_value(error: KeyValueError, raw: Any) -> KeyValueError:
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:
-    """List the keys a table of this model may have."""
+    """List the keys that a table of a model may have."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def look_up(raw: Any, dotted: str) -> Any:
-    """Find the value at a dotted key, or None."""
+    """Give the value at a dotted key, or None."""
     value: Any = raw
     for part in dotted.split("."):
         if isinstance(value, list) and part.isdigit() and int(part) < len(value):
@@ -102,7 +102,7 @@ def _words(model: type[BaseModel], parents: list[int | str], key: str) -> str:
 
 
 def describe_type(annotation: Any, metadata: Iterable[Any] = ()) -> str:
-    """Say in words what a field takes."""
+    """Describe in words the values that a field takes."""
     for kind in metadata:
         if isinstance(kind, Kind):
             return kind.words

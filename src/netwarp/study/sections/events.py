@@ -1,6 +1,6 @@
-"""The events of a run: entries, outages and handovers of a study merged in order of time.
+"""Merges timeline entries, outages and handovers of a study into one sequence of events by time.
 
-Pure. An outage is a thing of the place: it begins and ends whether or not the client is there.
+Pure. An outage belongs to its path: it begins and ends whether or not the client is on that path.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DETACH = wire.Detach(kind="detach")
 
 @dataclass(frozen=True)
 class _KeyedEvent:
-    """Something that happens to a path, and the key of the study that says so."""
+    """An event of a path, and the key of the study that causes it."""
 
     at_ns: int
     path: int
@@ -42,7 +42,7 @@ class _Handover:
     overlap_ns: int
     gap_ns: int
     to: int | None
-    """Index of the path it leads to, or None for the one the client is not on."""
+    """Index of the path that the client moves to; None for the one it is not on."""
     key: str
 
     @property
@@ -51,7 +51,7 @@ class _Handover:
 
 
 def at_its_period(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
-    """Give no lateness: the times of a cell before its replicates draw theirs."""
+    """Give a lateness of 0 ns: a cell's events before its replicates draw random times."""
     del what, number, jitter_ns
     return 0
 
@@ -64,18 +64,18 @@ def merged_events(
     paths: int,
     lateness: Lateness = at_its_period,
 ) -> tuple[wire.Event, ...]:
-    """Merge all that happens to the paths, in order of time.
+    """Merge all events of the paths, in order of time.
 
     Args:
-        entries: in order of time.
-        outages: at a fixed period.
-        handovers: at a fixed period; they alternate with those among the entries.
-        paths: how many there are.
-        lateness: of handovers and outages whose times are random.
+        entries: timeline entries, in order of time.
+        outages: periodic outages.
+        handovers: periodic handovers; they and those among the entries alternate between the paths.
+        paths: number of paths.
+        lateness: gives the lateness of handovers and outages at random times, in ns.
 
     Raises:
-        KeyValueError: an outage in an outage, a restoration of what is whole, a handover to where
-            the client is or before the one before is over; keys are relative to ``[path]``.
+        KeyValueError: an outage during an outage, a restoration without an outage, or a handover to
+            the client's own path or during another handover; keys are relative to ``[path]``.
     """
     if not entries and outages is None and handovers is None:
         return ()

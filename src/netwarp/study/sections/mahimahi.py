@@ -1,8 +1,8 @@
-"""Rate traces in mahimahi's format (Netravali et al., USENIX ATC 2015): text → rates.
+"""Reads rate traces in mahimahi's format (Netravali et al., USENIX ATC 2015).
 
 A line is a whole number of milliseconds at which a packet may leave: an opportunity of 1504 bytes
-(``PACKET_SIZE`` in mahimahi's src/frontend/link_queue.hh). Lines do not descend. The trace begins
-anew when the last of them is over (``use_a_delivery_opportunity`` in link_queue.cc).
+(``PACKET_SIZE`` in mahimahi's src/frontend/link_queue.hh). The times never decrease. The trace
+repeats after its last line (``use_a_delivery_opportunity`` in link_queue.cc).
 
 Pure.
 """
@@ -22,11 +22,11 @@ MOST_DIGITS = 12
 
 
 class TraceError(ValueError):
-    """A trace that mahimahi would not read either: the line, the reason and the remedy."""
+    """An invalid trace, which mahimahi would not read either: line, reason and remedy."""
 
     def __init__(self, line: int | None, reason: str, remedy: str) -> None:
         self.line = line
-        """Counted from 1; None where no line is to blame."""
+        """Number of the line at fault, from 1; None where the file as a whole is."""
         self.reason = reason
         self.remedy = remedy
         super().__init__(reason)
@@ -34,39 +34,39 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class RateTrace:
-    """A rate over time, again and again."""
+    """A rate over time that repeats."""
 
     file: str
-    """Where it came from."""
+    """Name of the file that was read."""
     step_ns: int
-    """How long each of the rates holds."""
+    """Time for which each of the rates holds."""
     rates_bit_s: tuple[int, ...]
 
     @property
     def mean_bit_s(self) -> int:
-        """Mean rate, rounded down."""
+        """Mean rate in bit/s, rounded down."""
         return sum(self.rates_bit_s) // len(self.rates_bit_s)
 
     @property
     def peak_bit_s(self) -> int:
-        """Largest rate."""
+        """Largest rate in bit/s."""
         return max(self.rates_bit_s)
 
 
 def parse_trace(text: str, step_ns: int, file: str) -> RateTrace:
-    """Count the opportunities of each step, and give them as rates.
+    """Convert delivery opportunities into one rate for each step of time.
 
-    The steps are the fewest equal ones, not longer than asked, that the trace can be cut into: the
-    last one is no remnant, and the trace begins anew at its own time (to the nanosecond a step).
-    An opportunity belongs to the step it ends or lies in; one at 0 to the first.
+    The trace is cut into the smallest number of equal steps that are not longer than asked, so that
+    no step is a remnant and the trace repeats at its own length (within a nanosecond a step). An
+    opportunity belongs to the step in which it lies or which it ends; one at 0 to the first.
 
     Args:
-        text: the file's content.
-        step_ns: longest step.
-        file: for the result.
+        text: the file's contents.
+        step_ns: longest step allowed.
+        file: the file's name, for the result.
 
     Raises:
-        TraceError: not a trace.
+        TraceError: the text is not a trace.
     """
     times_ms = list(_times_ms(text))
     if not times_ms:
@@ -95,7 +95,7 @@ def _times_ms(text: str) -> Iterator[int]:
     before_ms = 0
     for number, line in enumerate(text.splitlines(), start=1):
         if not (line.isascii() and line.isdecimal()):
-            # What stands there instead is not shown: the file may be anybody's.
+            # The offending text is not shown: the file may not be the user's own.
             raise TraceError(number, "not a whole number" if line else "an empty line", remedy)
         if len(line) > MOST_DIGITS:
             raise TraceError(number, f"more than {MOST_DIGITS} digits, beyond any run", remedy)

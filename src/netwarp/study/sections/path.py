@@ -1,4 +1,4 @@
-"""One path of a study: client — router — server, each direction with its own impairments."""
+"""One path of a study (client — router — server), with the impairments of each direction."""
 
 from __future__ import annotations
 
@@ -37,70 +37,70 @@ _KEYS_OF = {
     for row in PATH_PROPERTIES
     for direction in DIRECTIONS
 }
-"""Keys that a property's value in a direction may stand at: its own, and the one without either."""
+"""By property and direction: the key of that direction, and the key without direction."""
 _NETEM = {
     key: (row.netem, row) for row in PATH_PROPERTIES if row.netem is not None for key in row.keys
 }
-"""Fields of `wire.Impairments`, and the rows that they are, by each of their keys."""
+"""By study key: the field of `wire.Impairments`, and the row of `PATH_PROPERTIES` it belongs to."""
 
 
 @dataclass(frozen=True)
 class ImpairmentSpec:
-    """One direction of a path as the study asks for it, before sizing the queue."""
+    """The impairments of one direction of a path as in the study, before the queue is sized."""
 
     netem: Mapping[str, Any]
-    """Fields of `wire.Impairments` that have the study's values unchanged."""
+    """Fields of `wire.Impairments` that take the study's values unchanged."""
     rate_bit_s: int | None
     trace: RateTrace | None
     queue: QueueLength | None
     discipline: wire.DisciplineKind | None
-    """What serves the bottleneck; None is a queue that is first in, first out."""
+    """Queueing discipline at the bottleneck; None is FIFO."""
 
     @property
     def delay_ns(self) -> int:
-        """One-way delay."""
+        """One-way delay of the idle path, in ns."""
         delay_ns: int = self.netem["delay_ns"]
         return delay_ns
 
     @property
     def jitter_ns(self) -> int:
-        """Spread of the delay."""
+        """Spread of the delay, in ns."""
         jitter_ns: int = self.netem["jitter_ns"]
         return jitter_ns
 
     @property
     def loss(self) -> wire.Loss:
-        """How packets are lost."""
+        """The loss model."""
         loss: wire.Loss = self.netem["loss"]
         return loss
 
     @property
     def reorders(self) -> bool:
-        """Whether packets overtake."""
+        """Whether packets are reordered."""
         reorder: wire.Reorder = self.netem["reorder"]
         return reorder.ratio > 0
 
     @property
     def usual_rate_bit_s(self) -> int | None:
-        """The rate that sizes the queue, of a trace its mean; None is unlimited."""
+        """Rate in bit/s by which the queue is sized, the mean of a trace; None is unlimited."""
         return self.rate_bit_s if self.trace is None else self.trace.mean_bit_s
 
     @property
     def peak_rate_bit_s(self) -> int:
-        """The largest rate but for entries of the timeline; 0 where it is unlimited."""
+        """Largest rate in bit/s, timeline entries not counted; 0 where it is unlimited."""
         return (self.rate_bit_s or 0) if self.trace is None else self.trace.peak_bit_s
 
 
 class SinglePath(_Keys):
-    """What one router does to packets: the keys of `[path]` and of `[path.second]`.
+    """The properties of one path: the keys of `[path]` and of `[path.second]`.
 
-    Those that are not tables are rows of `PATH_PROPERTIES`, by the names of their keys.
+    Keys that are not tables are the rows of `PATH_PROPERTIES`, as fields of the same names.
     """
 
     redraw: RedrawSection | None = None
-    """The delay drawn anew while a run goes on, as `[path.redraw]`."""
+    """Random changes of the delay during a run, as `[path.redraw]`."""
     trace: TraceSection | None = None
-    """Rates that follow a recording, as `[path.trace]`."""
+    """Rates that follow a recorded trace, as `[path.trace]`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -109,49 +109,49 @@ class SinglePath(_Keys):
 
     @property
     def rtt_ns(self) -> int | None:
-        """Round-trip time of the idle path, where the study gives it."""
+        """Round-trip time of the idle path in ns; None where the study does not give it."""
         rtt_ns: int | None = getattr(self, "rtt")  # noqa: B009 - a field that a row makes
         return rtt_ns
 
     @property
     def mtu_bytes(self) -> int:
-        """Largest IP packet, headers included."""
+        """Largest IP packet in bytes, headers included."""
         mtu_bytes: int = getattr(self, "mtu")  # noqa: B009 - a field that a row makes
         return mtu_bytes
 
     @property
     def known_neighbours(self) -> wire.Neighbours:
-        """Whether hosts and router know each other's MAC addresses from the start."""
+        """Whether hosts and router know each other's MAC addresses in advance, or use ARP."""
         neighbours: wire.Neighbours = getattr(self, "neighbours")  # noqa: B009 - a row's field
         return neighbours
 
     @property
     def asked_duplex(self) -> Duplex | None:
-        """What the study relies on; None takes links as they are."""
+        """The duplex that the study relies on; None accepts any."""
         duplex: Duplex | None = getattr(self, "duplex")  # noqa: B009 - a row's field
         return duplex
 
     @cached_property
     def down(self) -> ImpairmentSpec:
-        """Server to client."""
+        """Impairments from server to client."""
         return self._impairments("down")
 
     @cached_property
     def up(self) -> ImpairmentSpec:
-        """Client to server."""
+        """Impairments from client to server."""
         return self._impairments("up")
 
     def impairments(self, direction: Direction) -> ImpairmentSpec:
-        """Give the direction of the path that leads there."""
+        """Give the impairments of a direction."""
         return self.down if direction == "down" else self.up
 
     @cached_property
     def base_rtt_ns(self) -> int:
-        """Round-trip time of the idle path without jitter; the mean one, where it is redrawn."""
+        """Round-trip time of the idle path in ns, without jitter; the mean where it is redrawn."""
         return self.down.delay_ns + self.up.delay_ns
 
     def given(self, key: str) -> bool:
-        """Whether the study says anything about a property, in any direction."""
+        """Whether the study sets a property, in any direction."""
         return any(each in self.model_fields_set for each in BY_KEY[key].keys)
 
     def _impairments(self, direction: Direction) -> ImpairmentSpec:
@@ -181,7 +181,7 @@ class SinglePath(_Keys):
         return down_ns if direction == "down" else up_ns
 
     def _value(self, row: PathProperty, direction: Direction) -> Any:
-        """Give the value of a property in one direction."""
+        """Give a property's value in one direction."""
         own, plain = _KEYS_OF[row.key, direction]
         if own is not None and own in self.model_fields_set:
             value = getattr(self, own)
@@ -275,7 +275,7 @@ class SinglePath(_Keys):
 
 @cache
 def _usual_netem(direction: Direction) -> Mapping[str, Any]:
-    """Give the fields of `wire.Impairments` where a study says nothing of any of them."""
+    """Give the defaults of the fields of `wire.Impairments`."""
     path = cast(SinglePath, SinglePath.model_construct())
     return {name: path._value(row, direction) for name, row in _NETEM.values()}
 

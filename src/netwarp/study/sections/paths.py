@@ -1,4 +1,4 @@
-"""The ``[path]`` section: the first path, a second one beside it, and what happens to them."""
+"""The ``[path]`` section: the first path, an optional second one, and their events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_ALL_PATHS = ("second", "timeline", "handovers", "outages")
 
 
 class PathSection(SinglePath):
-    """Client — router — server. netem sits on the router, never on a sender.
+    """The path: client — router — server. netem is on the router, never on a sender.
 
     `_down` is server to client, `_up` is client to server. A key without either stands for both
     directions where it shapes the path (delay, jitter, rate, queue), and for server to client
@@ -40,33 +40,33 @@ class PathSection(SinglePath):
     are compared with them have the first alone. With handovers it is the access point that clients
     of any transport move to. Factors name it too, such as `"path.second.rtt"`."""
     timeline: tuple[TimelineEntry, ...] = ()
-    """What happens to the paths while a run goes on, as `[[path.timeline]]`."""
+    """Events of the paths during a run, as `[[path.timeline]]`."""
     handovers: HandoversSection | None = None
-    """The client moves between the paths, as `[path.handovers]`."""
+    """Periodic moves of the client between the paths, as `[path.handovers]`."""
     outages: OutagesSection | None = None
-    """The paths lose everything now and then, as `[path.outages]`."""
+    """Periodic outages of the paths, as `[path.outages]`."""
 
     @cached_property
     def may_hand_over(self) -> bool:
-        """Whether the study speaks of handovers, be it of none."""
+        """Whether the study has handovers in any cell, be their number 0."""
         return self.handovers is not None or any(
             entry.change == "handover" for entry in self.timeline
         )
 
     @property
     def all_paths(self) -> tuple[SinglePath, ...]:
-        """The paths, the first one first; of a client that may move, its access points."""
+        """All paths, the first one first; of a client that may move, its access points."""
         if self.second is None:
             return (self, self) if self.may_hand_over else (self,)
         return (self, self.second)
 
     @cached_property
     def events(self) -> tuple[wire.Event, ...]:
-        """All that happens, in order; of what has random times, as if it were punctual."""
+        """All events in order of time; those at random times as if they were not late."""
         return self.events_of_replicate(at_its_period)
 
     def events_of_replicate(self, lateness: Lateness) -> tuple[wire.Event, ...]:
-        """All that happens in a replicate, in order."""
+        """Give all events of a replicate, in order of time."""
         return merged_events(
             self.timeline,
             self.outages,
@@ -77,7 +77,7 @@ class PathSection(SinglePath):
 
     @property
     def has_random_times(self) -> bool:
-        """Whether something happens at times that each replicate draws."""
+        """Whether any event is at a random time, which each replicate draws."""
         handovers, outages = self.handovers, self.outages
         return bool((handovers and handovers.jitter_ns) or (outages and outages.jitter_ns))
 
@@ -114,7 +114,7 @@ class PathSection(SinglePath):
         return self
 
     def _refuse_random_times_among_fixed_ones(self) -> None:
-        """See that what is drawn cannot meet an entry of the same kind, in some replicate alone."""
+        """Refuse random times beside timeline entries of the same kind: they might collide."""
         for key, section, changes in (
             ("handovers.jitter", self.handovers, {"handover"}),
             ("outages.jitter", self.outages, {"outage", "restore"}),
@@ -162,10 +162,10 @@ def _refuse_lost_effect(entry: TimelineEntry, where: str, path: SinglePath) -> N
 
 
 def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the second path's table, completed by the first one's.
+    """Complete the second path's table with the first path's values.
 
-    A key that the second path gives takes the place of every key of the first that says the same
-    in other words: ``delay`` of ``rtt``, ``loss`` of ``loss_down``.
+    A key of the second path replaces every key of the first that sets the same property: ``delay``
+    replaces ``rtt``, ``loss`` replaces ``loss_down``.
     """
     below = _split_rtt(first, second)
     for row in OF_EACH_DIRECTION:
@@ -180,7 +180,7 @@ def inherited(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, 
 
 
 def _with_trace(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the traces; a rate of its own takes the place of an inherited trace, and vice versa."""
+    """Merge the traces; a path's own rate replaces an inherited trace, and vice versa."""
     theirs, own = below.get("trace", {}), second.get("trace", {})
     if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
         return below
@@ -202,7 +202,7 @@ def _with_trace(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, A
 
 
 def _with_redraw(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the redraws; a mean or delay of its own takes the place of an inherited other one."""
+    """Merge the redraws; a path's own delay replaces an inherited mean, and vice versa."""
     theirs, own = below.get("redraw", {}), second.get("redraw", {})
     if not isinstance(theirs, Mapping) or not isinstance(own, Mapping) or not (theirs or own):
         return {**below, **second}
@@ -215,7 +215,7 @@ def _with_redraw(below: dict[str, Any], second: Mapping[str, Any]) -> dict[str, 
 
 
 def _split_rtt(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what contradicts the second path's delay; the other direction keeps its half."""
+    """Drop what contradicts the second path's delay; the other direction keeps half of `rtt`."""
     delays = {"delay", "delay_down", "delay_up"}
     below = dict(first)
     if "rtt" in second:
@@ -226,7 +226,7 @@ def _split_rtt(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
     try:
         rtt_ns = parse_duration_ns(rtt)
     except UnitError:
-        return below  # the first path's own check refuses it, with its key
+        return below  # the check of the first path refuses it, with its key
     if "delay" not in second:
         below["delay_up"] = f"{rtt_ns // 2}ns"
         below["delay_down"] = f"{rtt_ns - rtt_ns // 2}ns"

@@ -1,7 +1,7 @@
-"""Named paths: round-trip time and rates of kinds of access networks, each with its source.
+"""Path profiles: round-trip time and rates of typical access networks, each with its source.
 
-They are examples somebody published or measured, not what every such network is like. What a study
-gives itself goes before what a profile says.
+They are published or measured examples, and other networks of the kind differ. A study's own values
+take precedence over a profile's.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from netwarp.path_properties import BY_KEY
 
 @dataclass(frozen=True)
 class PathProfile:
-    """What a named path is like."""
+    """The properties of a path profile."""
 
     rtt: str
     rate_down: str
     rate_up: str
     source: str
-    """Where the numbers are from."""
+    """Source of the numbers."""
 
 
 _WEBPAGETEST = "WebPageTest, connectivity.ini"
@@ -48,14 +48,14 @@ PROFILES: Mapping[ProfileName, PathProfile] = {
     ),
 }  # fmt: skip
 
-# Keys that give the delay in place of the profile.
+# Keys that set the delay in place of the profile.
 _DELAYS = (*BY_KEY["rtt"].keys, *BY_KEY["delay"].keys)
 
 
 def with_profile(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Complete a path's table with what its profile says and the table does not.
+    """Add the values of a path's profile to its table, for keys that the table does not have.
 
-    A name that is no profile is left for the key's own check.
+    An unknown profile is left for the check of the key `profile` to refuse.
     """
     if "profile" not in table:
         return table

@@ -1,4 +1,4 @@
-"""The rows of `PATH_PROPERTIES` as fields of a model, and what their values are."""
+"""The rows of `PATH_PROPERTIES` as fields of a model, with types and defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 
 
 def fields() -> dict[str, Any]:
-    """Give the fields of a model whose keys are all of these, as `pydantic.create_model` takes."""
+    """Give a field for each key of each row, as arguments of `pydantic.create_model`."""
     made = {}
     for row in PATH_PROPERTIES:
         made[row.key] = _field(row, row.help, row.default)
@@ -36,12 +36,12 @@ def _field(row: PathProperty, description: str, default: Any = None) -> Any:
 
 
 def value_type(row: PathProperty) -> Any:
-    """Give the type that a row names."""
+    """Give the type of a row's values."""
     return getattr(netwarp.fields, row.type)
 
 
 def absent_values() -> dict[str, Any]:
-    """Give what each property is where a study says nothing of it."""
+    """Give each property's value where a study does not set it."""
     return {
         row.key: _reader(row).func(row.absent)  # type: ignore[call-arg]
         for row in PATH_PROPERTIES
@@ -50,6 +50,6 @@ def absent_values() -> dict[str, Any]:
 
 
 def _reader(row: PathProperty) -> BeforeValidator:
-    """Find what reads a property's values, which needs no model to be built."""
+    """Find the validator of a property's type without building a model."""
     of_type = value_type(row).__metadata__
     return next(each for each in of_type if isinstance(each, BeforeValidator))

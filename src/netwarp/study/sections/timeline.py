@@ -1,4 +1,4 @@
-"""What happens to the paths while a run goes on: the sections of a study that say so."""
+"""The sections of a study for changes of the paths during a run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
 Times = Annotated[int, Field(ge=0, le=10_000, strict=True), Kind("a whole number from 0 to 10000")]
 StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
 FARTHEST_DEVIATIONS = 6
-"""A draw is never farther from the mean."""
+"""Largest distance of a draw from the mean, in standard deviations."""
 LATEST_NS = 2**63 - 1
-"""The latest time that a study can name."""
+"""Latest time that a study can give, in ns."""
 DEFAULT_STEP_NS = 100_000_000
 TRACE_KEYS = frozenset({"label", "file", "step_ns", "rates_bit_s"})
-"""What :func:`netwarp.study.traces.with_traces` puts in the place of a trace's file name."""
+"""Keys of the table with which :func:`netwarp.study.traces.with_traces` replaces a file name."""
 Change = Literal["outage", "restore", "delay", "rate", "handover"]
 Lateness = Callable[[Literal["handover", "outage"], int, int], int]
-"""How much later than at its period something happens, in nanoseconds: of the handovers or the
-outages, which one, counted from 0, and the `jitter` that bounds it."""
+"""Gives how much later than at its period an event occurs, in ns. Its arguments: the kind of event,
+its number from 0, and the `jitter` that bounds the lateness, in ns."""
 
-# Attributes of an entry that only these changes have.
+# Attributes of an entry that only some changes have.
 _OF_ONE_CHANGE: dict[str, Change] = {
     "rtt_ns": "delay",
     "rate_bit_s": "rate",
@@ -43,27 +43,27 @@ _NEEDED: dict[Change, tuple[str, str]] = {
 
 
 class TimelineEntry(Section):
-    """Something that happens to a path at a fixed time.
+    """An event of a path at a fixed time.
 
-    Entries stand in the order of time. In an outage every packet is lost in both directions, and
-    nobody is told: no link goes down, no ICMP message is sent. In a handover the client moves from
-    one path to the other: its address there is new, the old one is gone.
+    Entries are in order of time. During an outage every packet is lost in both directions, without
+    any signal: no link goes down, no ICMP message is sent. In a handover the client moves from one
+    path to the other: it gets a new address there, and the old one is removed.
     """
 
     at_ns: DurationNs = Field(alias="at")
-    """When, counted from the moment the path is built."""
+    """Time of the event, from the moment the path is built."""
     change: Change
-    """`outage`: from now on every packet is lost; `restore`: no longer; `delay` and `rate`: the
-    path has another one from now on; `handover`: the client moves to another path."""
+    """`outage`: from now on every packet is lost; `restore`: the outage ends; `delay` and `rate`:
+    the path's delay or rate changes; `handover`: the client moves to another path."""
     path: PathNumber | None = None
-    """Which path: 1, or 2 for `[path.second]`. Default: 1; of a handover, the one the client is not
-    on."""
+    """Path of the event: 1, or 2 for `[path.second]`. Default: 1; of a handover, the one the client
+    is not on."""
     rtt_ns: DurationNs | None = Field(default=None, alias="rtt")
     """`delay`: the round-trip time from now on, half of it in each direction."""
     rate_bit_s: RateBitS = Field(default=None, alias="rate")
     """`rate`: the rate from now on."""
     direction: Direction = "down"
-    """`rate`: which direction has it."""
+    """`rate`: the direction whose rate changes."""
     overlap_ns: DurationNs = Field(default=0, alias="overlap")
     """`handover`: how long the old address still works beside the new one."""
     gap_ns: DurationNs = Field(default=0, alias="gap")
@@ -85,24 +85,24 @@ class TimelineEntry(Section):
 
 
 class HandoversSection(Section):
-    """The client moves to and fro between the first path and the second, its access points.
+    """The client moves back and forth between the first path and the second, its access points.
 
     The server has one address, which the client reaches by the path it is on. Without
-    `[path.second]` the second path is as the first one. What becomes of connections says
-    `transport.reconnect`.
+    `[path.second]` the second path is like the first. `transport.reconnect` decides what happens to
+    connections.
     """
 
     every_ns: PeriodNs = Field(alias="every")
     """Time from one handover to the next."""
     count: Times
-    """How many; with 0 the client stays where it is. Those beyond `limits.virtual_s` are not
-    made."""
+    """Number of handovers; with 0 the client never moves. Those after `limits.virtual_s` are left
+    out."""
     first_ns: DurationNs | None = Field(default=None, alias="first")
-    """When the first one begins. Default: after `every`."""
+    """Time at which the first one begins. Default: after `every`."""
     overlap_ns: DurationNs = Field(default=0, alias="overlap")
-    """How long the old address still works beside the new one."""
+    """Time for which the old address still works beside the new one."""
     gap_ns: DurationNs = Field(default=0, alias="gap")
-    """How long the client has no address at all. Instead of `overlap`."""
+    """Time for which the client has no address at all, in place of `overlap`."""
     jitter_ns: DurationNs = Field(default=0, alias="jitter")
     """Each begins later than at its period by a random time below this, drawn evenly for each
     replicate and the same for all cells. At most `every`, less `overlap` or `gap`."""
@@ -122,23 +122,23 @@ class HandoversSection(Section):
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
-        """When each begins."""
+        """Give the time at which each begins, in ns."""
         return _periodic_ns(self, "handover", lateness)
 
 
 class OutagesSection(Section):
-    """Outages at a fixed period: every packet is lost in both directions, and nobody is told."""
+    """Periodic outages: every packet is lost in both directions, and hosts get no signal."""
 
     every_ns: PeriodNs = Field(alias="every")
     """Time from the beginning of one outage to the beginning of the next."""
     length_ns: PeriodNs = Field(alias="length")
-    """How long each lasts."""
+    """Length of each outage."""
     count: Times
-    """How many; those beyond `limits.virtual_s` are not made."""
+    """Number of outages; those after `limits.virtual_s` are left out."""
     first_ns: DurationNs | None = Field(default=None, alias="first")
-    """When the first one begins. Default: after `every`."""
+    """Time at which the first one begins. Default: after `every`."""
     path: PathNumber | None = None
-    """Which path: 1, or 2 for `[path.second]`. Default: all at once."""
+    """Path that is affected: 1, or 2 for `[path.second]`. Default: all paths at once."""
     jitter_ns: DurationNs = Field(default=0, alias="jitter")
     """Each begins later than at its period by a random time below this, drawn evenly for each
     replicate and the same for all cells. Less than `every` without `length`."""
@@ -155,23 +155,23 @@ class OutagesSection(Section):
         return self
 
     def starts_ns(self, lateness: Lateness) -> tuple[int, ...]:
-        """When each begins."""
+        """Give the time at which each begins, in ns."""
         return _periodic_ns(self, "outage", lateness)
 
 
 class RedrawSection(Section):
-    """The delay drawn anew at a fixed period.
+    """Random changes of the delay at a fixed period.
 
-    Each draw is a round-trip time from a normal distribution cut off at 0, half of which goes to
-    each direction. Where no rate keeps them in order, packets overtake when the delay falls.
+    Each draw is a round-trip time from a normal distribution truncated at 0; each direction has
+    half of it. Where the rate is unlimited, packets overtake others when the delay falls.
     """
 
     period_ns: PeriodNs = Field(alias="period")
     """Time between draws; the first is made when the run begins."""
     mean_ns: DurationNs | None = Field(default=None, alias="mean")
-    """Mean of the round-trip times. Default: the path's `rtt`; give one of them."""
+    """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given."""
     deviation_ns: DurationNs = Field(alias="deviation")
-    """Their standard deviation."""
+    """Standard deviation of the round-trip times."""
 
     @model_validator(mode="after")
     def _draws_fit_the_kernel(self) -> Self:
@@ -194,21 +194,21 @@ RateTraceField = Annotated[
 
 
 class TraceSection(Section):
-    """Rates that follow a recording, over and over.
+    """Rates that follow a recorded trace, which repeats.
 
     Files are in mahimahi's format, relative to the study file: a line is a whole number of
-    milliseconds at which 1504 bytes may leave, none smaller than the one before; when the last one
-    is over, the trace begins anew. A token bucket keeps the rate, with the path's `queue`; a BDP of
-    it is at the trace's mean rate.
+    milliseconds at which 1504 bytes may leave, none smaller than the one before; after the last
+    line the trace repeats. A token bucket keeps the rate, with the path's `queue`; a BDP is
+    computed with the trace's mean rate.
     """
 
     down: RateTraceField | None = None
-    """Rate from server to client. Takes the place of `rate_down`."""
+    """Trace of the rate from server to client, in place of `rate_down`."""
     up: RateTraceField | None = None
-    """Rate from client to server. Takes the place of `rate_up`."""
+    """Trace of the rate from client to server, in place of `rate_up`."""
     step_ns: StepNs = Field(default=DEFAULT_STEP_NS, alias="step")
-    """How long a rate holds: the trace is cut into the fewest equal steps not longer than this, and
-    the opportunities in each make its rate. It cannot vary."""
+    """Longest time for which a rate holds: the trace is cut into the fewest equal steps not longer
+    than this, and the opportunities in each give its rate. It cannot be a factor."""
 
     @model_validator(mode="after")
     def _one_direction_at_least(self) -> Self:
@@ -217,12 +217,12 @@ class TraceSection(Section):
         return self
 
     def impairments(self, direction: Direction) -> RateTrace | None:
-        """Give the trace of a direction."""
+        """Give the trace of a direction, or None."""
         return self.down if direction == "down" else self.up
 
 
 def halves_ns(rtt_ns: int) -> tuple[int, int]:
-    """Split a round-trip time over the directions: down, up."""
+    """Split a round-trip time into one-way delays: down, up."""
     return rtt_ns - rtt_ns // 2, rtt_ns // 2
 
 

@@ -1,4 +1,4 @@
-"""The ``[transport]`` section: which protocol carries the bytes, and with which options."""
+"""The ``[transport]`` section: the transport protocol and its options."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from netwarp.wire import Model, Reconnect, Recovery, Resume, TcpOptions, Transpo
 DEFAULT_INITIAL_WINDOW_PACKETS = 10  # RFC 6928
 
 TODAYS_TCP = TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
-"""The kernel's defaults."""
+"""TCP options by the kernel's defaults."""
 TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
-"""Headers of 20 bytes, losses found by three duplicate acknowledgements and time-outs."""
+"""TCP options of 2008: loss recovery by three duplicate acknowledgements and timeouts."""
 
 Preset = Literal["tcp-2008"]
 Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
@@ -31,17 +31,17 @@ Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number f
 
 
 class TransportOptions(Section):
-    """Options every transport takes. All get the same values unless the study says otherwise."""
+    """Options of every transport; all have the same values unless the study sets others."""
 
     stack: StackField | None = None
-    """QUIC: whose implementation, beside quinn, which is the default: the name of a stack, as
-    `netwarp stack list` has it, or `{ interop = "PROGRAM" }`, a program that does what the QUIC
-    interop runner asks of endpoints."""
+    """QUIC: the implementation, where it is not quinn, the default: the name of a stack in `netwarp
+    stack list`, or `{ interop = "PROGRAM" }`, a program that implements the endpoint interface of
+    the QUIC interop runner."""
     model: Model = "kernel"
-    """Whose transport and path it is. `kernel`: the kernel's. `ns3`: the model of the simulator
-    ns-3, set up like Linux, over point-to-point links. `ns3default`: ns-3's as it comes, over a
-    CSMA link with ns-3's own queues. `netwarp ns3 install` installs ns-3; what it cannot do is
-    refused."""
+    """Where transport and path are implemented. `kernel`: in the Linux kernel. `ns3`: in the
+    simulator ns-3, configured like Linux, over point-to-point links. `ns3default`: in ns-3 with its
+    defaults, over a CSMA link with ns-3's own queues. `netwarp ns3 install` installs ns-3; what
+    ns-3 cannot do is refused."""
     congestion: str | None = Field(
         default=None,
         description="Congestion control, by its name in the transport's stack."
@@ -78,7 +78,8 @@ class TransportOptions(Section):
     5061; `mptcp`, which does nothing else: RFC 8684, section 3.2). Default: new, for `mptcp`
     migrate."""
     preset: Preset | None = None
-    """A generation of TCP, for what is not given otherwise. `tcp-2008` (`tcp`, `tls`): no SACK, no
+    """A generation of TCP, which sets the options not given otherwise. `tcp-2008` (`tcp`, `tls`):
+    no SACK, no
     timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""
     sack: bool | None = None
     """TCP: selective acknowledgements (RFC 2018). Default: true."""
@@ -87,16 +88,16 @@ class TransportOptions(Section):
     window_scaling: bool | None = None
     """TCP: window scaling (RFC 7323). Default: true."""
     recovery: Recovery | None = None
-    """TCP: how losses are found. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
+    """TCP: loss recovery. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
     duplicate acknowledgements and time-outs (RFC 5681), only with `sack = false`. Default: rack."""
     streams: Streams | None = None
     """SCTP: streams of an association. With more than one, the chunks of a content go over streams
     of one association, not over associations of their own. Default: 1."""
     max_message_bytes: SizeBytes | None = Field(default=None, alias="max_message")
-    """SCTP: largest message the sender hands over at once; at least 9B, at most the buffer.
+    """SCTP: largest message that the sender passes to the stack; at least 9B, at most the buffer.
     Default: 16KiB."""
     unordered: bool | None = None
-    """SCTP: deliver messages as they come (RFC 9260, section 6.6). Those of a `flow` are the
+    """SCTP: deliver messages as they arrive (RFC 9260, section 6.6). Those of a `flow` are the
     program's own; other content is cut into messages that say where they belong. Default: false."""
     message_lifetime_ns: DurationNs | None = Field(default=None, alias="message_lifetime")
     """SCTP: how long after it was handed over a message of a `flow` may still be sent; then it is
@@ -125,7 +126,7 @@ class TransportOptions(Section):
 
 
 class _TransportSection(TransportOptions):
-    """How bytes travel. Options here apply to all transports of the study.
+    """The transport. Options here apply to all transports of the study.
 
     `[transport.tcp]`, `[transport.quic]` and so on take the same options for one of them: a
     deviation from equal treatment, which the provenance lists. As levels of the factor `transport`,
@@ -133,7 +134,7 @@ class _TransportSection(TransportOptions):
     """
 
     kind: TransportKind | None = None
-    """Which protocol, where `transport` is not a factor."""
+    """The transport protocol, where `transport` is not a factor."""
 
 
 def _options_of(traits: TransportTraits) -> Any:
@@ -148,30 +149,30 @@ TransportSection: type[_TransportSection] = create_model(
     __doc__=_TransportSection.__doc__,
     **{kind: _options_of(traits) for kind, traits in TRANSPORTS.items()},
 )
-"""The section with a table for each transport."""
+"""The `[transport]` section with a table of options for each transport."""
 
 
 @dataclass(frozen=True)
 class MergedTransport:
-    """The options of one cell's transport, and where each was found."""
+    """The options of one cell's transport, and the key at which each was given."""
 
     options: Mapping[str, Any]
     origins: Mapping[str, str]
-    """Dotted keys for messages, by option."""
+    """Dotted key for messages, by option."""
 
 
 def merge_transport(
     section: Mapping[str, Any], level: Mapping[str, Any], origins: Mapping[str, str]
 ) -> MergedTransport:
-    """Lay the options of a cell's transport over each other.
+    """Merge the options of a cell's transport.
 
-    The level's own options win over those of its kind (``[transport.quic]``), these over the
-    section's.
+    The level's own options take precedence over those of its kind (``[transport.quic]``), and these
+    over the section's.
 
     Args:
         section: the ``[transport]`` table, factors on single options applied.
         level: the level of the factor ``transport`` as a table, or empty.
-        origins: display keys of options set by a factor.
+        origins: keys for messages of the options that a factor sets.
 
     Raises:
         KeyValueError: a factor sets an option that ``[transport.<kind>]`` sets as well.
