@@ -111,6 +111,14 @@ def test_quiches_role_makes_one_call_a_wake_up() -> None:
     assert calls < 2.5 * packets, "two a packet, one at each end; eight with ppoll"
 
 
+def test_s2n_quics_role_asks_for_the_time_once_a_wake_up() -> None:
+    require("s2n-quic")
+    stack = {"kind": "quic", "stack": "s2n-quic", "congestion": "cubic", "label": "s2n-quic"}
+    calls = count(Transfer("s2n-quic", stack, "2MB", FAST))
+    packets = 2_000_000 // 1430
+    assert calls < 8 * packets, "six a packet with the clock held, 17 without"
+
+
 def test_a_role_in_go_asks_for_the_time_once_a_wake_up() -> None:
     require("quic-go")
     stack = {"kind": "quic", "stack": "quic-go", "congestion": "reno", "label": "quic-go"}

@@ -9,6 +9,7 @@ use s2n_quic::client::Connect;
 use tokio::task::JoinSet;
 
 use crate::carry::carry;
+use crate::clock::begin;
 use crate::counters::Counters;
 use crate::endpoint;
 
@@ -21,7 +22,7 @@ pub(crate) async fn drive(
     orchestrator: &mut Orchestrator,
     server: SocketAddr,
 ) -> Result<()> {
-    let begin = orchestrator.begin()?;
+    let begin = begin(orchestrator)?;
     let trusted = begin.certificate.context("the server has no certificate")?;
     let client = endpoint::client(job, &to_pem(&trusted)?)?;
     for transfer in 0..job.bulk()?.transfers {

@@ -2,6 +2,7 @@
 
 mod carry;
 mod client;
+mod clock;
 mod counters;
 mod endpoint;
 mod server;

@@ -13,6 +13,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::JoinSet;
 
 use crate::carry::carry;
+use crate::clock::begin;
 use crate::counters::Counters;
 use crate::endpoint;
 
@@ -25,7 +26,7 @@ pub(crate) async fn serve(
     orchestrator: &mut Orchestrator,
     address: SocketAddr,
 ) -> Result<()> {
-    let begin = orchestrator.begin()?;
+    let begin = begin(orchestrator)?;
     let identity = Identity::generate()?;
     let mut server = endpoint::server(job, &identity, address)?;
     orchestrator.ready(&identity.certificate_hex)?;
