@@ -1,7 +1,7 @@
-//! The TLS secrets of a captured run, in memory: with them in its file, a capture is read decrypted.
+//! The TLS secrets of a captured run, in memory. They go into the capture's file, so that it can be read decrypted.
 //!
 //! Roles and the programs they start append lines of the NSS key log format (draft-ietf-tls-keylogfile) to it. They
-//! find it by the variable that browsers, curl and most QUIC stacks know.
+//! find it through the environment variable SSLKEYLOGFILE, as browsers, curl and most QUIC stacks do.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -11,31 +11,31 @@ use std::os::fd::{AsRawFd, RawFd};
 use anyhow::{Context, Result};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// The variable that names the file, for programs that log their secrets.
+/// The environment variable that names the file, for programs that log their secrets.
 pub(crate) const VARIABLE: &str = "SSLKEYLOGFILE";
 
-/// The descriptor by which roles and their programs inherit the file: one that none of them has a use for, as a browser
-/// has for 4.
+/// The descriptor through which roles and their programs inherit the file; none of them uses this number for something
+/// else, as browsers use 4.
 pub(crate) const ROLE_FD: RawFd = 9;
 
-/// The variable as roles have it. It names [`ROLE_FD`].
+/// The variable as roles receive it. It names [`ROLE_FD`].
 pub(crate) const ROLE_ENVIRONMENT: &CStr = c"SSLKEYLOGFILE=/proc/self/fd/9";
 
-/// A file of secrets that lies in memory: writing to it makes nobody wait, so that no record changes.
+/// A file of secrets in memory. Writing to it never blocks, so records do not change.
 #[derive(Debug)]
 pub(crate) struct KeyLog(File);
 
 impl KeyLog {
-    /// Makes an empty one.
+    /// Creates an empty file.
     ///
     /// # Errors
-    /// No memory, or no descriptors.
+    /// Memory or descriptors are exhausted.
     pub(crate) fn new() -> Result<Self> {
         let file = memfd_create(c"key-log", MFdFlags::MFD_CLOEXEC).context("make a file in memory for TLS secrets")?;
         Ok(Self(file.into()))
     }
 
-    /// Gives all lines that were written so far.
+    /// Returns all lines written so far.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -1,11 +1,11 @@
-//! Packet capture at the routers: every packet that comes to one, and every packet that leaves it again.
+//! Packet capture at the routers: every packet that arrives at a router, and every packet that leaves it.
 //!
-//! A packet socket sees what comes in before netem and what goes out after it, so that what was dropped is in the
-//! file once and what got through twice.
+//! A packet socket sees packets before netem when they arrive and after netem when they leave. So a dropped packet is
+//! in the file once, and a forwarded one twice.
 //!
-//! **A capture changes no record.** In virtual time that takes care: a thread that woke up to write would change the order
-//! in which server and client run, and every reading of a process's clock moves it. So nothing runs: the kernel puts
-//! the packets into memory, which holds them all, and the file is written when the transfer is over.
+//! **A capture changes no record.** In virtual time that takes care: a thread that woke up to write would change the
+//! order in which server and client run, and every reading of a process's clock advances it. So no process runs: the
+//! kernel puts the packets into memory, which has room for all, and the file is written when the transfer is over.
 
 pub(crate) mod key_log;
 pub(crate) mod pcapng;
@@ -26,19 +26,19 @@ use crate::network::Network;
 use crate::topology::{Namespace, bottleneck};
 use crate::workload;
 
-/// Name of the file in the run directory.
+/// The name of the file in the run directory.
 pub(crate) const FILE_NAME: &str = "capture.pcapng";
 
-/// The most memory that a capture's rings may take: a guest has 1 GiB.
+/// The most memory for a capture's rings, in bytes: a guest has 1 GiB.
 const MEMORY_MAX_BYTES: u64 = 640 << 20;
 
-/// What a packet may cost in the ring beyond its payload: its headers, the kernel's note of it, alignment.
+/// The most bytes of a packet in the ring beyond its payload: packet headers, the kernel's metadata, alignment.
 const OVERHEAD_BYTES: u64 = 200;
 
-/// Bytes handed to the host in one write.
+/// How many bytes are handed to the host in one write.
 const WRITE_BYTES: usize = 8 << 20;
 
-/// A capture under way.
+/// A running capture.
 #[derive(Debug)]
 pub(crate) struct Capture {
     path: PathBuf,
@@ -51,10 +51,10 @@ impl Capture {
     /// Starts capturing on all routers, for a file in `directory`.
     ///
     /// # Arguments
-    /// * `keys` - where the roles log their TLS secrets.
+    /// * `keys` - the file in which the roles log their TLS secrets.
     ///
     /// # Errors
-    /// A workload of more than can be kept; no packet sockets; no memory.
+    /// The workload has more bytes than memory has room for; packet sockets or memory are not available.
     pub(crate) fn start(network: &Network, job: &Job, keys: KeyLog, directory: &Path) -> Result<Self> {
         let memory_bytes = memory_bytes(job)?;
         let open = |path| network.within(Namespace::Router(path), || Ring::open(memory_bytes, None));
@@ -62,7 +62,7 @@ impl Capture {
         Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
     }
 
-    /// Ends the capture and writes the file: what has passed the routers until now, and nothing after it.
+    /// Ends the capture and writes the file with all packets that have passed the routers until now.
     ///
     /// # Errors
     /// A packet was missed, or the file could not be written.
@@ -93,7 +93,7 @@ impl Capture {
         }
         for (router, ring) in (0..=u8::MAX).zip(&self.routers) {
             ring.read(|captured| {
-                // The router's loopback carries nothing, but is a device like others.
+                // The router's loopback carries no packets, but is listed as a device like the others.
                 let Some(&interface) = interfaces.get(&(router, captured.index, captured.outgoing)) else {
                     return Ok(());
                 };
@@ -105,14 +105,14 @@ impl Capture {
 }
 
 impl Drop for Capture {
-    /// The capture of a run that failed is worth having; the `end` record says why the run failed.
+    /// Writes the capture of a failed run too; the `end` record says why the run failed.
     fn drop(&mut self) {
         let _ = self.end();
     }
 }
 
-/// Memory for each router's packets: those of the content, all passing twice, each answered by another, and half as
-/// much again for what is sent twice.
+/// Returns the size of each router's ring in bytes: room for the packets of the content, each captured twice and
+/// acknowledged by another packet, and half as much again for retransmissions.
 fn memory_bytes(job: &Job) -> Result<u64> {
     let workloads = job.workloads();
     let content_bytes: u64 = workloads.iter().map(|each| workload::of(&each.workload).content_bytes()).sum();
@@ -134,8 +134,8 @@ fn packet<'a>(interface: u32, captured: &CapturedPacket<'a>) -> Packet<'a> {
     Packet { interface, time_ns: captured.time_ns, direction, bytes: captured.bytes }
 }
 
-/// A file whose writes have left the guest's kernel when they return: one that collected them would make the writer
-/// sleep, and the run's clock go on.
+/// A file whose writes have left the guest's kernel when they return. A file that cached them would make the writer
+/// sleep later, and the run's clock advance.
 struct Settled(File);
 
 impl Write for Settled {
@@ -150,7 +150,7 @@ impl Write for Settled {
     }
 }
 
-/// Where packets are captured, and what the file calls it.
+/// A point at which packets are captured, and its name in the file.
 #[derive(Debug, PartialEq, Eq)]
 struct Point {
     index: u32,
@@ -159,7 +159,7 @@ struct Point {
     description: &'static str,
 }
 
-/// The four points of a router: both devices, both ways.
+/// Returns the four points of a router: two devices with two directions each.
 fn points(path: u8, several: bool) -> [Point; 4] {
     let prefix = if several { format!("path{path}-") } else { String::new() };
     let point = |towards: Direction, outgoing, name, description| Point {

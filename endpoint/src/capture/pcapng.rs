@@ -1,7 +1,7 @@
 //! Writes pcapng (IETF, draft-ietf-opsawg-pcapng): section header, TLS secrets, interfaces, packets. Pure.
 //!
-//! Every block is its type, its length, a body padded to words, and its length again. Numbers are little endian, as the
-//! section header's magic says.
+//! Every block consists of its type, its length, a body padded to 32 bits, and its length again. Numbers are little
+//! endian, as the section header's magic says.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Secrets as lines of the NSS key log format: "TLSK".
+/// The type of secrets in the NSS key log format: "TLSK".
 const TLS_KEY_LOG: u32 = 0x544c_534b;
 
 const UNKNOWN_LENGTH: u64 = u64::MAX;
@@ -23,32 +23,32 @@ const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
 
-/// Time stamps in units of 10⁻⁹ s.
+/// The resolution of time stamps: 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// Which way a packet went through its interface: bits 0 and 1 of `epb_flags`.
+/// The direction in which a packet passed its interface: bits 0 and 1 of `epb_flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PacketDirection {
-    /// The packet came into the machine that captures.
+    /// The packet arrived at the capturing machine.
     Inbound = 1,
-    /// The packet left the machine that captures.
+    /// The packet left the capturing machine.
     Outbound = 2,
 }
 
 /// A packet as it was on the wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
-    /// Which interface, in the order they were described.
+    /// The index of the interface, in the order in which they were described.
     pub interface: u32,
-    /// In nanoseconds since 1970.
+    /// The time stamp, in nanoseconds since 1970.
     pub time_ns: u64,
-    /// Whether it came to the router or left it.
+    /// Whether the packet arrived at the router or left it.
     pub direction: PacketDirection,
-    /// From the Ethernet header on.
+    /// The packet's bytes from the Ethernet header on.
     pub bytes: &'a [u8],
 }
 
-/// Begins the file's one section.
+/// Begins the only section of the file.
 pub(crate) fn section(to: &mut impl Write, application: &str) -> io::Result<()> {
     let version = [1_u16, 0].map(u16::to_le_bytes).concat();
     let mut body = [&BYTE_ORDER_MAGIC.to_le_bytes()[..], &version, &UNKNOWN_LENGTH.to_le_bytes()].concat();
@@ -68,7 +68,7 @@ pub(crate) fn tls_key_log(to: &mut impl Write, lines: &[u8]) -> io::Result<()> {
 
 /// Describes the next interface.
 pub(crate) fn interface(to: &mut impl Write, name: &str, description: &str) -> io::Result<()> {
-    // Link type in 16 bits and 16 reserved ones; no limit to a packet's captured length.
+    // 16 bits of link type and 16 reserved ones, then no limit on the captured length of a packet.
     let mut body = [LINKTYPE_ETHERNET.to_le_bytes(), 0_u32.to_le_bytes()].concat();
     put_option(&mut body, IF_NAME, name.as_bytes());
     put_option(&mut body, IF_DESCRIPTION, description.as_bytes());
@@ -77,7 +77,7 @@ pub(crate) fn interface(to: &mut impl Write, name: &str, description: &str) -> i
     block(to, INTERFACE_DESCRIPTION, &body)
 }
 
-/// Adds a packet, whole.
+/// Adds a whole packet.
 pub(crate) fn packet(to: &mut impl Write, packet: &Packet<'_>) -> io::Result<()> {
     let length = u32::try_from(packet.bytes.len()).map_err(io::Error::other)?;
     let (high, low) = ((packet.time_ns >> 32) as u32, packet.time_ns as u32);
@@ -116,7 +116,7 @@ fn block(to: &mut impl Write, kind: u32, body: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// By hand from the draft's figures 9, 10, 13 and 17.
+    /// The bytes were written by hand from the draft's figures 9, 10, 13 and 17.
     #[test]
     fn blocks_byte_by_byte() {
         let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! A packet socket whose packets the kernel puts into memory shared with this process (`TPACKET_V3`,
-//! Documentation/networking/packet_mmap.rst). Nobody reads while packets come: the ring holds them all.
+//! Documentation/networking/packet_mmap.rst). The ring is not read while packets arrive, so it must have room for all
+//! of them.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -10,47 +11,48 @@ use libc::{
     tpacket_req3, tpacket3_hdr,
 };
 
-/// Unit in which the kernel fills and hands over the ring.
+/// The size of a block, the unit in which the kernel fills the ring.
 const BLOCK_BYTES: u32 = 1 << 20;
 
-/// The kernel would hand over a block that is not full after this long. Never, in any run: the timer's interrupts would
-/// be seen in the guest's random numbers.
+/// The time-out after which the kernel would release a block that is not full, longer than any run: the timer's
+/// interrupts would change the guest's random numbers.
 const RETIRE_MS: u32 = 1_000_000_000;
 
 /// The interface index that stands for all devices of the namespace.
 const ALL_DEVICES: i32 = 0;
 
-/// Where the packet socket is bound to see nothing more: the router's loopback, which nobody uses.
+/// The interface to which the packet socket is bound to stop the capture: the router's loopback, which carries no
+/// packets.
 const LOOPBACK: i32 = 1;
 
 /// A packet in the ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CapturedPacket<'a> {
-    /// Index of the interface.
+    /// The index of the interface.
     pub index: u32,
-    /// Whether the packet left by the interface, rather than came by it.
+    /// Whether the packet left through the interface, rather than arrived.
     pub outgoing: bool,
-    /// In nanoseconds since 1970.
+    /// The time stamp, in nanoseconds since 1970.
     pub time_ns: u64,
-    /// From the Ethernet header on: all of it, or as much as was selected.
+    /// The bytes from the Ethernet header on: all of them, or as many as the selection keeps.
     pub bytes: &'a [u8],
-    /// How long it is.
+    /// The packet's full length.
     pub length_bytes: u32,
 }
 
-/// Which packets a ring takes, where it does not take all.
+/// Which packets a ring captures, if not all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selection {
-    /// Those that come in by this device.
+    /// The device whose arriving packets are captured.
     pub incoming: u32,
-    /// Those that leave by this device.
+    /// The device whose leaving packets are captured.
     pub outgoing: u32,
-    /// So much of their beginnings.
+    /// How many bytes of each packet are kept.
     pub snap_bytes: u32,
 }
 
 impl Selection {
-    /// As a classic BPF program (Documentation/networking/filter.rst).
+    /// Returns the selection as a classic BPF program (Documentation/networking/filter.rst).
     fn program(&self) -> [sock_filter; 8] {
         let ancillary = |field: c_int| (libc::SKF_AD_OFF + field) as u32;
         let instruction = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
@@ -70,7 +72,7 @@ impl Selection {
     }
 }
 
-/// Packets of the devices of a network namespace.
+/// The captured packets of a network namespace's devices.
 #[derive(Debug)]
 pub(crate) struct Ring {
     socket: OwnedFd,
@@ -80,11 +82,11 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Starts listening in the caller's network namespace, with room for `bytes` of packets and their headers. Takes all packets
-    /// whole if nothing is selected.
+    /// Starts capturing in the caller's network namespace, with room for `bytes` of packets and their headers. Without
+    /// a selection, all packets are captured whole.
     pub(crate) fn open(bytes: u64, selection: Option<&Selection>) -> Result<Self> {
-        // Nothing is captured before `bind`: the protocol is none.
-        // SAFETY: plain calls; the descriptor is new and owned from here on.
+        // Nothing is captured before `bind`: the protocol is zero. SAFETY: plain calls; the descriptor is new and owned
+        // from here on.
         let socket = unsafe {
             let descriptor = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
             check(descriptor, "open a packet socket (CAP_NET_RAW, CONFIG_PACKET)")?;
@@ -109,14 +111,14 @@ impl Ring {
         };
         set(&socket, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
         let length = blocks as usize * BLOCK_BYTES as usize;
-        // SAFETY: a new mapping at an address of the kernel's choice.
+        // SAFETY: a new mapping at an address that the kernel chooses.
         let memory = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, socket.as_raw_fd(), 0)
         };
         ensure!(memory != libc::MAP_FAILED, "map the ring of packets: {}", std::io::Error::last_os_error());
-        // Programs that are started while packets come are forked without it: User-Mode Linux cannot copy such pages.
-        // SAFETY: the mapping is this one, and of this length.
+        // Programs that are started during a capture are forked without the mapping, because User-Mode Linux cannot
+        // copy such pages. SAFETY: the mapping is this one, and of this length.
         let kept = unsafe { libc::madvise(memory, length, libc::MADV_DONTFORK) };
         check(kept, "keep the ring of packets from other processes (madvise MADV_DONTFORK)")?;
         let memory = NonNull::new(memory).context("the ring of packets is mapped at zero")?;
@@ -125,7 +127,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Hears nothing more from now on. When this returns, no packet is on its way into the ring any more.
+    /// Stops the capture. When this returns, no packet is on its way into the ring.
     pub(crate) fn stop(&self) -> Result<()> {
         self.listen(LOOPBACK)
     }
@@ -144,13 +146,13 @@ impl Ring {
         check(result, "bind a packet socket").map(drop)
     }
 
-    /// Gives every packet to `take`, in order; to be called when capturing has stopped.
+    /// Passes every packet to `take`, in order. The capture must have stopped.
     ///
     /// # Errors
-    /// Those of `take`; packets that did not fit.
+    /// The errors of `take`; packets did not fit into the ring.
     pub(crate) fn read(&self, mut take: impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<()> {
         let mut taken = 0;
-        // The kernel counts packets in a block as it puts them there, and blocks not reached yet have none.
+        // The kernel counts the packets in a block as it adds them; blocks that were not used have none.
         for block in 0..self.blocks {
             taken += self.walk(block, &mut take)?;
         }
@@ -177,13 +179,13 @@ impl Ring {
         Ok(())
     }
 
-    /// Number of packets in a block, each given to `take`.
+    /// Passes each packet of a block to `take`, and returns their number.
     fn walk(&self, block: u32, take: &mut impl FnMut(CapturedPacket<'_>) -> Result<()>) -> Result<u32> {
         // SAFETY: the block's header is the kernel's, and only read.
         let header: tpacket_hdr_v1 = unsafe { (*self.block(block)).hdr.bh1 };
         let mut at = header.offset_to_first_pkt as usize;
         for _ in 0..header.num_pkts {
-            // SAFETY: offsets are the kernel's and stay inside the block, which nobody writes to any more.
+            // SAFETY: the offsets are the kernel's and stay inside the block, which is not written to any more.
             let (packet, address, bytes) = unsafe {
                 let start = self.block(block).cast::<u8>().add(at);
                 let packet = &*start.cast::<tpacket3_hdr>();
@@ -212,7 +214,7 @@ impl Ring {
     }
 }
 
-/// `TPACKET_ALIGN(sizeof(struct tpacket3_hdr))`: where the packet's `struct sockaddr_ll` is.
+/// The offset of the packet's `struct sockaddr_ll`: `TPACKET_ALIGN(sizeof(struct tpacket3_hdr))`.
 const ALIGNED_HEADER_BYTES: usize = size_of::<tpacket3_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 
 impl Drop for Ring {

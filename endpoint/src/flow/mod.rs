@@ -1,4 +1,4 @@
-//! Flows: messages of one size, each sent when it is due. What transports and workloads need to move and to count them.
+//! Flows: messages of one size, each sent when it is due. Transports and workloads use this to send and to count them.
 
 mod pacer;
 mod schedule;
@@ -12,25 +12,25 @@ pub(crate) use self::sink::{MessageSink, Received};
 pub(crate) use self::tally::Tally;
 pub(crate) use self::watcher::Watcher;
 
-/// What a message begins with: its number, when it was due and when it was sent.
+/// The size of the header at the beginning of a message: its number, when it was due and when it was sent.
 pub(crate) const HEADER_BYTES: usize = 24;
 
-/// Where in a message stands when it was sent.
+/// The bytes of a message that hold the time when it was sent.
 pub(crate) const SENT_PLACE: std::ops::Range<usize> = 16..HEADER_BYTES;
 
-/// The beginning of a message. Its times are nanoseconds since the run's epoch, which both ends know by their own clocks.
+/// The header of a message. Its times are nanoseconds since the run's epoch, which each end knows by its own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// 0 for the first.
+    /// The number of the message, starting at 0.
     pub number: u64,
-    /// When the schedule has it.
+    /// When the message is due by the schedule.
     pub due_ns: u64,
-    /// When it was handed to the transport.
+    /// When the message was handed to the transport.
     pub sent_ns: u64,
 }
 
 impl Header {
-    /// As it stands in a message.
+    /// Returns the header's bytes.
     pub(crate) fn encode(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         for (place, field) in bytes.chunks_exact_mut(8).zip([self.number, self.due_ns, self.sent_ns]) {
@@ -39,7 +39,7 @@ impl Header {
         bytes
     }
 
-    /// Of a message; none if it is too short to have one.
+    /// Reads the header of a message; none if the message is too short.
     pub(crate) fn decode(message: &[u8]) -> Option<Self> {
         let field = |at: usize| Some(u64::from_be_bytes(*message.get(at..at + 8)?.first_chunk()?));
         Some(Self { number: field(0)?, due_ns: field(8)?, sent_ns: field(16)? })

@@ -1,4 +1,4 @@
-//! Makes the messages of a flow, each when it is due.
+//! Generates the messages of a flow, each when it is due.
 
 use std::iter::Peekable;
 
@@ -12,12 +12,12 @@ use crate::record::{FlowSentRecord, Side};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The messages of a flow, and what has become of them at their sender.
+/// The messages of a flow, and what its sender knows of them.
 pub(crate) struct Pacer {
-    /// What messages call zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The epoch of the times in messages, in nanoseconds of `CLOCK_MONOTONIC`.
     epoch_ns: u64,
     schedule: Peekable<Schedule>,
-    /// When the flow began, if it has: when it was first asked for a message.
+    /// When the flow began: when the first message was asked for.
     start_ns: Option<u64>,
     message: Vec<u8>,
     messages: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Those of a flow that starts when the first message is asked for.
+    /// Creates the pacer of a flow that starts when the first message is asked for.
     pub(crate) fn of(flow: &Flow, epoch_ns: u64) -> Self {
         Self {
             epoch_ns,
@@ -41,18 +41,18 @@ impl Pacer {
         }
     }
 
-    /// When the next message is due, in nanoseconds of `CLOCK_MONOTONIC`; none after the last.
+    /// Returns when the next message is due, in nanoseconds of `CLOCK_MONOTONIC`; none after the last.
     pub(crate) fn next_due_ns(&mut self) -> Option<u64> {
         let start_ns = *self.start_ns.get_or_insert_with(|| Moment::now().since(0));
         self.schedule.peek().map(|due_ns| start_ns + due_ns)
     }
 
-    /// When the last message was sent; 0 before the first.
+    /// Returns when the last message was sent; 0 before the first.
     pub(crate) fn last_sent_ns(&self) -> u64 {
         self.last_ns
     }
 
-    /// The next message, sent now; none if there is none that is due.
+    /// Returns the next message, marked as sent at `now_ns`; none if none is due.
     pub(crate) fn due_message(&mut self, now_ns: u64) -> Option<&[u8]> {
         let due_ns = self.next_due_ns().filter(|due_ns| *due_ns <= now_ns)?;
         self.schedule.next();
@@ -67,7 +67,7 @@ impl Pacer {
         Some(&self.message)
     }
 
-    /// Messages that are due, one after another, as many as are and have room; nothing if none is.
+    /// Writes as many due messages as fit into `room_bytes` into `into`; nothing if none is due.
     pub(crate) fn due_messages(&mut self, now_ns: u64, room_bytes: usize, into: &mut Vec<u8>) {
         into.clear();
         while into.len() + self.message.len() <= room_bytes.max(self.message.len()) {
@@ -78,7 +78,7 @@ impl Pacer {
         }
     }
 
-    /// What was sent.
+    /// Returns the record of what was sent.
     pub(crate) fn record(&self, side: Side) -> FlowSentRecord {
         FlowSentRecord {
             side,
@@ -91,17 +91,17 @@ impl Pacer {
     }
 }
 
-/// Sleeps until this time of `CLOCK_MONOTONIC`, to the nanosecond: not until the kernel finds it convenient, which is up to
-/// 50 µs later unless the thread says otherwise (`PR_SET_TIMERSLACK`).
+/// Sleeps until this time of `CLOCK_MONOTONIC`, to the nanosecond. By default the kernel may wake a thread up to 50 µs
+/// later (`PR_SET_TIMERSLACK`).
 pub(crate) fn sleep_until(at_ns: u64) {
     thread_local! {
         static PUNCTUAL: bool = nix::sys::prctl::set_timerslack(1).is_ok();
     }
-    // Where the kernel refuses, what is sent says how late it was.
+    // If the kernel refuses, the messages' times show how late they were.
     PUNCTUAL.with(|_| ());
     let at =
         timespec { tv_sec: (at_ns / NANOSECONDS_PER_SECOND) as i64, tv_nsec: (at_ns % NANOSECONDS_PER_SECOND) as i64 };
-    // SAFETY: `at` outlives the call; what is left of an absolute time is not asked for.
+    // SAFETY: `at` outlives the call; an absolute sleep has no remaining time to return.
     while unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, std::ptr::null_mut()) }
         == Errno::EINTR as i32
     {}

@@ -1,4 +1,4 @@
-//! When the messages of a flow are due. Pure: the same job gives the same times at both ends.
+//! When the messages of a flow are due. Pure: a job gives the same times at both ends.
 
 use crate::job::{Arrivals, Flow};
 use crate::seeded::splitmix64;
@@ -8,17 +8,17 @@ use crate::seeded::splitmix64;
 pub(crate) struct Schedule {
     arrivals: Arrivals,
     draws: Draws,
-    /// Messages until now.
+    /// The number of messages so far.
     given: u64,
     messages: u64,
     last_ns: u64,
     at_ns: u64,
-    /// Bursts: when the on-period ends.
+    /// With bursts: when the present on-period ends.
     on_until_ns: u64,
 }
 
 impl Schedule {
-    /// That of a flow, from its first message on.
+    /// Creates the schedule of a flow, starting with its first message.
     pub(crate) fn of(flow: &Flow) -> Self {
         let mut draws = Draws { seed: flow.seed, drawn: 0 };
         let on_until_ns = match flow.arrivals {
@@ -30,12 +30,12 @@ impl Schedule {
         Self { arrivals: flow.arrivals.clone(), draws, given: 0, messages, last_ns, at_ns: 0, on_until_ns }
     }
 
-    /// How many messages there are, and when the last is due.
+    /// Returns the number of messages, and when the last is due.
     pub(crate) fn extent(self) -> (u64, u64) {
         self.fold((0, 0), |(count, _), due_ns| (count + 1, due_ns))
     }
 
-    /// When the message after the one at `at_ns` is due; none where the times given end.
+    /// Returns when the message after the one at `at_ns` is due; none after the last of explicit times.
     fn after(&mut self, at_ns: u64) -> Option<u64> {
         match &self.arrivals {
             Arrivals::Constant { interval_ns } => Some(at_ns.saturating_add(*interval_ns)),
@@ -57,7 +57,7 @@ impl Schedule {
 impl Iterator for Schedule {
     type Item = u64;
 
-    /// The first is due at the start, but where the times are given.
+    /// Returns when the next message is due. The first is due at the start, unless the times are explicit.
     fn next(&mut self) -> Option<u64> {
         let is_drawn = !matches!(self.arrivals, Arrivals::Trace { .. });
         let due_ns = if self.given == 0 && is_drawn { 0 } else { self.after(self.at_ns)? };
@@ -69,7 +69,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// Draws from a seed.
+/// Random draws from a seed.
 #[derive(Debug, Clone)]
 struct Draws {
     seed: u64,
@@ -77,7 +77,7 @@ struct Draws {
 }
 
 impl Draws {
-    /// A time that is exponentially distributed, by inversion of an evenly distributed share with 53 bits.
+    /// Draws an exponentially distributed time, by inversion of a uniformly distributed share with 53 bits.
     fn exponential_ns(&mut self, mean_ns: u64) -> u64 {
         let share = (splitmix64(self.seed, self.drawn) >> 11) as f64 / (1_u64 << 53) as f64;
         self.drawn += 1;
@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(Schedule::of(&flow(arrivals, None, None)).collect::<Vec<_>>(), [5, 5, 90]);
     }
 
-    /// A Poisson process's gaps have their mean as standard deviation, and a share of 1/e is longer than it.
+    /// The gaps of a Poisson process have a standard deviation equal to their mean, and a share of 1/e is longer than
+    /// the mean.
     #[test]
     fn poisson_arrivals_have_exponential_gaps() {
         let count = 100_000;
@@ -134,13 +135,13 @@ mod tests {
         assert!((deviation / 1e6 - 1.0).abs() < tolerance * 1.5, "{deviation}");
         let longer = gaps.iter().filter(|gap| **gap > 1e6).count() as f64 / gaps.len() as f64;
         assert!((longer - (-1.0_f64).exp()).abs() < 4.0 * (0.2325 / count as f64).sqrt(), "{longer}");
-        // No gap tells of the next.
+        // The gaps are uncorrelated.
         let lagged = gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
         assert!((lagged / gaps.len() as f64 / deviation.powi(2)).abs() < tolerance);
     }
 
-    /// On for 10 ms and off for 30 ms on average, a message a millisecond: a period that lasts x has ceil(x) messages, on
-    /// average 1 / (1 - exp(-1/10)), in 40 ms.
+    /// Periods are on for 10 ms and off for 30 ms on average, with a message every millisecond. A period that lasts x
+    /// has ceil(x) messages, on average 1 / (1 - exp(-1/10)), in 40 ms.
     #[test]
     fn bursts_take_their_share_of_the_time() {
         let arrivals = Arrivals::Onoff { interval_ns: 1_000_000, on_ns: 10_000_000, off_ns: 30_000_000 };

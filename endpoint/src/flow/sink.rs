@@ -1,4 +1,4 @@
-//! What the receiver of a flow makes of the messages it gets.
+//! The receiving end of a flow: counts its messages.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,16 +10,16 @@ use crate::job::Flow;
 use crate::record::{FlowUnit, Record};
 use crate::sink::WatchedArrivals;
 
-/// Name of the table in the run directory.
+/// The name of the table in the run directory.
 const TABLE_FILE: &str = "packets.csv";
 
 /// A message that has arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received {
     pub header: Header,
-    /// All of it.
+    /// The size of the whole message.
     pub bytes: u64,
-    /// In nanoseconds of `CLOCK_MONOTONIC`.
+    /// When it arrived, in nanoseconds of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
 }
 
@@ -30,20 +30,20 @@ pub(crate) struct MessageSink {
     expected: u64,
     last_due_ns: u64,
     messages: Tally,
-    /// Where each message is a packet: what its headers take.
+    /// Where each message is a packet: the size of its headers, and the tally of packets.
     packets: Option<(u64, Tally)>,
     table: Option<String>,
     first_at_ns: Option<u64>,
-    /// Where arrivals are recorded over time, in a run that has records of them.
+    /// Where arrivals are logged, in a run that records them over time.
     arrivals: Option<WatchedArrivals>,
 }
 
 impl MessageSink {
-    /// One that waits for all messages of a flow.
+    /// Creates a sink that waits for all messages of a flow.
     ///
     /// # Arguments
-    /// * `epoch_ns` - what messages call zero, by this end's clock.
-    /// * `packet_header_bytes` - what lies around a message where each is a packet of its own.
+    /// * `epoch_ns` - the epoch of the times in messages, by this end's clock.
+    /// * `packet_header_bytes` - the size of the headers around a message, where each is a packet.
     pub(crate) fn of(flow: &Flow, epoch_ns: u64, packet_header_bytes: Option<u64>) -> Self {
         let (expected, last_due_ns) = Schedule::of(flow).extent();
         Self {
@@ -59,27 +59,27 @@ impl MessageSink {
         }
     }
 
-    /// Records what arrives in the run's log too, if there is one.
+    /// Logs arrivals in the run's log too, if there is one.
     pub(crate) fn watching_arrivals(self, arrivals: Option<WatchedArrivals>) -> Self {
         Self { arrivals, ..self }
     }
 
-    /// Size of a message.
+    /// Returns the size of a message.
     pub(crate) fn message_bytes(&self) -> usize {
         self.flow.message_bytes.into()
     }
 
-    /// Whether all messages have arrived.
+    /// Returns whether all messages have arrived.
     pub(crate) fn is_complete(&self) -> bool {
         self.messages.received() == self.expected
     }
 
-    /// By when the last message is due at the latest, if one has arrived.
+    /// Returns an upper bound of when the last message is due, once one has arrived.
     pub(crate) fn last_due_ns(&self) -> Option<u64> {
         self.first_at_ns.map(|first_at_ns| first_at_ns.saturating_add(self.last_due_ns))
     }
 
-    /// A message has arrived. One that is none of the flow's is nobody's: a bit of it was flipped.
+    /// Counts a message that has arrived. A message that is not of the flow is ignored: the path has corrupted it.
     pub(crate) fn arrived(&mut self, received: Received) {
         let Received { header: Header { number, due_ns, sent_ns }, bytes, at_ns } = received;
         if number >= self.expected || bytes != u64::from(self.flow.message_bytes) {
@@ -102,16 +102,16 @@ impl MessageSink {
         }
     }
 
-    /// The record of what arrived, where messages are responses.
+    /// Returns the record of what arrived, where messages are responses.
     pub(crate) fn into_responses(self) -> Record {
         let (unit, direction) = (FlowUnit::Response, self.flow.direction);
         Record::FlowStats(self.messages.into_record(unit, direction, None, self.epoch_ns))
     }
 
-    /// The records of what arrived; writes the table, if one is asked for.
+    /// Returns the records of what arrived, and writes the table if it is asked for.
     ///
     /// # Errors
-    /// A table that cannot be written.
+    /// The table cannot be written.
     pub(crate) fn finish(self, run_directory: &Path) -> Result<Vec<Record>> {
         if let Some(table) = self.table {
             let path = run_directory.join(TABLE_FILE);

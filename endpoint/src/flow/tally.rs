@@ -1,17 +1,17 @@
-//! What arrived of a flow, summed up as ns-3's FlowMonitor does (`flow-monitor.cc`, `ReportLastRx`). Pure.
+//! Statistics of the arrivals of a flow, computed as by ns-3's FlowMonitor (`flow-monitor.cc`, `ReportLastRx`). Pure.
 
 use crate::job::Direction;
 use crate::record::{FlowStatsRecord, FlowUnit};
 
-/// Quantiles are counted in thousandths.
+/// The number of quantiles: they are in thousandths.
 const QUANTILES: usize = 1000;
 
-/// Sums over what arrives, in the order in which it does.
+/// The statistics of arrivals, which are added in the order in which they occur.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// A bit for each number.
+    /// A bit for each number that has arrived.
     seen: Vec<u64>,
-    /// One more than the largest number until now: RFC 4737's NextExp.
+    /// One more than the largest number so far: NextExp of RFC 4737.
     next_number: u64,
     bytes: u64,
     first_ns: u64,
@@ -24,11 +24,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Something has arrived.
+    /// Counts an arrival.
     ///
     /// # Arguments
-    /// * `number` - its place in the order of sending.
-    /// * `since_ns` - from when its delay counts.
+    /// * `number` - its position in the order of sending.
+    /// * `since_ns` - the start of its delay.
     /// * `at_ns` - when it arrived, on the same clock.
     pub(crate) fn arrived(&mut self, number: u64, since_ns: u64, at_ns: u64, bytes: u64) {
         if self.is_known(number) {
@@ -50,17 +50,17 @@ impl Tally {
         (self.last_ns, self.bytes) = (at_ns, self.bytes + bytes);
     }
 
-    /// How many arrived, each counted once.
+    /// Returns how many have arrived, each counted once.
     pub(crate) fn received(&self) -> u64 {
         self.delays_ns.len() as u64
     }
 
-    /// Another copy of something that has been counted came.
+    /// Counts another copy of something that has been counted.
     pub(crate) fn duplicate(&mut self) {
         self.duplicates += 1;
     }
 
-    /// Remembers a number; whether it came before.
+    /// Notes a number. Returns whether it was known.
     fn is_known(&mut self, number: u64) -> bool {
         let (word, bit) = ((number / 64) as usize, 1 << (number % 64));
         if self.seen.len() <= word {
@@ -71,10 +71,10 @@ impl Tally {
         was_known
     }
 
-    /// The sums, with times after the epoch.
+    /// Returns the record of the statistics, with times since the epoch.
     ///
     /// # Arguments
-    /// * `sent` - how many were sent, if that was seen here.
+    /// * `sent` - how many were sent, if this end knows.
     pub(crate) fn into_record(
         mut self,
         unit: FlowUnit,
@@ -104,7 +104,8 @@ impl Tally {
     }
 }
 
-/// The smallest value, and those that one in a thousand, two, … do not exceed (nearest rank). None of no values.
+/// Returns the smallest value, and the values that one, two, … thousandths do not exceed (nearest rank). Returns none
+/// if there are no values.
 fn quantiles(sorted: &[u64]) -> Vec<u64> {
     if sorted.is_empty() {
         return Vec::new();
@@ -117,7 +118,8 @@ fn quantiles(sorted: &[u64]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// Number, sent, received, bytes of six packets out of seven: 2 is lost, 1 arrives after 3, 4 comes twice.
+    /// Number, time sent, time received and bytes of the packets that arrived: 2 is lost, 1 arrives after 3, 4 arrives
+    /// twice.
     const PACKETS: [(u64, u64, u64, u64); 7] = [
         (0, 1_000, 1_500, 100),
         (3, 1_030, 1_540, 100),
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!([0, 166, 167, 500, 501, 950, 1000].map(at), [500, 500, 510, 540, 560, 605, 605]);
     }
 
-    /// RFC 4737, section 3.3: a packet is reordered if a later one has arrived, and so are all that one overtook.
+    /// RFC 4737, section 3.3: a packet is reordered if one with a larger number has arrived before it.
     #[test]
     fn reordering_is_of_those_that_were_overtaken() {
         let sequence = |numbers: &[u64]| {
@@ -187,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_running_jitter_is_rfc_3550s() {
-        // A delay that alternates by 1600 ns for long: the estimate is the difference itself.
+        // With a delay that alternates by 1600 ns for long, the estimate becomes the difference.
         let packets: Vec<_> = (0..1000).map(|n| (n, 10_000 * n, 10_000 * n + 5_000 + 1_600 * (n % 2), 1)).collect();
         assert_eq!(record(&packets).rfc3550_jitter_ns, Some(1_600));
     }

@@ -1,9 +1,9 @@
-//! Follows every packet of one direction through the router, as ns-3's FlowMonitor does from one IP layer to the other: links
-//! between hosts and router take no time, so a packet reaches the router when its sender's IP sends it, and its receiver's IP
-//! when it leaves.
+//! Follows every packet of one direction through the router, as ns-3's FlowMonitor does from one IP layer to the other.
+//! The links between hosts and router take no time, so a packet arrives at the router when its sender's IP layer sends
+//! it, and at its receiver's IP layer when it leaves the router.
 //!
-//! Like a capture ([`crate::capture`]) it changes no record: the kernel puts the beginnings of packets into memory, and they are
-//! looked at when the transfer is over.
+//! Like a capture ([`crate::capture`]), this changes no record: the kernel puts the first bytes of packets into memory,
+//! which is read when the transfer is over.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -19,18 +19,18 @@ use crate::record::{FlowUnit, Record};
 use crate::topology::{ETHERNET_HEADER_BYTES, Namespace, bottleneck};
 use crate::workload;
 
-/// What of a packet tells it from others: the headers of IP and of the transport, and the first of its payload.
+/// How many bytes of a packet tell it from others: the IP and transport headers, and the first bytes of the payload.
 const SNAP_BYTES: u32 = 128;
 
-/// What a packet costs in memory: its beginning, the kernel's note of it, alignment.
+/// The memory that a packet takes: its first bytes, the kernel's metadata, alignment.
 const PACKET_COST_BYTES: u64 = 256;
 
-/// A guest has 1 GiB.
+/// The most memory for a watcher, in bytes: a guest has 1 GiB.
 const MEMORY_MAX_BYTES: u64 = 512 << 20;
 
 const ETHERNET_HEADER: usize = ETHERNET_HEADER_BYTES as usize;
 
-/// One direction of a run's path, being watched.
+/// The packets of one direction of a run's path.
 pub(crate) struct Watcher {
     ring: Ring,
     selection: Selection,
@@ -38,10 +38,11 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Starts watching, if the job's workload wants it. Beside others it is not told from them.
+    /// Starts watching, if the job's workload asks for it. With several workloads there is none, because their packets
+    /// cannot be told apart.
     ///
     /// # Errors
-    /// More packets than there is memory for; no packet sockets.
+    /// Memory has no room for the packets; packet sockets are not available.
     pub(crate) fn start(network: &Network, job: &Job) -> Result<Option<Self>> {
         let watched = workload::of(&job.workload).watched_direction(job).filter(|_| job.name.is_none());
         let Some(direction) = watched else { return Ok(None) };
@@ -59,13 +60,13 @@ impl Watcher {
         Ok(Some(Self { ring, selection, direction }))
     }
 
-    /// Ends watching: what has become of the packets until now.
+    /// Ends watching. Returns the record of what has become of the packets.
     ///
     /// # Errors
     /// A packet was missed.
     pub(crate) fn finish(self, epoch_ns: u64) -> Result<Record> {
         self.ring.stop()?;
-        // Packets are stamped by CLOCK_REALTIME.
+        // Packets are stamped with CLOCK_REALTIME.
         let lead_ns = clock::realtime_lead_ns();
         let mut passage = Passage::default();
         self.ring.read(|packet| {
@@ -82,7 +83,7 @@ impl Watcher {
     }
 }
 
-/// Memory for the packets of the flow's bytes, in and out, and half as much again for what is sent twice.
+/// Returns the memory for the packets of the flow, arriving and leaving, and half as much again for retransmissions.
 fn memory_bytes(job: &Job) -> Result<u64> {
     let content_bytes = workload::of(&job.workload).content_bytes();
     let payload_bytes = u64::from(job.transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
@@ -97,11 +98,11 @@ fn memory_bytes(job: &Job) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Packets on their way through the router.
+/// The packets that are passing the router.
 #[derive(Default)]
 struct Passage {
     entered: u64,
-    /// By a hash of what they are: number and time of each that has not left, oldest first.
+    /// The packets that have not left, by a hash of their bytes: number and arrival time of each, oldest first.
     inside: HashMap<u64, VecDeque<(u64, u64)>>,
     tally: Tally,
 }
@@ -113,7 +114,8 @@ impl Passage {
         self.entered += 1;
     }
 
-    /// One that never entered was made inside: a copy, or of a flipped bit.
+    /// Counts a packet that has left. One that never arrived was made by the router: a duplicate, or a corrupted
+    /// packet.
     fn left(&mut self, packet: &CapturedPacket<'_>) {
         let Some(key) = key(packet.bytes) else { return };
         let length_bytes = u64::from(packet.length_bytes) - ETHERNET_HEADER as u64;
@@ -124,8 +126,8 @@ impl Passage {
     }
 }
 
-/// What stays of a packet as routers pass it on: not its lifetime and the header's checksum, nor ECN's mark. None of what is not
-/// IPv4.
+/// Returns a hash of what routers do not change in a packet: not the TTL, the header checksum and the ECN field.
+/// Returns none for packets other than IPv4.
 fn key(frame: &[u8]) -> Option<u64> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET_HEADER)?;
     if !ethernet.ends_with(&[0x08, 0x00]) || packet.len() < 20 {
@@ -143,7 +145,7 @@ fn key(frame: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A frame of a packet of 100 bytes with this number in its payload.
+    /// Returns the frame of a packet of 100 bytes with this number in its payload.
     fn frame(number: u8, ttl: u8) -> Vec<u8> {
         let mut frame = vec![0; ETHERNET_HEADER];
         frame[12] = 0x08;
@@ -162,7 +164,7 @@ mod tests {
         for number in 0..4 {
             passage.entered(&packet(&frame(number, 64), false, 1_000 * u64::from(number)));
         }
-        // 1 is lost, 0 is overtaken by 2, 3 comes twice, a packet with a flipped bit is nobody's.
+        // 1 is lost, 0 is overtaken by 2, 3 arrives twice, and a corrupted packet is ignored.
         for (number, time_ns) in [(2, 2_500), (0, 2_600), (3, 3_700), (3, 3_800)] {
             passage.left(&packet(&frame(number, 63), true, time_ns));
         }

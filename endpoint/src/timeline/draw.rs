@@ -1,11 +1,11 @@
-//! Normal deviates that are the same on every machine. Pure.
+//! Normally distributed draws that are the same on every machine. Pure.
 //!
-//! A mathematical library may round its logarithm differently on another processor. Addition, multiplication, division and
-//! the square root are exact to the last bit everywhere (IEEE 754), so that these are all there is here.
+//! A mathematical library may round its logarithm differently on another processor. Addition, multiplication, division
+//! and the square root are exactly defined everywhere (IEEE 754), so only these are used here.
 
 use crate::seeded::splitmix64;
 
-/// Below it, a share of the range of a 64-bit number is kept exactly by a double.
+/// The number of bits with which a double represents a share of the range of 64 bits exactly.
 const MANTISSA_BITS: u32 = 53;
 
 /// Draws from the standard normal distribution.
@@ -16,7 +16,7 @@ pub(super) struct Normal {
 }
 
 impl Normal {
-    /// A generator whose draws follow from the seed alone.
+    /// Creates a generator whose draws depend only on the seed.
     pub(super) fn new(seed: u64) -> Self {
         Self { seed, drawn: 0 }
     }
@@ -33,7 +33,7 @@ impl Normal {
         }
     }
 
-    /// Draws evenly between -1 and 1.
+    /// Draws uniformly between -1 and 1.
     fn even(&mut self) -> f64 {
         let word = splitmix64(self.seed, self.drawn);
         self.drawn += 1;
@@ -42,7 +42,7 @@ impl Normal {
     }
 }
 
-/// The natural logarithm of a number between 0 and 1.
+/// Returns the natural logarithm of a number between 0 and 1.
 fn logarithm(mut number: f64) -> f64 {
     let mut halvings = 0.0;
     // Doubling is exact.
@@ -50,7 +50,8 @@ fn logarithm(mut number: f64) -> f64 {
         number *= 2.0;
         halvings += 1.0;
     }
-    // ln x = 2 artanh((x - 1) / (x + 1)), whose terms shrink by 34 at least.
+    // ln x = 2 artanh((x - 1) / (x + 1)); each term of the series is smaller than the one before by a factor of at
+    // least 34.
     let ratio = (number - 1.0) / (number + 1.0);
     let (mut sum, mut power, mut divisor) = (0.0, ratio, 1.0);
     while f64::abs(power) > 1e-18 {
@@ -98,6 +99,6 @@ mod tests {
         assert_eq!(three(1).map(f64::to_bits), PINNED, "{:?}", three(1).map(f64::to_bits));
     }
 
-    /// The first draws as recorded once: every machine must give the same.
+    /// The first draws, recorded once: every machine must return the same.
     const PINNED: [u64; 3] = [4_601_407_943_086_469_324, 4_601_894_385_929_139_744, 13_822_931_456_121_442_852];
 }

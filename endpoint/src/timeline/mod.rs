@@ -1,4 +1,4 @@
-//! What happens to the paths while a run goes on, at exact times.
+//! The events of the paths during a run, at exact times.
 
 mod draw;
 mod schedule;
@@ -19,8 +19,8 @@ use crate::topology::{self, Device, Namespace, Shaper, bottleneck, handover};
 
 /// The events still to come.
 ///
-/// Its descriptor is readable when one is due. A timer and not a time-out of `ppoll(2)`, which the kernel lets be late
-/// by a thousandth (`select_estimate_accuracy`): milliseconds, in an idle guest.
+/// Its descriptor is readable when an event is due. It uses a timer, because the kernel may delay the time-out of
+/// `ppoll(2)` by a thousandth (`select_estimate_accuracy`): by milliseconds, in an idle guest.
 pub(crate) struct Timeline<'a> {
     job: &'a Job,
     conditions: Vec<Condition>,
@@ -30,7 +30,7 @@ pub(crate) struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// Starts the timeline of a job, its times counted from `epoch_ns` of `CLOCK_MONOTONIC`.
+    /// Starts the timeline of a job, whose times count from `epoch_ns` of `CLOCK_MONOTONIC`.
     pub(crate) fn start(job: &'a Job, epoch_ns: u64) -> Result<Self> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).context("make a timer (timerfd_create)")?;
@@ -41,7 +41,7 @@ impl<'a> Timeline<'a> {
         Ok(timeline)
     }
 
-    /// Carries out the next event if it is due, and gives it.
+    /// Carries out the next event if it is due, and returns it.
     pub(crate) fn advance(&mut self, elapsed_ns: u64, network: &mut Network) -> Result<Option<Event>> {
         let Some(event) = self.schedule.pop_due(elapsed_ns) else { return Ok(None) };
         self.apply(&event, network).with_context(|| format!("apply {event:?}"))?;
@@ -49,7 +49,7 @@ impl<'a> Timeline<'a> {
         Ok(Some(event))
     }
 
-    /// The paths as they are by now.
+    /// Returns the paths after the events so far.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.conditions.iter().map(|condition| &condition.path)
     }
@@ -92,15 +92,15 @@ impl AsFd for Timeline<'_> {
     }
 }
 
-/// What a path is like by now.
+/// The present condition of a path.
 #[derive(Debug, Clone)]
 struct Condition {
-    /// The path of the job, with the delays and rates of the moment.
+    /// The job's path with its present delays and rates.
     path: Path,
-    /// Whether an outage makes it lose everything.
+    /// Whether an outage drops all packets.
     is_out: bool,
-    /// Whether it loses everything because the client was detached from it. A path that the client was never attached to loses
-    /// nothing.
+    /// Whether all packets are dropped because the client has detached from the path. A path to which the client was
+    /// never attached drops none.
     is_left: bool,
 }
 
@@ -129,7 +129,7 @@ impl Condition {
         topology::shaper(impairments, self.path.mtu_bytes)
     }
 
-    /// The options of both netems.
+    /// Returns the options of both netem qdiscs.
     fn netems(&self, index: u8) -> [(Device, Attributes); 2] {
         let options = if self.is_out || self.is_left { netem::outage } else { netem::restore };
         [(Direction::Down, &self.path.down), (Direction::Up, &self.path.up)]
@@ -150,7 +150,7 @@ mod tests {
         job.paths[0].clone()
     }
 
-    /// The options that tests expect both netems to be given after these changes.
+    /// Returns the options that both netem qdiscs should be given after these changes.
     fn netems_after(changes: &[Change]) -> [Attributes; 2] {
         let mut condition = Condition::new(golden_path());
         for change in changes {

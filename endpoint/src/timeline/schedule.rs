@@ -1,12 +1,12 @@
-//! Which change comes next: the events of a timeline, its redraws and its traces, merged by time. Pure.
+//! The next change of the paths: the events of a timeline, its redraws and its traces, merged by time. Pure.
 
 use super::draw::Normal;
 use crate::job::{self, Change, Event, Redraw, Trace};
 
-/// The changes still to come. Redraws and traces have no end, so that each is made when it is asked for.
+/// The changes still to come. Redraws and traces have no end, so each change is computed when it is asked for.
 #[derive(Debug)]
 pub(super) struct Schedule<'a> {
-    /// In the order of what is due at the same time.
+    /// The sources of changes. Of changes that are due at the same time, those of earlier sources come first.
     sources: Vec<Source<'a>>,
 }
 
@@ -18,7 +18,7 @@ enum Source<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    /// The schedule of a job's timeline.
+    /// Creates the schedule of a job's timeline.
     pub(super) fn new(timeline: &'a job::Timeline) -> Self {
         let drawn = |redraw: &'a Redraw| Source::Drawn { redraw, normal: Normal::new(redraw.seed), count: 0 };
         let traced = |trace: &'a Trace| Source::Traced { trace, step: Some(0) };
@@ -28,15 +28,15 @@ impl<'a> Schedule<'a> {
         Self { sources }
     }
 
-    /// When the next change is due, after the epoch; none if none is left.
+    /// Returns when the next change is due, in nanoseconds after the epoch; none if none is left.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.sources.iter().filter_map(Source::next_ns).min()
     }
 
-    /// Takes the next change, if it is due by this time.
+    /// Takes the next change if it is due by `elapsed_ns`.
     pub(super) fn pop_due(&mut self, elapsed_ns: u64) -> Option<Event> {
         let due_ns = self.next_ns().filter(|&due_ns| due_ns <= elapsed_ns)?;
-        // Of several that are due at the same time, the first source's.
+        // Of several sources that are due at the same time, the first is used.
         self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.pop()
     }
 }
@@ -73,7 +73,8 @@ impl Source<'_> {
     }
 }
 
-/// The delays for a draw from the standard normal distribution: half of the round-trip time each, none of it below 0.
+/// Returns the delays for a draw from the standard normal distribution: half of the round-trip time in each direction,
+/// and not less than 0.
 fn delay(redraw: &Redraw, deviate: f64) -> Change {
     let round_trip_ns = (redraw.mean_ns as f64 + redraw.deviation_ns as f64 * deviate).round().max(0.0) as u64;
     let down_ns = round_trip_ns / 2;
@@ -84,7 +85,7 @@ fn rate(trace: &Trace, step: u64) -> u64 {
     trace.rates_bit_s[(step % trace.rates_bit_s.len() as u64) as usize]
 }
 
-/// The first step after `step` whose rate is another. A trace of one rate has none.
+/// Returns the first step after `step` with a different rate; none for a trace of one rate.
 fn next_step(trace: &Trace, step: u64) -> Option<u64> {
     let current = rate(trace, step);
     (1..trace.rates_bit_s.len() as u64).map(|later| step + later).find(|&later| rate(trace, later) != current)
@@ -110,7 +111,7 @@ mod tests {
         (0..count).map_while(|_| schedule.pop_due(u64::MAX)).collect()
     }
 
-    /// The round-trip times of the first draws.
+    /// Returns the round-trip times of the first draws.
     fn round_trips_ns(count: usize, redraw: Redraw) -> Vec<f64> {
         let timeline = job::Timeline { redraws: vec![redraw], ..job::Timeline::default() };
         let round_trip = |event: Event| match event.change {
@@ -139,8 +140,8 @@ mod tests {
         assert_ne!(draws, round_trips_ns(40_000, redraw(100 * MS, 20 * MS, 4)));
     }
 
-    /// Of a normal variable with mean 0, what lies below 0 is half; the mean of the rest, 0 where it is below, is the
-    /// density at 0: 1 / sqrt(2 pi).
+    /// Of a normal variable with mean 0, half of the draws are below 0. With those set to 0, the mean is the density at
+    /// 0: 1 / sqrt(2 pi).
     #[test]
     fn draws_below_0_are_0() {
         let draws = round_trips_ns(40_000, redraw(0, 100 * MS, 3));

@@ -1,10 +1,10 @@
-//! What a server remembers beyond one connection, for a client that comes back on another after a handover.
+//! What a server remembers across connections, for a client that returns on another connection after a handover.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What one run's server knows of its client's attempts.
+/// What the server of a run knows of its client's attempts.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptTracker {
     latest_attempt: AtomicU32,
@@ -12,18 +12,19 @@ pub(crate) struct AttemptTracker {
 }
 
 impl AttemptTracker {
-    /// Records that a request came on a connection of this attempt: how often the client had dialled anew before, in the run.
+    /// Records that a request arrived on a connection of this attempt: the number of times that the client had dialled
+    /// anew before, in the run.
     pub(crate) fn record_attempt(&self, attempt: u32) {
         self.latest_attempt.fetch_max(attempt, Relaxed);
     }
 
-    /// Whether the client has come back since.
+    /// Returns whether the client has returned on a connection of a later attempt.
     pub(crate) fn is_superseded(&self, attempt: u32) -> bool {
         attempt < self.latest_attempt.load(Relaxed)
     }
 
-    /// Whether this chunk of a transfer has no record yet; from now on it has. A client that moved before it knew that its
-    /// confirmation had arrived asks once more for nothing.
+    /// Returns whether this chunk of a transfer has no record yet, and marks it as recorded. A client that moved before
+    /// it knew that its confirmation had arrived requests the chunk again, with no bytes left.
     pub(crate) fn record_once(&self, transfer: u32, chunk: u32) -> bool {
         self.recorded.lock().expect("no holder panics").insert((transfer, chunk))
     }

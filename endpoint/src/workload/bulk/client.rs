@@ -1,4 +1,4 @@
-//! The client of `bulk`: dials, requests chunks, and receives or sends them.
+//! The client of `bulk`: opens connections, requests chunks, and receives or sends them.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::{Connection, Dialer, Error, Stream};
 use crate::workload::{Handovers, Run, connection_record, unless_handed_over};
 
-/// The client's part.
+/// Carries out the client's part of the workload.
 ///
 /// # Errors
-/// Whatever kept the content from arriving.
+/// The content did not arrive.
 pub(super) async fn drive(
     run: &Arc<Run>,
     requested: &job::Bulk,
@@ -41,20 +41,20 @@ struct Client {
     bulk: Bulk,
     dialer: Arc<dyn Dialer>,
     handovers: watch::Receiver<Handovers>,
-    /// How often connections that carried requests were given up, in the run.
+    /// How often the client has given up connections with requests and dialled anew, in the run.
     attempt: u32,
 }
 
-/// What one connection of a transfer is to carry.
+/// The work of one connection of a transfer.
 struct Share {
-    /// Which of the transfer's connections.
+    /// The index of the connection in the transfer.
     number: u32,
     slots: Vec<StreamSlot>,
-    /// When the connection was dialled at first, if handovers cut that short.
+    /// When the connection was first dialled, if handovers interrupted that.
     first_try: Option<Moment>,
 }
 
-/// What one stream is to carry: chunks, one after another.
+/// The work of one stream: chunks, one after another.
 #[derive(Clone)]
 struct StreamSlot {
     number: u32,
@@ -64,16 +64,16 @@ struct StreamSlot {
 #[derive(Clone)]
 struct Chunk {
     number: u32,
-    /// Where content that comes down is received, over whichever connections.
+    /// The sink of a chunk from the server, filled over as many connections as needed.
     sink: SharedSink,
 }
 
-/// How a connection ended.
+/// The result of a connection.
 struct ConnectionOutcome {
-    /// Which of the transfer's connections.
+    /// The index of the connection in the transfer.
     number: u32,
     records: Vec<Record>,
-    /// What is still to be carried, when it was given up.
+    /// The work that is left, if the connection was given up.
     remaining: Option<Share>,
 }
 
@@ -83,7 +83,7 @@ impl Client {
         let mut remaining: Vec<Share> = (0..self.bulk.layout.connections).map(|number| self.share(number)).collect();
         let mut records = Vec::new();
         while !remaining.is_empty() {
-            // Of handovers until here, the dialer knows already.
+            // The dialer already knows of the handovers so far.
             self.handovers.mark_unchanged();
             let dialled = Moment::now();
             let Some(connections) = self.dial(transfer, remaining.len()).await? else {
@@ -122,8 +122,9 @@ impl Client {
         Share { number, slots, first_try: None }
     }
 
-    /// Opens so many connections, in order; ready when the last is connected. They may resume what earlier transfers left,
-    /// but no connection of their own; after a handover, whatever was left. None if there is a handover meanwhile.
+    /// Opens `count` connections and returns them in order once all are connected. They may resume earlier transfers'
+    /// sessions, but not each other's; after a handover, they may resume any. Returns none if a handover occurs
+    /// meanwhile.
     async fn dial(&mut self, transfer: u32, count: usize) -> Result<Option<Vec<Box<dyn Connection>>>> {
         let may_resume = transfer > 0 || self.handovers.borrow().count > 0;
         let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);
@@ -145,7 +146,7 @@ impl Client {
                 let is_awaited =
                     self.handovers.has_changed()? || self.bulk.run.hands_over_after(*self.handovers.borrow());
                 let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
-                // Between two paths, without an address: there is nothing to be done before the next.
+                // The client has no address between two paths: nothing can be done before the next handover.
                 self.handovers.changed().await.context("waiting for the next path")?;
                 Ok(None)
             }
@@ -181,27 +182,27 @@ async fn dial_all(
     Ok(connections)
 }
 
-/// How a connection came to its end.
+/// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// All its slots were carried.
+    /// All its slots were carried out.
     Whole,
-    /// The client has moved to another path.
+    /// It was given up because the client has moved to another path.
     GivenUp,
-    /// The transfer's time was over.
+    /// It was broken off because the transfer's time was over.
     BrokenOff,
 }
 
-/// A slot that was carried to its end.
+/// A slot that was carried out.
 struct Carried {
     number: u32,
     records: Vec<Record>,
-    /// Whether the peer is known to have it all.
+    /// Whether the peer is known to have received everything.
     is_confirmed: bool,
 }
 
 impl Bulk {
-    /// Carries a share over a connection, for as long as it stands.
+    /// Carries out a share of the transfer over a connection, for as long as the connection is used.
     async fn carry_share(
         self,
         mut connection: Box<dyn Connection>,
@@ -210,7 +211,7 @@ impl Bulk {
         mut handovers: watch::Receiver<Handovers>,
     ) -> Result<ConnectionOutcome> {
         let (mut carried, ending) = self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
-        // Of one that was given up before its handshake was over, there is nothing to say.
+        // A connection that was given up before its handshake was complete has no record.
         let record = connection_record(&self.run, Side::Client, &*connection, ending != Ending::Whole)?;
         let (transfer, attempt) = round;
         let index = self.layout.connection(transfer, attempt, share.number * self.layout.streams);
@@ -218,7 +219,7 @@ impl Bulk {
             Ending::Whole => close(connection, &mut handovers).await?.is_none(),
             Ending::GivenUp => true,
             Ending::BrokenOff => {
-                // What is there to say to the peer is said; how it takes it changes nothing.
+                // Closing tells the peer; whether it succeeds does not matter any more.
                 let _ = connection.close().await;
                 false
             }
@@ -240,7 +241,7 @@ impl Bulk {
         Ok(ConnectionOutcome { number: share.number, records, remaining })
     }
 
-    /// Carries slots at once. Gives those that were carried, to their end or until the transfer was broken off, and how the
+    /// Carries out slots concurrently. Returns those that were completed or broken off with the transfer, and how the
     /// connection ended.
     async fn carry_all(
         &self,
@@ -252,7 +253,7 @@ impl Bulk {
         let mut carrying = JoinSet::new();
         let mut indices = Vec::new();
         for slot in slots {
-            // Waits for nobody: a connection that stands has room for its streams.
+            // This does not block: an established connection has room for its streams.
             let stream = connection.open_stream().await?;
             indices.push(stream.index());
             carrying.spawn(self.clone().carry(stream, slot.clone(), round));
@@ -265,7 +266,7 @@ impl Bulk {
                 one = carrying.join_next() => match one {
                     Some(one) => match one.context("a task panicked")? {
                         Ok(slot) => carried.push(slot),
-                        // Its sinks have what arrived until then.
+                        // The slots' sinks have what arrived before.
                         Err(_) if ending != Ending::Whole => {}
                         Err(error) => return Err(error),
                     },
@@ -290,7 +291,8 @@ impl Bulk {
         Ok((carried, ending))
     }
 
-    /// A slot that was broken off, as far as it came: what goes up has its record at the server.
+    /// Returns the result of a slot that was broken off. The client has records of chunks from the server; the server
+    /// has those of chunks to it.
     fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> Carried {
         let of_chunk = |chunk: &Chunk| self.record_of_broken_off(stream, round, chunk.number, &chunk.sink);
         let records = match self.requested.direction {
@@ -300,7 +302,7 @@ impl Bulk {
         Carried { number: slot.number, records, is_confirmed: false }
     }
 
-    /// Carries a slot's chunks, one after another, without waiting for the peer's word in between.
+    /// Carries out a slot's chunks, one after another, without waiting for the peer's confirmation in between.
     async fn carry(self, mut stream: Box<dyn Stream>, slot: StreamSlot, round: (u32, u32)) -> Result<Carried> {
         let records = match self.requested.direction {
             Direction::Down => self.fetch(&mut *stream, &slot, round).await?,
@@ -341,7 +343,7 @@ impl Bulk {
     }
 }
 
-/// Ready at a time; never, if there is none.
+/// Waits until `at_ns`, or forever if it is none.
 ///
 /// # Errors
 /// As [`Deadline`].
@@ -352,7 +354,7 @@ async fn time_over(at_ns: Option<u64>) -> Result<()> {
     }
 }
 
-/// Ready when the client has to give the connection up.
+/// Waits until the client has to give the connection up.
 async fn given_up(handovers: &mut watch::Receiver<Handovers>, connection: &dyn Connection) {
     while handovers.changed().await.is_ok() {
         if !connection.migrates() {
@@ -362,7 +364,7 @@ async fn given_up(handovers: &mut watch::Receiver<Handovers>, connection: &dyn C
     std::future::pending().await
 }
 
-/// None if the client has to give the connection up meanwhile.
+/// Closes a connection. Returns none if the client has to give it up meanwhile.
 async fn close(connection: Box<dyn Connection>, handovers: &mut watch::Receiver<Handovers>) -> Result<Option<()>> {
     if connection.migrates() {
         return connection.close().await.map(Some);

@@ -1,9 +1,9 @@
-//! A content that somebody else's programs move by the contract of the QUIC interop runner
-//! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>): its server has the file in `/www`, its client
-//! is to leave it in `/downloads`, and both are told so in their environment.
+//! A content that other implementations transfer by the contract of the QUIC interop runner
+//! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>): the server has the file in `/www`, the
+//! client leaves it in `/downloads`, and environment variables tell both so.
 //!
-//! What the programs do on the way is theirs to know. That the file is the content, and when the client's packets left and
-//! came, is seen from outside.
+//! What the programs do meanwhile is not known. Whether the file is the content, and when the client's packets were
+//! sent and received, is measured from outside.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write as _;
@@ -27,50 +27,50 @@ use crate::transport::identity::pem;
 use crate::workload::Sandbox;
 use crate::workload::command::{self, RunPlace};
 
-/// The test case that asks for files over one connection, and for nothing special.
+/// The test case that requests files over one connection, without special features.
 const TEST_CASE: &str = "transfer";
 
-/// Where the contract's servers listen.
+/// The port on which the contract's servers listen.
 const PORT: u16 = 443;
 
-/// The server's name in requests: by IPv4, as the runner has it.
+/// The server's name in requests: the runner's name for IPv4.
 const SERVER: &str = "server4";
 
-/// Names that the runner's certificates have.
+/// The names in the runner's certificates.
 const CERTIFIED: [&str; 4] = ["server", SERVER, "server6", "server46"];
 
-/// The file that travels.
+/// The name of the file that is transferred.
 const FILE: &str = "content";
 
-/// Directories of the contract, empty but for what is put there.
+/// The contract's directories, empty except for the files described here.
 const DIRECTORIES: [&str; 4] = ["www", "downloads", "certs", "logs"];
 
-/// Scripts of the runner's base image, which start scripts call: they set up its network and wait for its simulator.
+/// Scripts of the runner's base image that start scripts call; they set up its network and wait for its simulator.
 const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
 
-/// Room for what programs log.
+/// The room for the programs' logs, in bytes.
 const LOGGED_BYTES: u64 = 1 << 30;
 
-/// What of a packet is kept: that it came or went is enough.
+/// How many bytes of a packet are kept: only its time is needed.
 const SNAP_BYTES: u32 = 64;
 
-/// Memory for a packet that is noted: its beginning, the kernel's note of it, alignment.
+/// The memory for a captured packet: its first bytes, the kernel's metadata, alignment.
 const NOTE_BYTES: u64 = 192;
 
-/// By this status an endpoint says that it does not support a test case.
+/// The exit status by which an endpoint says that it does not support a test case.
 const UNSUPPORTED: i32 = 127;
 
-/// Whether a job's programs are spoken to by the contract.
+/// Returns whether a job's programs use the contract.
 pub(crate) fn is_asked(job: &Job) -> bool {
     job.transport.stack.as_ref().is_some_and(|stack| stack.contract == Contract::Interop)
 }
 
-/// What an exit status means in the contract, if it means anything special.
+/// Returns the contract's special meaning of an exit status, if it has one.
 pub(crate) fn meaning(status: ExitStatus) -> Option<&'static str> {
     (status.code() == Some(UNSUPPORTED)).then_some("it does not support the test case transfer")
 }
 
-/// A run of two programs by the contract.
+/// A run of two programs that follow the contract.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interop<'a> {
     program: &'a str,
@@ -79,30 +79,30 @@ pub(super) struct Interop<'a> {
 }
 
 impl<'a> Interop<'a> {
-    /// The run of a job, if its stack is spoken to so.
+    /// Returns the run of a job, if its stack follows the contract.
     pub(super) fn of(job: &'a Job, bulk: &'a Bulk) -> Option<Self> {
         let stack = job.transport.stack.as_ref().filter(|_| is_asked(job))?;
         Some(Self { program: &stack.program, content: &bulk.content, is_captured: job.capture })
     }
 
-    /// The run of a job whose stack is spoken to so.
+    /// Returns the run of a job whose stack follows the contract.
     ///
     /// # Errors
-    /// It is spoken to otherwise.
+    /// The stack does not follow it.
     pub(super) fn required(job: &'a Job, bulk: &'a Bulk) -> Result<Self> {
         Self::of(job, bulk).context("the job's stack does not keep the interop runner's contract")
     }
 
-    /// The file system that both programs see.
+    /// Returns the file system that both programs see.
     pub(super) fn sandbox(&self) -> Sandbox<'a> {
         let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
         Sandbox { working_directory: self.directory(), keep: false, written_bytes, server_names: &[SERVER] }
     }
 
-    /// Writes what both programs find.
+    /// Writes the files that both programs need.
     ///
     /// # Errors
-    /// A content that cannot be read, or that memory has no room for.
+    /// The content cannot be read, or memory has no room for it.
     pub(super) fn fill_sandbox(&self) -> Result<()> {
         for directory in DIRECTORIES {
             root::mount_fresh("tmpfs", directory, None)?;
@@ -121,7 +121,7 @@ impl<'a> Interop<'a> {
         self.write_content()
     }
 
-    /// The program's own directory: start scripts look for what they start beside themselves.
+    /// Returns the program's own directory: start scripts look there for what they start.
     fn directory(&self) -> &'a Path {
         Path::new(self.program).parent().unwrap_or(Path::new("/"))
     }
@@ -147,10 +147,10 @@ impl<'a> Interop<'a> {
         command::serve(orchestrator, &self.command(Side::Server), run, None).await
     }
 
-    /// Runs the client's program to its end, and tells of the file that it left.
+    /// Runs the client's program to its end, and records the file that it left.
     ///
     /// # Errors
-    /// As [`command::drive`]; no such file.
+    /// As [`command::drive`]; there is no such file.
     pub(super) async fn drive(&self, orchestrator: &mut Orchestrator, run: RunPlace<'_>) -> Result<()> {
         let Begin { epoch_ns, .. } = orchestrator.begin().await?;
         let ring = self.listen()?;
@@ -168,7 +168,7 @@ impl<'a> Interop<'a> {
         })])
     }
 
-    /// What a side's program is started with.
+    /// Returns the command that starts a side's program.
     fn command(&self, side: Side) -> Command {
         let (logs, role) = (logs(side), name(side));
         let variables = [
@@ -181,7 +181,8 @@ impl<'a> Interop<'a> {
             ("SERVER_PARAMS", String::new()),
         ];
         let others: &[&str] = if side == Side::Server { &["REQUESTS", "CLIENT_PARAMS"] } else { &["SERVER_PARAMS"] };
-        // A captured run has one file for the secrets of all ([`key_log`]), which is in every environment.
+        // A captured run has one file for the secrets of all programs ([`key_log`]), which is already in the
+        // environment.
         let is_given = |name| self.is_captured && name == key_log::VARIABLE;
         let told = variables.into_iter().filter(|(name, _)| !others.contains(name) && !is_given(*name));
         Command {
@@ -196,20 +197,20 @@ impl<'a> Interop<'a> {
         }
     }
 
-    /// Starts noting the packets of the client's host.
+    /// Starts capturing the packets of the client's host.
     fn listen(&self) -> Result<Ring> {
         let index = client_device(0).index;
         let selection = Selection { incoming: index, outgoing: index, snap_bytes: SNAP_BYTES };
         let packets = self.content.size_bytes().div_ceil(1200);
-        // What is sent again, and acknowledgements, twice over.
+        // Twice the packets of the content, for retransmissions and acknowledgements.
         Ring::open(4 * packets * NOTE_BYTES + (8 << 20), Some(&selection))
     }
 }
 
-/// How the file that a program left differs from the content; none if in nothing.
+/// Returns how the file that a program left differs from the content; none if it does not.
 ///
 /// # Errors
-/// A content that cannot be read again.
+/// The content cannot be read again.
 pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<String>> {
     let [Record::Download(left)] = left else {
         return Ok(Some(format!("{} records of files instead of one", left.len())));
@@ -224,12 +225,12 @@ pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<St
     Ok(differs.then(|| format!("the client's program left a file whose SHA-256 is {}, not {original}", left.sha256)))
 }
 
-/// Where a side's program is to write what it logs.
+/// Returns the directory to which a side's program writes its logs.
 fn logs(side: Side) -> String {
     format!("/logs/{}", name(side))
 }
 
-/// Certificates as the runner makes them: of an authority of its own, for the server's names.
+/// Writes certificates like the runner's: issued by an authority of their own, for the server's names.
 fn write_certificates() -> Result<()> {
     let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
     let mut authority = CertificateParams::default();
@@ -253,7 +254,7 @@ fn write(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("write {}", path.display()))
 }
 
-/// Size and hash of the file that the client's program was asked for.
+/// Returns the size and the hash of the file that the client's program was asked for.
 fn downloaded() -> Result<(u64, String)> {
     let path = below_root(&Path::new("/downloads").join(FILE))?;
     let about = fs::metadata(&path);
@@ -264,9 +265,9 @@ fn downloaded() -> Result<(u64, String)> {
     Ok((size_bytes, content::hash(Reader::open(&file, whole, true)?)?))
 }
 
-/// When the first packet left, and the last one came before the program's end.
+/// Returns when the first packet was sent, and when the last one before the program's end was received.
 fn span(ring: &Ring, epoch_ns: u64, ended_ns: u64) -> Result<(u64, u64)> {
-    // Packets are stamped by CLOCK_REALTIME.
+    // Packets are stamped with CLOCK_REALTIME.
     let zero_ns = clock::realtime_lead_ns() + epoch_ns;
     let (mut first_ns, mut last_ns) = (None, None);
     ring.read(|packet| {

@@ -1,26 +1,26 @@
-//! How a content is cut into chunks, and which stream of which connection carries which. Pure.
+//! The division of a content into chunks, and the stream and the connection that carries each. Pure.
 //!
-//! Chunk i of n is the i-th of n equal parts; the last takes the rest. A transfer has as many *stream slots*, streams that work
-//! at once, as it has chunks: one connection each where a connection carries one stream, else streams of one connection.
-//! Where that has fewer streams than chunks (SCTP), a slot carries several chunks, one after another: chunk i is on
-//! stream i modulo the streams.
+//! Chunk i of n is the i-th of n equal parts; the last also takes the remainder. A transfer has as many *stream slots*,
+//! concurrent streams, as it has chunks: on a connection each where a connection carries one stream, otherwise on one
+//! connection. Where that has fewer streams than chunks (SCTP), a slot carries several chunks, one after another: chunk
+//! i is on stream i modulo the streams.
 
 use crate::content::Part;
 use crate::job::{Bulk, Transport};
 
-/// The slots of every transfer of a run.
+/// The stream slots of every transfer of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     size_bytes: u64,
     chunks: u32,
-    /// Connections of one transfer.
+    /// The number of connections of a transfer.
     pub connections: u32,
-    /// Streams of one connection.
+    /// The number of streams of a connection.
     pub streams: u32,
 }
 
 impl Layout {
-    /// The layout of a bulk workload over a transport.
+    /// Returns the layout of a bulk workload over a transport.
     pub(super) fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
         let (connections, streams) = match transport.kind.stack().most_streams(transport) {
@@ -30,7 +30,7 @@ impl Layout {
         Self { size_bytes: bulk.content.size_bytes(), chunks, connections, streams }
     }
 
-    /// Where a chunk lies in the content.
+    /// Returns the offset and the length of a chunk in the content.
     pub(super) fn part(&self, chunk: u32) -> Part {
         let each_bytes = self.size_bytes / u64::from(self.chunks);
         let offset_bytes = u64::from(chunk) * each_bytes;
@@ -38,22 +38,22 @@ impl Layout {
         Part { offset_bytes, length_bytes: if is_last { self.size_bytes - offset_bytes } else { each_bytes } }
     }
 
-    /// All chunks in order: together, they are the content.
+    /// Returns the parts of all chunks in order; together they are the content.
     pub(super) fn parts(&self) -> Vec<Part> {
         (0..self.chunks).map(|chunk| self.part(chunk)).collect()
     }
 
-    /// The chunks of a slot, which has the number of its first one.
+    /// Returns the chunks of a slot. The first has the slot's number.
     pub(super) fn chunks_of(&self, slot: u32) -> impl Iterator<Item = u32> + use<> {
         (slot..self.chunks).step_by(self.slots() as usize)
     }
 
-    /// Slots of one transfer.
+    /// Returns the number of slots of a transfer.
     pub(super) fn slots(&self) -> u32 {
         self.connections * self.streams
     }
 
-    /// Number in the run of the connection that carries a slot.
+    /// Returns the number in the run of the connection that carries a slot.
     ///
     /// # Arguments
     /// * `attempt` - how often the client had dialled anew before, in the run.
@@ -116,7 +116,7 @@ mod tests {
     fn connections_are_numbered_through_the_run() {
         let apart = layout(TransportKind::Tcp, 1, 3);
         assert_eq!((apart.connection(0, 0, 2), apart.connection(2, 0, 1)), (2, 7));
-        // A transfer dialled anew, and the one after it.
+        // The connection of a transfer that was dialled anew, and that of the next transfer.
         assert_eq!((apart.connection(0, 1, 0), apart.connection(1, 1, 0)), (3, 6));
         let together = layout(TransportKind::Quic, 1, 3);
         assert_eq!((together.connection(0, 0, 2), together.connection(2, 0, 1)), (0, 2));

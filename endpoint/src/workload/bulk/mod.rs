@@ -1,22 +1,22 @@
-//! `bulk`: one content, whole or in chunks that travel at once, once or several times.
+//! `bulk`: one content, whole or in concurrent chunks, transferred once or several times.
 //!
-//! The client dials, waits until all connections of the transfer stand, then opens their streams and asks on each for
-//! its chunks ([`ChunkRequest`]). The chunk follows: from the server (`down`), or straight from the client (`up`). Its
-//! receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has that: no byte
-//! can be lost at close, whatever the transport does there.
+//! The client dials, waits until all connections of the transfer are established, then opens their streams and requests
+//! chunks on each ([`ChunkRequest`]). The chunk follows: from the server (`down`), or immediately from the client
+//! (`up`). Its receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has
+//! received that: no byte can be lost at close, whatever the transport does there.
 //!
-//! That all connections stand before any content moves is kim-2022's order: it tells of connection time that adds up
-//! over the connections and puts off the end of the transfer by as much.
+//! That all connections are established before any content is sent is the order of kim-2022, which reports connection
+//! times that add up over the connections and delay the end of the transfer by as much.
 //!
-//! The receiver needs no memory to merge the chunks: each has its place in the content, stated in the request, and
-//! [`verify`] holds each chunk's hash against the original's.
+//! The receiver needs no memory to merge the chunks: the request states the offset of each in the content, and
+//! [`verify`] compares each chunk's hash with the original's.
 //!
-//! A transfer that is broken off after a time is so by the client, which resets its connections. What had arrived by then is
-//! on record, at the receiver alone.
+//! If a transfer is broken off after a time, the client does so by resetting its connections. Only the receiver records
+//! what had arrived by then.
 //!
-//! When the client moves, connections that do not migrate are given up. The client dials anew and asks for what is left of
-//! every chunk whose end it cannot be sure the server knows of: content that came down goes on at the byte reached, and
-//! content that goes up begins again.
+//! When the client moves, connections that do not migrate are given up. The client dials anew and requests the rest of
+//! every chunk of which the server may not know that it is complete: content from the server continues at the byte
+//! reached, and content from the client begins again.
 
 mod client;
 pub(crate) mod interop;
@@ -45,7 +45,7 @@ use crate::sink::{Received, SharedSink};
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer, Pending, Sent, Stream};
 
-/// ASCII's ACK.
+/// The confirmation of a content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
 impl OverConnections for job::Bulk {
@@ -118,7 +118,7 @@ impl Workload for job::Bulk {
     }
 }
 
-/// Waits for all tasks and gives their results; the first error ends the wait.
+/// Waits for all tasks and returns their results; the first error ends the wait.
 async fn join_all<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     while let Some(one) = tasks.join_next().await {
@@ -134,7 +134,7 @@ struct Bulk {
     requested: job::Bulk,
     side: Side,
     layout: Layout,
-    /// Client: when it breaks off, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Client: when it breaks the transfer off, in nanoseconds of `CLOCK_MONOTONIC`.
     until_ns: Option<u64>,
 }
 
@@ -144,7 +144,7 @@ impl Bulk {
         Self { run: run.clone(), requested: requested.clone(), side, layout, until_ns: None }
     }
 
-    /// The request for what is left of a chunk after so many bytes, in one of the attempts at it.
+    /// Returns the request for what is left of a chunk after `after_bytes`, in one of the attempts at it.
     fn request(&self, (transfer, attempt): (u32, u32), chunk: u32, after_bytes: u64) -> ChunkRequest {
         let part = self.layout.part(chunk).after(after_bytes);
         ChunkRequest { direction: self.requested.direction, transfer, attempt, chunk, part }
@@ -155,7 +155,7 @@ impl Bulk {
         stream.send_content(content).await.context("sending the content")
     }
 
-    /// Receives what a sink waits for, and says so.
+    /// Receives what a sink waits for, and confirms it.
     async fn receive(&self, stream: &mut dyn Stream, sink: &SharedSink) -> Result<Received> {
         sink.lock().expect("no holder panics").begin();
         stream.receive_content(sink.clone()).await.context("receiving the content")?;
@@ -163,7 +163,7 @@ impl Bulk {
         Ok(sink.lock().expect("no holder panics").received()?)
     }
 
-    /// What was sent, once the receiver says that it has it all.
+    /// Waits for the receiver's confirmation of what was sent.
     async fn confirmed(&self, stream: &mut dyn Stream, sent: Sent) -> Result<Received> {
         let mut confirmation = [0];
         stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
@@ -179,13 +179,14 @@ impl Bulk {
         Record::Transfer(self.transfer_record(stream.index(), (transfer, attempt), chunk, bytes, received))
     }
 
-    /// What has arrived of a chunk that was broken off.
+    /// Returns the record of what has arrived of a chunk that was broken off.
     fn record_of_broken_off(&self, stream: u32, round: (u32, u32), chunk: u32, sink: &SharedSink) -> Record {
         let sink = sink.lock().expect("no holder panics");
         Record::Transfer(self.transfer_record(stream, round, chunk, (0, sink.position_bytes()), sink.arrived()))
     }
 
-    /// One end of a chunk: how many of its bytes others had carried, and how many it moved itself.
+    /// Returns the record of one end of a chunk: how many of its bytes earlier connections had carried, and how many
+    /// this one moved.
     fn transfer_record(
         &self,
         stream: u32,

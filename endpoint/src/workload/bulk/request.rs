@@ -1,4 +1,4 @@
-//! What the client of `bulk` asks for, as it travels.
+//! The requests of `bulk`'s client, as they are encoded.
 
 use anyhow::{Result, bail, ensure};
 
@@ -6,31 +6,33 @@ use crate::content::Part;
 use crate::job::Direction;
 use crate::request_prefix::{PREFIX_BYTES, RequestPrefix};
 
-/// Name and version of the protocol.
+/// The name and version of the protocol.
 pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"netwarp\x03");
 
-/// Length of a request.
+/// The length of a request, in bytes.
 pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() + 2 * size_of::<u64>();
 
-/// One chunk or what is left of it, named so that both ends agree whatever order connections and streams arrive in.
+/// A request for a chunk or the rest of one. It names the chunk, so that both ends agree in whatever order connections
+/// and streams arrive.
 ///
-/// On the wire: prefix ([`PROTOCOL`] or the run's token), direction (0 down, 1 up), transfer, attempt, chunk, offset, length; big endian.
+/// On the wire: prefix ([`PROTOCOL`] or the run's token), direction (0 down, 1 up), transfer, attempt, chunk, offset,
+/// length; big endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChunkRequest {
-    /// Which way the content goes.
+    /// The direction of the content.
     pub direction: Direction,
-    /// Which of the run's transfers.
+    /// The index of the transfer in the run.
     pub transfer: u32,
     /// How often the client had dialled anew before, in the run.
     pub attempt: u32,
-    /// Which chunk of the transfer.
+    /// The index of the chunk in the transfer.
     pub chunk: u32,
-    /// Where in the content lies what is asked for.
+    /// The requested part of the content.
     pub part: Part,
 }
 
 impl ChunkRequest {
-    /// The request as bytes on the wire, after a prefix.
+    /// Returns the request as bytes on the wire, beginning with a prefix.
     pub(super) fn encode(&self, prefix: RequestPrefix) -> [u8; REQUEST_BYTES] {
         let direction = match self.direction {
             Direction::Down => 0,
@@ -48,10 +50,10 @@ impl ChunkRequest {
         fields.concat().try_into().expect("the fields' lengths make up the request's")
     }
 
-    /// Reads what [`Self::encode`] wrote.
+    /// Decodes a request.
     ///
     /// # Errors
-    /// Another protocol or version of it; another token.
+    /// The request has another protocol or version, or another token.
     pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
         let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
         ensure!(

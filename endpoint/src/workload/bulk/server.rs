@@ -1,4 +1,4 @@
-//! The server of `bulk`: serves the requests of each connection.
+//! The server of `bulk`: answers the requests of each connection.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::transport::error::{Context as _, Error, Result, ensure};
 use crate::transport::{Connection, Stream};
 use crate::workload::{Run, connection_record, finished};
 
-/// The server's part on one connection.
+/// Serves one connection.
 ///
 /// # Errors
-/// Whatever kept the content from arriving. That a client gives the connection up after a handover is none.
+/// The content did not arrive. It is no error if a client gives the connection up after a handover.
 pub(super) async fn serve(
     run: &Arc<Run>,
     requested: &job::Bulk,
@@ -33,7 +33,8 @@ pub(super) async fn serve(
     while awaited > 0 {
         let accepted = tokio::select! {
             accepted = connection.accept_stream() => accepted,
-            // A client that comes back has slots less to carry, and may wait for the ends of those that it has.
+            // A client that returns after a handover has fewer slots to carry, and may wait for the ends of those that
+            // it has.
             Some(slot) = slots.join_next(), if has_handovers => {
                 served.add(&bulk, slot.context("a task panicked")?)?;
                 served.end_streams(&bulk, &mut finish).await?;
@@ -58,7 +59,8 @@ pub(super) async fn serve(
             },
             () = finished(&mut finish), if has_handovers || breaks_off && !is_broken_off => {
                 if has_handovers {
-                    // What a client has given up may never end. Its slots are still at work: there is nothing to be said of it.
+                    // Streams that the client has given up may never end. Its slots are still at work, so there is
+                    // nothing to report.
                     return Ok(served.into_transfers());
                 }
                 is_broken_off = true;
@@ -71,12 +73,12 @@ pub(super) async fn serve(
         return Ok(Vec::new());
     };
     let index = bulk.layout.connection(first.transfer, first.attempt, first.chunk);
-    // ConnectionOutcome now: an SCTP association has nothing left to say once its peer has shut it down.
+    // The record is taken now: an SCTP association has no state left once its peer has shut it down.
     let record = connection_record(run, Side::Server, &*connection, served.is_lost)?;
     let of_transfer = |record: ConnectionRecord| ConnectionRecord {
         connection: index,
         transfer: first.transfer,
-        // One that was broken off has served its time.
+        // A connection that was broken off after its time was not abandoned.
         abandoned: record.abandoned && !breaks_off,
         ..record
     };
@@ -95,25 +97,25 @@ pub(super) async fn serve(
     Ok(records)
 }
 
-/// What was done on one connection.
+/// The result of one connection.
 #[derive(Default)]
 struct Served {
-    /// In the order of their numbers.
+    /// The streams, in the order of their slots' numbers.
     slots: Vec<ServedStream>,
     /// Whether the client has given the connection up.
     is_lost: bool,
 }
 
-/// What was done on one stream.
+/// The result of one stream.
 struct ServedStream {
     stream: Box<dyn Stream>,
     is_ended: bool,
-    /// The first request of the stream, which says which slot it is.
+    /// The first request of the stream, which names its slot.
     request: ChunkRequest,
     records: Vec<Record>,
 }
 
-/// How a stream ended. One that broke off before its first request has served nothing.
+/// How a stream ended. A stream that was lost before its first request has no slot.
 struct Answered {
     slot: Option<ServedStream>,
     error: Option<Error>,
@@ -135,13 +137,13 @@ impl Served {
         error.map_or(Ok(()), |error| self.lose(bulk, error))
     }
 
-    /// The connection was lost, or a stream of it.
+    /// Handles the loss of the connection, or of a stream of it.
     fn lose(&mut self, bulk: &Bulk, error: Error) -> Result<()> {
         self.is_lost = true;
         bulk.run.ignore_if_abandoned(error, self.slots.first().map(|slot| slot.request.attempt))
     }
 
-    /// Ends the streams that have not been ended yet.
+    /// Ends the streams that have not ended yet.
     async fn end_streams(&mut self, bulk: &Bulk, finish: &mut watch::Receiver<bool>) -> Result<()> {
         for slot in self.slots.iter_mut().filter(|slot| !slot.is_ended) {
             slot.is_ended = true;
@@ -162,7 +164,7 @@ impl Served {
 }
 
 impl Bulk {
-    /// Serves the requests on one stream.
+    /// Answers the requests on one stream.
     async fn answer(self, mut stream: Box<dyn Stream>) -> Answered {
         let first = self.receive_request(&mut *stream, |request| request.chunk < self.layout.slots()).await;
         let request = match first {
@@ -179,7 +181,7 @@ impl Bulk {
     }
 
     async fn supply(&self, stream: &mut dyn Stream, first: ChunkRequest, records: &mut Vec<Record>) -> Result<()> {
-        // The client hashes what it puts together; a piece of a chunk has no hash to compare.
+        // The client hashes whole chunks; the rest of a chunk has no hash to compare with.
         let verify = self.requested.verify && !self.run.job.resumes();
         let mut all_sent = Vec::new();
         for chunk in self.layout.chunks_of(first.chunk) {
@@ -212,7 +214,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Receives the request for a chunk, unless it is the slot's first, which has been received.
+    /// Receives the request for a chunk, unless it is the slot's first, which was received before.
     async fn receive_request_for(
         &self,
         stream: &mut dyn Stream,
@@ -228,7 +230,7 @@ impl Bulk {
         }
     }
 
-    /// A request as the server's job has it, if it is one of those `expected` here.
+    /// Receives a request, and checks it against the job and the chunks that are `expected` here.
     async fn receive_request(
         &self,
         stream: &mut dyn Stream,

@@ -1,10 +1,11 @@
-//! Whether what one end received is what the other sent, and both are what was to be sent.//!
-//! A content that was cut is proven whole by its chunks: they tile it ([`super::layout`]), each has the same
-//! bytes at both ends, and those are the original's at its place, read anew and front to back. So the chunks put
-//! together in order are the original.
+//! Verifies that one end received what the other sent, and that both are what was to be sent.
 //!
-//! A content that went on over another connection was put together by the client, whose hash of each chunk is the
-//! original's; what the server sent at last must begin where the client's count said.
+//! A divided content is proven complete by its chunks: they cover it without gaps ([`super::layout`]), each has the
+//! same bytes at both ends, and these are the original's at the same offset, which is read anew from beginning to end.
+//! So the chunks put together in order are the original.
+//!
+//! A content that continued over another connection was put together by the client, whose hash of each chunk must be
+//! the original's; the last part that the server sent must begin at the byte that the client had reached.
 
 use anyhow::Result;
 
@@ -18,20 +19,20 @@ use crate::record::{Record, Side, TransferRecord};
 pub(super) struct Expected {
     /// How often the content was to be transferred.
     pub transfers: u32,
-    /// Bytes of each chunk.
+    /// The size of each chunk, in bytes.
     pub chunks_bytes: Vec<u64>,
-    /// Hex SHA-256 of each chunk of the original, if the ends' hashes are to be held against it.
+    /// The hex SHA-256 of each chunk of the original, if the ends' hashes are compared with it.
     pub sha256: Option<Vec<String>>,
-    /// Connections may have been given up and the content gone on over others: then the server has sent the last piece of
-    /// a chunk, and the client alone has hashed the whole.
+    /// Whether connections may have been given up and the content continued over others: then the server has sent only
+    /// the last part of a chunk, and only the client has hashed the whole.
     pub resumes: bool,
-    /// The receiver, of a content that may have been broken off: of that there is what has come, and no word of the sender's.
+    /// The receiver of a content that may have been broken off: only the receiver then records what arrived.
     pub broken_off_at: Option<Side>,
 }
 
 impl Expected {
-    /// What both ends must have moved. The original is read again only where the ends' own reading, each of its part, would
-    /// not notice that the parts are not the whole, or where it is somebody else's program that read.
+    /// Returns what both ends must have transferred. The original is read again only where the ends, which each read a
+    /// part, would not notice that the parts are not the whole, or where another program has read it.
     ///
     /// # Errors
     /// As [`hash_parts`].
@@ -52,7 +53,7 @@ impl Expected {
     }
 }
 
-/// How the transfers differ, between both ends or from what was asked; none if in nothing.
+/// Returns how the transfers differ, between both ends or from what was requested; none if they do not.
 pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
     let ends: Vec<&TransferRecord> = delivered.iter().filter_map(as_transfer).collect();
     if let Some(receiver) = expected.broken_off_at {
@@ -72,7 +73,7 @@ pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<St
     (ends.len() != requested).then(|| format!("{} records of transfers instead of {requested}", ends.len()))
 }
 
-/// The receiver has a record of each chunk, and none of more than there is.
+/// Returns a difference unless the receiver has a record of each chunk, with no more bytes than the chunk has.
 fn difference_of_broken_off(ends: &[&TransferRecord], expected: &Expected, receiver: Side) -> Option<String> {
     (0..).zip(&expected.chunks_bytes).find_map(|(chunk, &bytes)| {
         let received: Vec<u64> =
@@ -161,7 +162,7 @@ mod tests {
         Expected { transfers: 1, chunks_bytes: vec![10], sha256, resumes: false, broken_off_at: None }
     }
 
-    /// The server's record of the last piece of a chunk.
+    /// Returns the server's record of the last part of a chunk.
     fn piece(resumed_at: u64, length: u64) -> Record {
         let mut record = server(length, "");
         let Record::Transfer(TransferRecord { resumed_at_bytes, sha256, .. }) = &mut record else {
@@ -231,7 +232,7 @@ mod tests {
         assert!(difference(&records, &expected).unwrap().contains("9 records of transfers instead of 8"));
         records.truncate(7);
         assert!(difference(&records, &expected).unwrap().contains("transfer 0, chunk 0: the server has no record"));
-        // Both chunks from the same place: equal at both ends, and still not the content.
+        // Both chunks have the bytes of the same part: they are equal at both ends, and still not the content.
         let swapped = |side| [record(side, (0, 0), 10, "first"), record(side, (0, 1), 11, "first")];
         let records = [swapped(Side::Client), swapped(Side::Server)].concat();
         assert!(difference(&records, &Expected { transfers: 1, ..expected }).unwrap().contains("in the original"));
