@@ -1,4 +1,4 @@
-//! What travels. Each workload is written once for each side, against [`crate::transport`]'s interface.
+//! The workloads. Each is written once for each side, using the interface of [`crate::transport`].
 
 mod attempts;
 pub(crate) mod bulk;
@@ -29,51 +29,51 @@ use crate::topology::{client_address, router_address, server_address};
 use crate::transport::error::{Error, Result};
 use crate::transport::{Connection, Dialer, Pending, Report};
 
-/// What both sides know of the run.
+/// What is common to the workloads of one side of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub job: Job,
-    /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
-    /// Where the server listens.
+    /// The address and port of the server.
     pub server: SocketAddr,
-    /// What this side receives, over time.
+    /// The log of what this side receives.
     pub arrival_log: SharedArrivalLog,
-    /// What a server knows of clients that come back.
+    /// Server: the attempts of clients that return after a handover.
     pub attempts: AttemptTracker,
-    /// Where the run's files are.
+    /// The run directory.
     pub directory: PathBuf,
-    /// What every request begins with, where strangers could reach the server.
+    /// The prefix of every request, where strangers could reach the server.
     pub token: Option<RequestPrefix>,
     /// Client: DER of the server's certificate, if it has one.
     pub certificate: Option<Vec<u8>>,
 }
 
 impl Run {
-    /// A run of which nothing has happened yet.
+    /// Creates a run in which nothing has happened yet.
     pub(crate) fn new(job: Job, begin: &Begin, server: SocketAddr, directory: PathBuf) -> Self {
         let (arrival_log, attempts) = (SharedArrivalLog::default(), AttemptTracker::default());
         let (epoch_ns, token) = (begin.epoch_ns, begin.token);
         Self { job, epoch_ns, server, arrival_log, attempts, directory, token, certificate: None }
     }
 
-    /// What a request of this protocol begins with: the run's token, if it has one.
+    /// Returns the prefix of a protocol's requests: the run's token, if it has one.
     pub(crate) fn request_prefix(&self, protocol: RequestPrefix) -> RequestPrefix {
         self.token.unwrap_or(protocol)
     }
 
-    /// Whether the timeline has more handovers than these.
+    /// Returns whether the timeline has more handovers than these.
     pub(crate) fn hands_over_after(&self, handovers: Handovers) -> bool {
         let attach = |event: &&Event| event.change == Change::Attach {};
         self.job.timeline.events.iter().filter(attach).count() > handovers.count as usize
     }
 
-    /// Forgives an error of a connection that the client gave up after a handover, or broke off in time. Whether it has is the client's to know: it
-    /// will come back, or fail itself. But a client that waits for content does not learn that the server's kernel
-    /// has given up sending; that is an error here, unless the client has come back since.
+    /// Ignores an error of a connection that the client gave up after a handover, or broke off after its time. Only the
+    /// client knows whether it has: it will return, or fail itself. But a client that waits for content does not learn
+    /// that the server's kernel has given up sending, so that is an error, unless the client has returned since.
     ///
     /// # Arguments
-    /// * `attempt` - of the client, if it has asked for anything on the connection.
+    /// * `attempt` - the client's attempt, if it has requested anything on the connection.
     ///
     /// # Errors
     /// The error, where it is a failure of the run.
@@ -87,10 +87,10 @@ impl Run {
         if given_up && may_be_given_up { Ok(()) } else { Err(error) }
     }
 
-    /// Where sinks record arrivals, in a run that has records of them.
+    /// Returns where sinks log arrivals, in a run that records them.
     pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.workload).is_played();
-        // What several workloads get of a path is seen over time.
+        // The shares of several workloads on a path are recorded over time.
         let is_told = is_played
             || of(&self.job.workload).breaks_off()
             || !self.job.timeline.is_empty()
@@ -100,23 +100,24 @@ impl Run {
     }
 }
 
-/// The client's handovers until now, for workloads to wait on. What they dial after having seen one leaves from the new
-/// address; connections that do not migrate are theirs to give up.
+/// The client's handovers so far, on which workloads can wait. Connections that they dial after a handover use the new
+/// address; they must give up connections that do not migrate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Handovers {
-    /// How often the client has been attached to another path.
+    /// How often the client has attached to another path.
     pub count: u32,
 }
 
-/// Waits until the client is said to be done: it has everything then, even if its last words were lost on the path.
+/// Waits until the orchestrator says that the client is done: it then has everything, even if its last packets were
+/// lost.
 pub(crate) async fn finished(finish: &mut watch::Receiver<bool>) {
     if finish.wait_for(|finish| *finish).await.is_err() {
-        // Whoever could say so is gone: this side's own work decides.
+        // The sender is gone; this side ends when its own work does.
         std::future::pending::<()>().await;
     }
 }
 
-/// The result of the work, or none if a handover comes first.
+/// Returns the result of the work, or none if a handover occurs first.
 pub(crate) async fn unless_handed_over<T>(
     handovers: &mut watch::Receiver<Handovers>,
     work: impl Future<Output = T>,
@@ -128,69 +129,70 @@ pub(crate) async fn unless_handed_over<T>(
     }
 }
 
-/// A client at work, on one thread. Gives its records.
+/// The future of a client's work, on one thread. Returns its records.
 pub(crate) type Driving<'a> = Pin<Box<dyn Future<Output = Result<Vec<Record>>> + 'a>>;
 
-/// What the endpoint asks of a workload. Each is a module, and has a line in [`of`].
+/// The interface of a workload. Each has a module, and a line in [`of`].
 pub(crate) trait Workload: Send + Sync {
-    /// Who does the work at one end.
+    /// Returns what does the work at one end.
     fn end(&self, job: &Job, side: Side) -> End<'_>;
 
-    /// What programs of the machine find, where it runs any.
+    /// Returns the file system for programs of the machine, if the workload runs any.
     fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         None
     }
 
-    /// Writes what programs of the machine are to find, once their file system is there.
+    /// Writes the files that programs of the machine need, once their file system is built.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// A file cannot be written.
     fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {
         Ok(())
     }
 
-    /// Whether a record says that content was delivered: those are for [`Self::difference`].
+    /// Returns whether a record describes delivered content, which [`Self::difference`] checks.
     fn is_delivery(&self, record: &Record) -> bool;
 
-    /// How what was delivered differs from what was to travel; none if in nothing.
+    /// Returns how what was delivered differs from what was to be sent; none if it does not.
     ///
     /// # Errors
-    /// A content that cannot be read again.
+    /// The content cannot be read again.
     fn difference(&self, job: &Job, deliveries: &[Record]) -> anyhow::Result<Option<String>>;
 
-    /// About how many bytes of content travel: a capture needs memory for them.
+    /// Returns about how many bytes of content are sent, for which a capture needs memory.
     fn content_bytes(&self) -> u64;
 
-    /// The files of the host that are sent.
+    /// Returns the files of the host that are sent.
     fn files(&self) -> Vec<&Path> {
         Vec::new()
     }
 
-    /// The same job over the transport by which a client first comes to the server, where that is not the job's own.
+    /// Returns the same job over the transport of the client's first connection, where that is not the job's own
+    /// transport.
     fn first_reached_by(&self, _job: &Job) -> Option<Job> {
         None
     }
 
-    /// Which way packets go that the router is to follow one by one, if it is to.
+    /// Returns the direction in which the router follows each packet, if it does.
     fn watched_direction(&self, _job: &Job) -> Option<Direction> {
         None
     }
 
-    /// Notes what is unsound of a job that the planner would not make.
+    /// Notes problems of a job that the planner would not make.
     fn check(&self, _problems: &mut Problems) {}
 
-    /// Whether it is broken off after a time: then what has arrived by then is the result.
+    /// Returns whether it is broken off after a time, so that what has arrived by then is the result.
     fn breaks_off(&self) -> bool {
         false
     }
 
-    /// Whether somebody plays the content: then the records say when it arrived, with a timeline or without.
+    /// Returns whether the content is played: then arrivals are recorded over time even without a timeline.
     fn is_played(&self) -> bool {
         false
     }
 }
 
-/// Who does a workload's work at one end.
+/// What does a workload's work at one end.
 pub(crate) enum End<'a> {
     /// This program, over connections of the job's transport.
     Connections(&'a dyn OverConnections),
@@ -198,20 +200,20 @@ pub(crate) enum End<'a> {
     Program(&'a dyn ByProgram),
 }
 
-/// The file system of programs of the machine.
+/// The file system that programs of the machine see.
 pub(crate) struct Sandbox<'a> {
-    /// Where they start.
+    /// The directory in which programs start.
     pub working_directory: &'a Path,
-    /// Whether what they wrote is kept.
+    /// Whether the files that they write are kept.
     pub keep: bool,
-    /// Most that they can write to files, where no guest's memory bounds it.
+    /// The most bytes that they can write to files, where a guest's memory does not limit it.
     pub written_bytes: u64,
-    /// Further names of the server.
+    /// Further host names of the server.
     pub server_names: &'a [&'a str],
 }
 
 impl Sandbox<'_> {
-    /// The names that resolve in a run with a path of its own, with their addresses.
+    /// Returns the host names that resolve in a run with a path of its own, with their addresses.
     pub(crate) fn hosts(&self) -> Vec<(&str, IpAddr)> {
         let usual = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];
         let further = self.server_names.iter().map(|name| (*name, server_address(0)));
@@ -219,30 +221,30 @@ impl Sandbox<'_> {
     }
 }
 
-/// A role that runs a program of the machine, to its end.
+/// The future of a role that runs a program of the machine to its end.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 'a>>;
 
-/// A workload whose work a program of the machine does, at one end or at both.
+/// A workload that a program of the machine carries out, at one end or at both.
 pub(crate) trait ByProgram {
-    /// The server's part: runs the program until the client is done.
+    /// Carries out the server's part: runs the program until the client is done.
     ///
     /// # Errors
-    /// A program that does not start, never gets ready, or ends early.
+    /// The program does not start, does not get ready, or ends early.
     fn serve<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
 
-    /// The client's part: runs the program until it has done what it is for.
+    /// Carries out the client's part: runs the program until its work is done.
     ///
     /// # Errors
-    /// A program that does not start, or that fails.
+    /// The program does not start, or fails.
     fn drive<'a>(&'a self, orchestrator: &'a mut Orchestrator, run: RunPlace<'a>) -> Running<'a>;
 }
 
-/// A workload that this program does, over connections of whatever transport.
+/// A workload that this program carries out over connections of any transport.
 pub(crate) trait OverConnections: Send + Sync {
-    /// The client's part. Gives its records.
+    /// Carries out the client's part, and returns its records.
     ///
     /// # Errors
-    /// Whatever kept the workload from being done in full.
+    /// The workload was not carried out completely.
     fn drive<'a>(
         &'a self,
         run: &'a Arc<Run>,
@@ -250,11 +252,12 @@ pub(crate) trait OverConnections: Send + Sync {
         handovers: watch::Receiver<Handovers>,
     ) -> Driving<'a>;
 
-    /// The server's part on one connection. Gives its records when the client has closed the connection, or
-    /// when `finish` says that no client needs anything any more.
+    /// Carries out the server's part on one connection. Returns its records when the client has closed the connection,
+    /// or when `finish` says that no client needs anything any more.
     ///
     /// # Errors
-    /// Whatever kept the workload from being done in full. That a client gives the connection up after a handover is none.
+    /// The workload was not carried out completely. It is no error if a client gives the connection up after a
+    /// handover.
     fn serve<'a>(
         &'a self,
         run: &'a Arc<Run>,
@@ -263,7 +266,7 @@ pub(crate) trait OverConnections: Send + Sync {
     ) -> Pending<'a, Vec<Record>>;
 }
 
-/// The workload of a job.
+/// Returns the workload of a job.
 pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
     match workload {
         job::Workload::Bulk(bulk) => bulk,
@@ -275,11 +278,11 @@ pub(crate) fn of(workload: &job::Workload) -> &dyn Workload {
     }
 }
 
-/// One side's record of a connection, for the caller to add which one it was. Of one that was given up there may be
-/// nothing to say.
+/// Returns one side's record of a connection, to which the caller adds the connection's number. A connection that was
+/// given up may have none.
 ///
 /// # Errors
-/// As [`Connection::report`], unless it was given up.
+/// As [`Connection::report`], unless the connection was given up.
 fn connection_record(
     run: &Run,
     side: Side,

@@ -1,7 +1,8 @@
-//! A chunk on its way over a stream, whatever moves the stream's bytes: what is to be sent next, and what has come.
+//! The transfer of a chunk over a stream, independent of what moves the stream's bytes: which bytes are sent next, and
+//! which have arrived.
 //!
-//! The client asks with a [`Request`]; the sender sends the chunk; the receiver confirms it with one byte; the server ends its
-//! side of the stream when it knows that all has arrived.
+//! The client sends a [`Request`]; the sender sends the chunk; the receiver confirms it with one byte; the server ends
+//! its side of the stream when it knows that everything has arrived.
 
 use anyhow::{Result, ensure};
 use sha2::{Digest as _, Sha256};
@@ -12,25 +13,25 @@ use crate::job::{Bulk, Direction};
 use crate::orchestrator::Side;
 use crate::record::TransferRecord;
 
-/// Size of a request.
+/// The size of a request, in bytes.
 pub const REQUEST_BYTES: usize = 16;
 
-/// ASCII's ACK: the receiver has it all.
+/// Confirms that the receiver has everything (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Which chunk a client asks for; both ends have the job, and so know the rest.
+/// The chunk that a client requests. Both ends have the job, and so know the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Which of the run's transfers.
+    /// The index of the transfer in the run.
     pub transfer: u64,
-    /// Which part of the content.
+    /// The index of the chunk in the content.
     pub chunk: u64,
 }
 
 impl Request {
-    /// As it travels.
+    /// Returns the request's bytes on the wire.
     pub fn encode(self) -> [u8; REQUEST_BYTES] {
         let mut encoded = [0; REQUEST_BYTES];
         encoded[..8].copy_from_slice(&self.transfer.to_be_bytes());
@@ -47,19 +48,19 @@ impl Request {
     }
 }
 
-/// One end's work on one stream.
+/// The work of one end on one stream.
 #[derive(Debug)]
 pub struct Chunk {
     side: Side,
     epoch_ns: u64,
     bulk: Bulk,
-    /// Which one it is; a server learns that from the request.
+    /// The requested chunk; a server learns it from the request.
     request: Option<Request>,
-    /// The beginning of a request.
+    /// The bytes of a request that have arrived.
     asked: Vec<u8>,
     source: Option<Reader>,
     hasher: Option<Sha256>,
-    /// What goes out next, from this place on.
+    /// The bytes to send next, from `sent` on.
     block: Vec<u8>,
     sent: usize,
     missing_bytes: u64,
@@ -68,7 +69,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The client's end: asks for a chunk.
+    /// Creates the client's end, which requests a chunk.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -79,7 +80,7 @@ impl Chunk {
         Ok(chunk)
     }
 
-    /// The server's end: waits to be asked.
+    /// Creates the server's end, which waits for the request.
     pub fn answer(bulk: &Bulk, epoch_ns: u64) -> Self {
         Self::new(Side::Server, bulk, epoch_ns)
     }
@@ -101,12 +102,12 @@ impl Chunk {
         }
     }
 
-    /// Which chunk it is, when that is known.
+    /// Returns the requested chunk, once it is known.
     pub fn request(&self) -> Option<Request> {
         self.request
     }
 
-    /// Whether this end sends the content.
+    /// Returns whether this end sends the content.
     fn sends(&self) -> bool {
         (self.bulk.direction == Direction::Down) == (self.side == Side::Server)
     }
@@ -127,10 +128,10 @@ impl Chunk {
         Ok(())
     }
 
-    /// What is to be sent next; empty when there is nothing, for now or for good.
+    /// Returns the bytes to send next; none if there are none now or ever.
     ///
     /// # Errors
-    /// A content that cannot be read.
+    /// The content cannot be read.
     pub fn outgoing(&mut self) -> Result<&[u8]> {
         if self.sent == self.block.len()
             && let Some(source) = self
@@ -151,15 +152,15 @@ impl Chunk {
         Ok(&self.block[self.sent..])
     }
 
-    /// So much of [`Self::outgoing`] was taken.
+    /// Notes that this many bytes of [`Self::outgoing`] were accepted.
     pub fn advance(&mut self, bytes: usize) {
         self.sent += bytes;
     }
 
-    /// Takes what has come.
+    /// Handles bytes that have arrived.
     ///
     /// # Errors
-    /// More than was asked for, or what is no request and no confirmation.
+    /// There are more bytes than requested, or they are neither a request nor a confirmation.
     pub fn incoming(&mut self, mut bytes: &[u8]) -> Result<()> {
         if self.request.is_none() {
             let (ours, rest) = bytes.split_at(bytes.len().min(REQUEST_BYTES - self.asked.len()));
@@ -202,7 +203,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Whether all of the content, or the confirmation, was taken to be sent.
+    /// Returns whether all of the content, or the confirmation, was accepted for sending.
     fn is_sent(&self) -> bool {
         self.sent == self.block.len()
             && self
@@ -211,12 +212,12 @@ impl Chunk {
                 .is_none_or(|source| source.left_bytes() == 0)
     }
 
-    /// Whether nothing is left to be sent or to come, but for the stream's end.
+    /// Returns whether nothing is left to send or receive, except for the stream's end.
     pub fn is_done(&self) -> bool {
         self.last_byte_ns.is_some() && self.is_sent()
     }
 
-    /// What is to be written down of it, when it is done.
+    /// Returns the record of the transfer, once it is done.
     pub fn record(&self) -> Option<TransferRecord> {
         let (Request { transfer, chunk }, last_byte_ns) = self.request.zip(self.last_byte_ns)?;
         Some(TransferRecord {

@@ -1,4 +1,4 @@
-//! The content: a file, or bytes made from a seed. Nothing is made in advance.
+//! The content of a transfer: a file, or bytes made from a seed as they are read.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -27,7 +27,7 @@ impl Reader {
     /// Opens a content to read a part of it.
     ///
     /// # Errors
-    /// A file that is not there, or not as large as it was.
+    /// The file does not exist, or its size has changed.
     pub fn open(content: &Content, (offset_bytes, length_bytes): (u64, u64)) -> Result<Self> {
         let source = match content {
             Content::Seeded { seed, .. } => Source::Seeded(*seed),
@@ -51,15 +51,15 @@ impl Reader {
         })
     }
 
-    /// Bytes not read yet.
+    /// Returns how many bytes have not been read.
     pub fn left_bytes(&self) -> u64 {
         self.end - self.position
     }
 
-    /// Reads the next bytes, as many as there are and fit.
+    /// Reads as many of the next bytes as fit into the buffer, and returns them.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// The file cannot be read.
     pub fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Result<&'a [u8]> {
         let length = self.left_bytes().min(buffer.len() as u64) as usize;
         let block = &mut buffer[..length];
@@ -74,7 +74,7 @@ impl Reader {
     }
 }
 
-/// Fills a block with the bytes from this place on: word i is splitmix64's i-th output, little endian.
+/// Fills a block with the bytes from this offset on: word i is splitmix64's i-th output, little endian.
 fn fill(seed: u64, position: u64, block: &mut [u8]) {
     let (mut index, within) = (position / WORD_BYTES as u64, position as usize % WORD_BYTES);
     let first_bytes = (WORD_BYTES - within).min(block.len());
@@ -86,7 +86,7 @@ fn fill(seed: u64, position: u64, block: &mut [u8]) {
     }
 }
 
-/// Steele, Lea and Flood's generator (OOPSLA 2014), any output without those before.
+/// Returns any output of Steele, Lea and Flood's generator (OOPSLA 2014), without computing those before.
 fn splitmix64(seed: u64, index: u64) -> u64 {
     let word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index.wrapping_add(1)));
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

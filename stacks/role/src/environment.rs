@@ -1,4 +1,4 @@
-//! How a role is started, and the clock that it reads.
+//! How a role is started, and the clock that it uses.
 
 use std::env;
 use std::net::Ipv4Addr;
@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::orchestrator::Side;
 
-/// BoringSSL and AWS-LC read it: which features of the CPU they are to do without.
+/// The environment variable that tells BoringSSL and AWS-LC which features of the CPU not to use.
 const CPU_FEATURES: &str = "OPENSSL_ia32cap";
 
-/// All but RDRAND, whose numbers no seed feeds.
+/// The value that excludes RDRAND, whose numbers do not depend on a seed.
 const WITHOUT_RDRAND: &str = "~0x4000000000000000";
 
-/// What a role is told on its command line.
+/// The arguments of a role's command line.
 #[derive(Debug)]
 pub struct Arguments {
     /// Its side of the run.
@@ -31,7 +31,7 @@ impl Arguments {
     /// Reads `server|client --job FILE --address ADDRESS`.
     ///
     /// # Errors
-    /// Anything else.
+    /// There are other arguments.
     pub fn read() -> Result<Self> {
         let words: Vec<String> = env::args().skip(1).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -54,11 +54,11 @@ impl Arguments {
     }
 }
 
-/// Has TLS take its random numbers from `getrandom(2)` alone, which a run's seed feeds, by starting the program anew with the
-/// CPU's generator switched off. Gives back when it is.
+/// Makes TLS take its random numbers only from `getrandom(2)`, which a run's seed determines, by restarting the program
+/// with the CPU's generator switched off. Returns once it is switched off.
 ///
 /// # Errors
-/// The program cannot be started anew.
+/// The program cannot be restarted.
 pub fn without_cpu_randomness() -> Result<()> {
     if env::var_os(CPU_FEATURES).is_some() {
         return Ok(());
@@ -70,7 +70,7 @@ pub fn without_cpu_randomness() -> Result<()> {
     Err(error).context("start anew without the CPU's random numbers")
 }
 
-/// The time in nanoseconds of `CLOCK_MONOTONIC`, from which a run's epoch counts.
+/// Returns the time in nanoseconds of `CLOCK_MONOTONIC`, in which the run's epoch is given.
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -81,11 +81,11 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What the heap grows by at least: 256 pages.
+/// The least by which the heap grows: 256 pages.
 const STEP_BYTES: libc::c_int = 1 << 20;
 
-/// Lets the heap grow by large steps that are there at once, and keeps what is freed: in a guest, the first touch of a page
-/// costs more than a system call. For processes that start no threads.
+/// Makes the heap grow in large steps whose pages are mapped at once, and keep what is freed: in a guest, the first
+/// access to a page costs more than a system call. Only for processes that start no threads.
 ///
 /// # Errors
 /// As `mlockall(2)`.

@@ -6,22 +6,22 @@ use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
 /// The name in the certificate. It is never resolved.
 pub const SERVER_NAME: &str = "netwarp.test";
 
-/// A certificate that clients of the run are to trust, and the key to it.
+/// A certificate that clients of the run trust, and its private key.
 #[derive(Debug)]
 pub struct Identity {
     /// The certificate's DER in hex, as the orchestrator passes it on.
     pub certificate_hex: String,
-    /// The certificate, PEM.
+    /// The certificate in PEM.
     pub certificate_pem: String,
-    /// The private key, PEM.
+    /// The private key in PEM.
     pub key_pem: String,
 }
 
 impl Identity {
-    /// Makes a self-signed certificate, of ECDSA with P-256, which every stack takes.
+    /// Makes a self-signed certificate with an ECDSA key on P-256, which every stack accepts.
     ///
     /// # Errors
-    /// No random numbers to be had.
+    /// Random numbers are not available.
     pub fn generate() -> Result<Self> {
         let key =
             KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make the server's key")?;
@@ -42,10 +42,10 @@ impl Identity {
     }
 }
 
-/// Writes a certificate that the orchestrator has passed on as PEM.
+/// Converts a certificate that the orchestrator has passed on to PEM.
 ///
 /// # Errors
-/// What is no hex.
+/// The text is not hex.
 pub fn to_pem(certificate_hex: &str) -> Result<String> {
     let pairs = certificate_hex.as_bytes().chunks(2);
     let digits = pairs.map(|pair| {

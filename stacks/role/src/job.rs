@@ -1,4 +1,4 @@
-//! What a role reads of a job (`docs/run-format.md`). Unknown keys are left alone.
+//! The part of a job that a role reads (`docs/run-format.md`). Unknown keys are ignored.
 
 use std::fs;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 
-/// Headers of IPv4 and UDP.
+/// The size of the headers of IPv4 and UDP, in bytes.
 const HEADERS_BYTES: u32 = 28;
 
 /// The smallest UDP payload that QUIC needs (RFC 9000, section 14).
 const LEAST_PAYLOAD_BYTES: u32 = 1200;
 
-/// One run.
+/// The job of one run.
 #[derive(Debug, Deserialize)]
 pub struct Job {
     /// The seed of the run.
     pub seed: u64,
     paths: Vec<Link>,
-    /// How bytes are to travel.
+    /// The transport and its options.
     pub transport: Transport,
     workload: Workload,
     /// When the run is given up.
@@ -33,13 +33,13 @@ struct Link {
 /// The transport's options.
 #[derive(Debug, Deserialize)]
 pub struct Transport {
-    /// Congestion control by its name in the stack.
+    /// The name of the congestion control in the stack.
     pub congestion: String,
-    /// Flow-control windows.
+    /// The size of the flow-control windows, in bytes.
     pub buffer_bytes: u64,
-    /// First flight, in full-size packets.
+    /// The initial congestion window, in full-size packets.
     pub initial_window_packets: u32,
-    /// Bound of a packet's UDP payload, if smaller than the MTU allows.
+    /// The largest UDP payload of a packet, in bytes, if smaller than the MTU allows.
     pub mss_bytes: Option<u32>,
     /// What later connections use of earlier ones.
     pub resume: Resume,
@@ -62,7 +62,7 @@ pub enum Resume {
 /// When a run is given up.
 #[derive(Debug, Deserialize)]
 pub struct Limits {
-    /// On the run's own clock.
+    /// The limit on the run's own clock, in nanoseconds.
     pub virtual_ns: u64,
 }
 
@@ -77,19 +77,19 @@ enum Workload {
 /// One content, whole or in chunks, once or several times.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Bulk {
-    /// Which way it goes.
+    /// The direction of the content.
     pub direction: Direction,
-    /// What is sent.
+    /// The content to send.
     pub content: Content,
     /// Whether both ends hash it.
     pub verify: bool,
-    /// Parts that travel at once.
+    /// The number of chunks that are sent concurrently.
     pub chunks: u64,
     /// How often it is sent.
     pub transfers: u64,
 }
 
-/// Which way a content goes.
+/// The direction of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -99,28 +99,28 @@ pub enum Direction {
     Up,
 }
 
-/// What is sent.
+/// A content to send.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Content {
     /// Bytes made from a seed.
     Seeded {
-        /// The generator's.
+        /// The seed of the generator.
         seed: u64,
-        /// How many.
+        /// The number of bytes.
         size_bytes: u64,
     },
     /// A file.
     File {
-        /// Its absolute path.
+        /// The file's absolute path.
         path: String,
-        /// Its size when the run was planned.
+        /// The file's size when the run was planned, in bytes.
         size_bytes: u64,
     },
 }
 
 impl Content {
-    /// Its size.
+    /// Returns the content's size, in bytes.
     pub fn size_bytes(&self) -> u64 {
         match self {
             Self::Seeded { size_bytes, .. } | Self::File { size_bytes, .. } => *size_bytes,
@@ -132,7 +132,7 @@ impl Job {
     /// Reads a job.
     ///
     /// # Errors
-    /// A file that is none, or that asks for what no role of this crate does.
+    /// The file is not a job, or asks for something that no role of this crate does.
     pub fn read(file: &Path) -> Result<Self> {
         let text =
             fs::read_to_string(file).with_context(|| format!("read the job {}", file.display()))?;
@@ -143,10 +143,10 @@ impl Job {
         Ok(job)
     }
 
-    /// Its workload.
+    /// Returns the job's workload.
     ///
     /// # Errors
-    /// Another one than bulk.
+    /// It is not a bulk workload.
     pub fn bulk(&self) -> Result<&Bulk> {
         match &self.workload {
             Workload::Bulk(bulk) => Ok(bulk),
@@ -154,7 +154,7 @@ impl Job {
         }
     }
 
-    /// The UDP payload of a full packet: what the path's MTU allows, or less if the job says so.
+    /// Returns the UDP payload of a full packet, in bytes: what the path's MTU allows, or less if the job says so.
     pub fn payload_bytes(&self) -> u32 {
         let allowed_bytes = self.paths[0].mtu_bytes.saturating_sub(HEADERS_BYTES);
         self.transport
@@ -165,7 +165,8 @@ impl Job {
 }
 
 impl Bulk {
-    /// Where a chunk lies in the content, as offset and length: equal parts, and the last takes the rest.
+    /// Returns the offset and the length of a chunk in the content: chunks are equal, and the last also takes the
+    /// remainder.
     pub fn part(&self, chunk: u64) -> (u64, u64) {
         let (size_bytes, each_bytes) = (
             self.content.size_bytes(),

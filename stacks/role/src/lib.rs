@@ -1,5 +1,5 @@
-//! What roles of netwarp's runs that are written in Rust have in common (`docs/role-protocol.md`): orders and messages, what
-//! they read of a job, the content, and what they write down. A stack's own program adds its transport.
+//! The common part of roles written in Rust (`docs/role-protocol.md`): orders and messages, the job, the content, and
+//! the records. A stack's own program adds its transport.
 
 mod chunk;
 mod content;

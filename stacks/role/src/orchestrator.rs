@@ -1,4 +1,5 @@
-//! The pipes to and from the orchestrator: orders on standard input, messages on descriptor 3, a JSON object in a line.
+//! The pipes to and from the orchestrator: orders on standard input, messages on descriptor 3, one JSON object on each
+//! line.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -10,13 +11,13 @@ use serde_json::json;
 
 const MESSAGE_FD: RawFd = 3;
 
-/// One end of a run.
+/// A side of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The one that dials.
+    /// The side that connects.
     Client,
-    /// The one that listens.
+    /// The side that listens.
     Server,
 }
 
@@ -24,7 +25,7 @@ pub enum Side {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "order", rename_all = "lowercase")]
 pub enum Order {
-    /// The first.
+    /// The first order: begin to work.
     Begin(Begin),
     /// The client is done: report and exit.
     Finish,
@@ -33,13 +34,13 @@ pub enum Order {
 /// The order to begin.
 #[derive(Debug, Deserialize)]
 pub struct Begin {
-    /// What the run's clock calls zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.
     pub epoch_ns: u64,
-    /// The server's certificate in hex, for the client to trust.
+    /// The hex DER of the server's certificate, which the client trusts.
     pub certificate: Option<String>,
 }
 
-/// The pipes.
+/// The pipes to and from the orchestrator.
 #[derive(Debug)]
 pub struct Orchestrator {
     messages: File,
@@ -51,7 +52,7 @@ impl Orchestrator {
     /// Takes the pipes that the orchestrator has made.
     ///
     /// # Errors
-    /// There are none: a role that was started by hand.
+    /// There are no pipes: the role was started by hand.
     pub fn open() -> Result<Self> {
         // SAFETY: only asks whether the descriptor is open.
         let flags = unsafe { libc::fcntl(MESSAGE_FD, libc::F_GETFD) };
@@ -68,7 +69,7 @@ impl Orchestrator {
         })
     }
 
-    /// The descriptor that is readable when there is an order.
+    /// Returns the descriptor that is readable when there is an order.
     pub fn descriptor(&self) -> RawFd {
         io::stdin().as_raw_fd()
     }
@@ -87,7 +88,7 @@ impl Orchestrator {
     /// Waits for the next order; none when the orchestrator is gone.
     ///
     /// # Errors
-    /// What is no order.
+    /// A line is not an order.
     pub fn next(&mut self) -> Result<Option<Order>> {
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
@@ -107,7 +108,7 @@ impl Orchestrator {
         }
     }
 
-    /// Says that the server listens.
+    /// Tells the orchestrator that the server listens.
     ///
     /// # Errors
     /// An orchestrator that is gone.
@@ -123,7 +124,7 @@ impl Orchestrator {
         self.say(&json!({ "message": "write", "line": record }))
     }
 
-    /// Says how it went, the last of all.
+    /// Sends the last message: how the work ended.
     ///
     /// # Errors
     /// An orchestrator that is gone.

@@ -1,11 +1,11 @@
-//! What a role writes down (`docs/run-format.md`).
+//! The records that a role writes (`docs/run-format.md`).
 
 use serde::Serialize;
 
 use crate::job::{Direction, Resume};
 use crate::orchestrator::Side;
 
-/// One side of one connection.
+/// The record of one side of a connection.
 #[derive(Debug, Serialize)]
 #[serde(tag = "record", rename = "connection")]
 #[expect(
@@ -24,7 +24,7 @@ pub struct ConnectionRecord {
     pub stats: Stats,
 }
 
-/// What the stack really used.
+/// The settings that the stack used.
 #[derive(Debug, Serialize)]
 #[expect(
     missing_docs,
@@ -40,7 +40,7 @@ pub struct Settings {
     pub paced: bool,
 }
 
-/// What the stack counted; none where it does not say.
+/// The stack's counters; none where it does not report them.
 #[derive(Debug, Default, Serialize)]
 #[expect(
     missing_docs,
@@ -56,7 +56,7 @@ pub struct Stats {
     pub send_buffer_limited_ns: Option<u64>,
 }
 
-/// One chunk as one end saw it.
+/// The record of a chunk at one end.
 #[derive(Debug, Serialize)]
 #[serde(tag = "record", rename = "transfer")]
 #[expect(

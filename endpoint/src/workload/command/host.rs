@@ -1,4 +1,4 @@
-//! One host's program in a run: started, watched, and told of in a record.
+//! The program on one host of a run: starts it, reads its output, and records how it ended.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,24 +17,25 @@ use crate::record::{ProgramRecord, Side};
 use crate::role_process::name;
 use crate::workload::bulk::interop;
 
-/// Where programs are looked for.
+/// The search path for programs.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What programs have in their environment unless the job says otherwise: nothing of the user's own.
+/// The environment of programs, unless the job says otherwise: it has nothing of the user's.
 const ENVIRONMENT: [(&str, &str); 6] =
     [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb"), ("USER", "root"), ("LOGNAME", "root")];
 
-/// The run that programs are of.
+/// The run to which programs belong.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunPlace<'a> {
-    /// What is to be done in it.
+    /// The job that is carried out.
     pub job: &'a Job,
-    /// Where all that is kept of it lies; none for programs that run by another host's word, which are contained and leave nothing.
+    /// The run directory; none for programs that run on another host's orders, which are contained and leave nothing
+    /// behind.
     pub directory: Option<&'a Path>,
 }
 
 impl RunPlace<'_> {
-    /// Where programs start: a path of the client's host says nothing on another one.
+    /// Returns the directory in which programs start. A path on the client's host has no meaning on another one.
     fn working_directory(self, command: &Command) -> &str {
         if self.directory.is_some() { &command.working_directory } else { HOME }
     }
@@ -47,7 +48,7 @@ impl RunPlace<'_> {
         }
     }
 
-    /// A text with the run's name where it asks for it.
+    /// Replaces the placeholder for the run's name in a text.
     fn named_in(self, text: &str) -> String {
         text.replace("{run}", &self.job.run)
     }
@@ -56,25 +57,25 @@ impl RunPlace<'_> {
 /// A program on its host.
 pub(crate) struct Host {
     side: Side,
-    /// What exit statuses mean in the contract that the program keeps.
+    /// Returns the special meaning of an exit status in the contract that the program follows.
     meaning: fn(ExitStatus) -> Option<&'static str>,
-    /// The program, started.
+    /// The running program.
     pub program: Program,
     reaper: Reaper,
     epoch_ns: u64,
     started_ns: u64,
-    /// When the server could be asked.
+    /// When the server was ready, in nanoseconds since the epoch.
     pub ready_ns: Option<u64>,
     ended: Option<(u64, ExitStatus)>,
     is_stdout_open: bool,
     is_stderr_open: bool,
 }
 
-/// What a program did.
+/// An event of a program.
 pub(crate) enum Event {
-    /// It printed these lines, to the end.
+    /// It printed these complete lines.
     Lines(Vec<String>),
-    /// Its own process ended, with this status.
+    /// Its own process ended with this status.
     Ended(ExitStatus),
 }
 
@@ -82,10 +83,10 @@ impl Host {
     /// Starts a side's program.
     ///
     /// # Arguments
-    /// * `control` - what it reads orders from and writes answers to, if it takes any; see [`Start::control`].
+    /// * `control` - the descriptors through which it is controlled, if it is; see [`Start::control`].
     ///
     /// # Errors
-    /// A program that cannot be started.
+    /// The program cannot be started.
     pub(crate) fn start(
         side: Side,
         command: &Command,
@@ -124,11 +125,11 @@ impl Host {
         })
     }
 
-    /// The next thing that the program does; nothing any more when it has ended and its output is closed. Dropping this
-    /// future loses nothing.
+    /// Waits for the program's next event; it waits forever when the program has ended and its output is closed.
+    /// Dropping this future loses nothing.
     ///
     /// # Arguments
-    /// * `wants_lines` - whether what it prints is to be told, or only kept.
+    /// * `wants_lines` - whether printed lines are returned as events, or only kept.
     pub(crate) async fn next_event(&mut self, wants_lines: bool) -> Result<Event> {
         let Program { process, stdout, stderr } = &mut self.program;
         tokio::select! {
@@ -152,12 +153,12 @@ impl Host {
         }
     }
 
-    /// Whether its own process has ended.
+    /// Returns whether its own process has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Keeps what the program prints until it ends, and says how. Dropping this future loses nothing.
+    /// Keeps what the program prints until it ends, and returns its exit status. Dropping this future loses nothing.
     pub(crate) async fn ended(&mut self) -> Result<ExitStatus> {
         loop {
             if let Event::Ended(status) = self.next_event(false).await? {
@@ -166,17 +167,17 @@ impl Host {
         }
     }
 
-    /// The failure of a program that ended too early.
+    /// Returns the error for a program that ended too early.
     pub(crate) fn ended_early(&self, status: ExitStatus, when: &str) -> Error {
         self.describe(&format!("{} {when}", self.ending(status)))
     }
 
-    /// The failure of a program that ended badly.
+    /// Returns the error for a program that failed.
     pub(crate) fn failed(&self, status: ExitStatus) -> Error {
         self.describe(&self.ending(status))
     }
 
-    /// How it ended, with what it says by that.
+    /// Returns how it ended, with the special meaning of the status.
     fn ending(&self, status: ExitStatus) -> String {
         let ending = how_it_ended(status);
         match (self.meaning)(status) {
@@ -185,23 +186,23 @@ impl Host {
         }
     }
 
-    /// The failure of a server that nobody could ask.
+    /// Returns the error for a server that did not get ready.
     pub(crate) fn never_ready(&self, wanted: &str, within_ns: u64) -> Error {
         let within_s = within_ns / 1_000_000_000;
         self.describe(&format!("was not ready after {within_s} seconds of the run's clock: {wanted} was waited for"))
     }
 
-    /// The last thing that the program printed, for messages.
+    /// Returns an error with the last lines that the program printed.
     pub(crate) fn describe(&self, ending: &str) -> Error {
         let last = self.program.stderr.last_line().or_else(|| self.program.stdout.last_line());
         let said = last.map_or_else(|| "it said nothing".to_owned(), |line| format!("the last it said: {line}"));
         anyhow!("the {}'s program {ending}; {said}", name(self.side))
     }
 
-    /// Ends whatever the program has left behind, keeps the last that was printed, and tells of it all.
+    /// Ends the processes that the program has left behind, keeps its last output, and returns its record.
     pub(crate) async fn into_record(mut self) -> Result<ProgramRecord> {
         let (ended_ns, status) = self.ended.context("the program has not ended")?;
-        // Descendants may hold the output open for ever.
+        // Descendants may hold the output open forever.
         drop(self.reaper);
         for output in [&mut self.program.stdout, &mut self.program.stderr] {
             while output.keep_next(false).await?.is_some() {}

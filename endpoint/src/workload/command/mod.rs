@@ -1,8 +1,8 @@
-//! Workload `command`: programs that are not netwarp's own, a server and a client, each on its host.
+//! Workload `command`: two programs that are not part of netwarp, a server and a client, each on its host.
 //!
-//! The server is started first and the client when the server is ready ([`crate::programs::readiness`]). The run is over
-//! when the client has ended. A client that ends otherwise than with status 0, or a server that ends before it, is a failed
-//! run.
+//! The server is started first and the client when the server is ready ([`crate::programs::readiness`]). The run is
+//! over when the client has ended. The run fails if the client ends with a status other than 0, or if the server ends
+//! before it.
 
 mod host;
 
@@ -24,13 +24,14 @@ use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
 use crate::record::{ProgramRecord, Record, Side};
 use crate::role::{Begin, Orchestrator};
 
-/// What programs may exchange in a run that is captured: nobody knows what they will. Packets beyond it fail the run.
+/// The assumed size of what programs exchange in a captured run, which is not known in advance. If there are more
+/// packets than memory for this size holds, the run fails.
 const CAPTURED_CONTENT_BYTES: u64 = 64 << 20;
 
-/// How long a server may take to end after it was asked to (SIGTERM), before it is killed.
+/// How long a server may take to end after SIGTERM, before it is killed, in nanoseconds.
 const PATIENCE_NS: u64 = 5_000_000_000;
 
-/// How long a server may take to get ready, on the run's clock.
+/// How long a server may take to get ready, in nanoseconds of the run's clock.
 const READY_WITHIN_NS: u64 = 60_000_000_000;
 
 impl Workload for Command {
@@ -43,7 +44,7 @@ impl Workload for Command {
         Some(Sandbox { working_directory, keep: self.keep, written_bytes: self.memory_bytes / 2, server_names: &[] })
     }
 
-    /// What programs delivered to each other is theirs to say, by their exit status.
+    /// No record is a delivery: whether programs delivered their content, their exit status says.
     fn is_delivery(&self, _: &Record) -> bool {
         false
     }
@@ -70,10 +71,10 @@ impl ByProgram for Command {
 /// Runs the server's program until the client is done.
 ///
 /// # Arguments
-/// * `certificate` - hex DER of what it will present, if it has one.
+/// * `certificate` - hex DER of the certificate that the server will present, if it has one.
 ///
 /// # Errors
-/// A program that does not start, never gets ready, or ends early: with how, and the last that it said.
+/// The program does not start, does not get ready, or ends early; the message says how, with its last output.
 pub(super) async fn serve(
     orchestrator: &mut Orchestrator,
     command: &Command,
@@ -95,8 +96,8 @@ pub(super) async fn serve(
     orchestrator.write(vec![Record::Program(host.into_record().await?)])
 }
 
-/// How a server ends that does so before its time. One that exits with status 0 goes on in the background, as daemons do;
-/// whether it does is for the client to find out.
+/// Handles a server that ends early. One that exits with status 0 may continue in the background, as daemons do; the
+/// client finds out whether it does.
 async fn failed_server(host: &mut Host) -> Result<ExitStatus> {
     loop {
         match host.next_event(false).await? {
@@ -106,7 +107,7 @@ async fn failed_server(host: &mut Host) -> Result<ExitStatus> {
     }
 }
 
-/// Asks a server to end, and kills one that does not.
+/// Asks a server to end, and kills it if it does not.
 async fn end(host: &mut Host) -> Result<()> {
     if host.has_ended() {
         return Ok(());
@@ -127,13 +128,13 @@ async fn end(host: &mut Host) -> Result<()> {
 /// Runs the client's program to its end.
 ///
 /// # Errors
-/// A program that does not start, or that fails: with how, and the last that it said.
+/// The program does not start, or fails; the message says how, with its last output.
 async fn drive(orchestrator: &mut Orchestrator, command: &Command, run: RunPlace<'_>) -> Result<()> {
     let Begin { epoch_ns, .. } = orchestrator.begin().await?;
     run_client(orchestrator, command, run, epoch_ns).await.map(drop)
 }
 
-/// Runs the client's program from now on to its end. Its record is written, and given.
+/// Runs the client's program to its end. Writes its record, and returns it.
 ///
 /// # Errors
 /// As [`drive`].
@@ -149,7 +150,7 @@ pub(super) async fn run_client(
             biased;
             status = host.ended() => break status?,
             order = orchestrator.next() => match order? {
-                // Its address has changed under the program, which nobody tells it.
+                // The host's address has changed; the program is not told.
                 Some(Order::Attached { .. } | Order::Detached { .. }) => {}
                 Some(order) => bail!("a client is not ordered to {order:?} while it works"),
                 None => bail!("the orchestrator is gone"),
@@ -162,7 +163,7 @@ pub(super) async fn run_client(
     failed.map_or(Ok(record), Err)
 }
 
-/// Waits, with pauses that grow, until the server is ready.
+/// Waits, with growing pauses, until the server is ready.
 async fn await_ready(host: &mut Host, readiness: &mut Readiness, orchestrator: &mut Orchestrator) -> Result<()> {
     let deadline = Deadline::new()?;
     let begun_ns = Moment::now().since(0);

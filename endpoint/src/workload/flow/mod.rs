@@ -1,11 +1,12 @@
 //! `flow`: messages of one size, each sent when it is due, over one connection.
 //!
-//! A client that sends begins at once. One that receives asks first, with one byte. Where anything may be lost, nobody confirms
-//! anything: the receiver waits for as long as the path may take ([`drain`]), and so does a client that has sent. Else the
-//! receiver confirms with one byte that it has what will come, as of a [`super::bulk`].
+//! A client that sends begins at once. A client that receives first sends a request of one byte. Where messages may be
+//! lost, nothing is confirmed: the receiver waits for the longest time that the path may take ([`drain`]), and so does
+//! a client that has sent. Otherwise the receiver confirms with one byte that it has received everything, as in
+//! [`super::bulk`].
 //!
-//! Where strangers could reach the server, a client asks in any case, and what it asks with begins with the run's token. One that
-//! sends waits for the server to agree, so that no message comes before the server knows whose it is.
+//! Where strangers could reach the server, a client always sends a request, which begins with the run's token. A client
+//! that sends waits for the server's agreement, so that no message arrives before the server knows whose it is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,19 +23,19 @@ use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer, Pending, Stream};
 
-/// ASCII's ENQ: asks for the flow, or to send it.
+/// Requests the flow, or permission to send it (ASCII's ENQ).
 const REQUEST: u8 = 0x05;
 
-/// ASCII's ACK: all has arrived, or the flow may be sent.
+/// Confirms that all has arrived, or permits the client to send (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// How often a server agrees where each answer may be lost.
+/// How many times a server sends its agreement where each may be lost.
 const AGREEMENTS: usize = 3;
 
-/// Beyond what the path is known to take.
+/// How much longer the receiver waits than the path is known to take.
 const DRAIN_MARGIN: Duration = Duration::from_secs(1);
 
-/// Delays lie this many times the jitter above their mean at most: as netem's tables end.
+/// The largest deviation of a delay from its mean, in jitters: netem's tables end there.
 const DEVIATIONS: u32 = 8;
 
 impl Workload for Flow {
@@ -42,7 +43,7 @@ impl Workload for Flow {
         End::Connections(self)
     }
 
-    /// Messages may be lost: what arrived is the result, and no failure.
+    /// No record is a delivery: messages may be lost, so what arrived is the result, and no failure.
     fn is_delivery(&self, _: &Record) -> bool {
         false
     }
@@ -56,7 +57,7 @@ impl Workload for Flow {
         messages.saturating_mul(self.message_bytes.into())
     }
 
-    /// Packets are followed where the receiver does not see each by itself, on the one path of the run.
+    /// The router follows packets if the receiver does not see each of them, and if the run has one path.
     fn watched_direction(&self, job: &Job) -> Option<Direction> {
         let is_seen = job.transport.kind.stack().has_message_packets() || job.paths.len() > 1;
         (!is_seen).then_some(self.direction)
@@ -118,7 +119,7 @@ impl OverConnections for Flow {
                     send(self, run, Side::Server, &mut *stream).await?
                 }
             };
-            // Now: an SCTP association has nothing left to say once its peer has shut it down.
+            // The record is taken now: an SCTP association has no state left once its peer has shut it down.
             records.splice(0..0, connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection));
             tokio::select! {
                 ended = stream.finish() => ended.map(drop)?,
@@ -133,15 +134,15 @@ impl OverConnections for Flow {
     }
 }
 
-/// What asks for a flow: the run's token, if it has one, and a byte.
+/// Returns the request for a flow: the run's token, if it has one, and a byte.
 fn request(token: Option<RequestPrefix>) -> Vec<u8> {
     token.map_or_else(Vec::new, |token| token.0.to_vec()).into_iter().chain([REQUEST]).collect()
 }
 
-/// Receives what asks for the flow.
+/// Receives the request for the flow.
 ///
 /// # Errors
-/// It is a stranger's.
+/// The request does not have the run's token.
 async fn accept_request(token: Option<RequestPrefix>, stream: &mut dyn Stream) -> Result<()> {
     let mut asked = request(token);
     stream.receive(&mut asked).await.context("receiving the request")?;
@@ -150,7 +151,7 @@ async fn accept_request(token: Option<RequestPrefix>, stream: &mut dyn Stream) -
     Ok(())
 }
 
-/// Lets the client send.
+/// Permits the client to send.
 async fn agree(stream: &mut dyn Stream) -> Result<()> {
     let times = if stream.packet_header_bytes().is_some() { AGREEMENTS } else { 1 };
     for _ in 0..times {
@@ -169,7 +170,7 @@ async fn send(flow: &Flow, run: &Run, side: Side, stream: &mut dyn Stream) -> Re
 
 async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<Record>> {
     let sink = MessageSink::of(flow, run.epoch_ns, stream.packet_header_bytes());
-    // Over time, beside other workloads alone.
+    // Arrivals are logged over time only beside other workloads.
     let sink = sink.watching_arrivals(run.watched_arrivals().filter(|_| run.job.name.is_some()));
     let sink = stream.receive_messages(sink, drain(&run.job)).await.context("receiving the flow")?;
     if stream.packet_header_bytes().is_none() {
@@ -178,8 +179,8 @@ async fn receive(flow: &Flow, run: &Run, stream: &mut dyn Stream) -> Result<Vec<
     Ok(sink.finish(&run.directory)?)
 }
 
-/// How long a message may be on its way, by what the job says of its paths: their longest delays, and the time that full
-/// queues take at their lowest rates. One that takes longer counts as lost.
+/// Returns how long a message may be on its way, from the job's paths: their longest delays, and the time to empty full
+/// queues at their lowest rates. A message that takes longer counts as lost.
 pub(super) fn drain(job: &Job) -> Duration {
     let events = job.timeline.events.iter();
     let of_events = events.clone().filter_map(|event| match event.change {
@@ -203,7 +204,7 @@ pub(super) fn drain(job: &Job) -> Duration {
     Duration::from_nanos(delay_ns) + Duration::from_secs_f64(queued_s) + DRAIN_MARGIN
 }
 
-/// The most that a direction holds, where it has a rate.
+/// Returns the most bytes that the queue of a direction with a rate holds.
 fn queue_bytes(mtu_bytes: u32, impairments: &Impairments) -> u64 {
     let held_bytes = u64::from(impairments.limit_packets) * u64::from(mtu_bytes);
     match (impairments.shaper_queue_bytes, impairments.rate_bit_s) {

@@ -1,7 +1,8 @@
-//! The client's part: loads a page as a browser does.
+//! The client of `page`: loads a page as a browser does.
 //!
-//! What the page's graph makes wanted is asked for at once over HTTP/2 and HTTP/3. Over HTTP/1.1 a connection carries one request
-//! at a time: the most urgent goes first, and while requests wait another connection is opened, up to the page's most.
+//! Over HTTP/2 and HTTP/3, a resource is requested as soon as the page's graph makes it wanted. Over HTTP/1.1 a
+//! connection carries one request at a time: the most urgent request is sent first, and while requests wait, further
+//! connections are opened up to the page's limit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,18 +21,18 @@ use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer};
 use crate::workload::{Run, Workload as _, connection_record};
 
-/// Visits a page as often as the job says, and closes its connections after each visit. Gives the records of all connections, and
-/// of the resources of the last visit.
+/// Visits a page as often as the job says, and closes its connections after each visit. Returns the records of all
+/// connections, and of the resources of the last visit.
 ///
 /// # Errors
-/// A resource that does not arrive as the page has it, or never can.
+/// A resource does not arrive as the page has it, or never can.
 pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     let first = page.first_reached_by(&run.job);
     let first = first.map(|job| job.transport.kind.stack().dialer(&job, run.server.ip(), run.certificate.as_deref()));
     let first = first.transpose()?;
     let mut records = Vec::new();
     for visit in 0..page.visits {
-        // Whoever has been there once knows of HTTP/3.
+        // After the first visit the client knows that the server has HTTP/3.
         let first = first.as_ref().filter(|_| visit == 0);
         let mut client = Client::new(run, page, dialer, first, visit);
         client.load().await?;
@@ -46,12 +47,13 @@ struct Client<'a> {
     run: &'a Arc<Run>,
     page: &'a Page,
     dialer: &'a Arc<dyn Dialer>,
-    /// How the server is reached by a client that does not know of HTTP/3; none once it does.
+    /// The dialer of a client that does not know of HTTP/3 yet; none once it does.
     first_dialer: Option<&'a Arc<dyn Dialer>>,
-    /// Which visit it is, from 0.
+    /// The index of the visit, starting at 0.
     visit: u32,
     graph: Graph<'a>,
-    /// What waits for a connection: the most urgent first, then in the page's order. With when it was wanted.
+    /// Resources that wait for a connection: urgency, index in the page, and when each was wanted. The most urgent come
+    /// first, then those earlier in the page.
     queue: BinaryHeap<Reverse<(u8, usize, u64)>>,
     dialing: JoinSet<Result<OpenConnection>>,
     connections: Vec<OpenConnection>,
@@ -63,17 +65,17 @@ struct OpenConnection {
     number: u32,
     http: Http,
     connection: Box<dyn Connection>,
-    /// None while it is busy with a request, and carries one at a time.
+    /// The sender of requests; none while it is busy, if it carries one request at a time.
     requester: Option<Requester>,
-    /// Speaks HTTP.
+    /// The task that speaks HTTP.
     speaking: JoinHandle<()>,
     requests: u32,
 }
 
 struct Fetched {
-    /// Place among the open connections.
+    /// The index among the open connections.
     place: usize,
-    /// What asked for it.
+    /// The sender of the request.
     requester: Requester,
     record: ResourceRecord,
     advertises_http3: bool,
@@ -122,7 +124,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Ends the connections in order, those that nothing was asked for on too.
+    /// Closes the connections in order, including those without a request.
     async fn close(mut self) -> Result<Vec<Record>> {
         while let Some(dialled) = self.dialing.join_next().await {
             self.connections.push(dialled.context("a task panicked")??);
@@ -140,7 +142,7 @@ impl<'a> Client<'a> {
         Ok(self.records)
     }
 
-    /// Takes up what the page has come to want, and opens connections for it.
+    /// Queues the resources that have become wanted, and opens connections for them.
     fn want(&mut self) {
         let now_ns = Moment::now().since(self.run.epoch_ns);
         let mut wanted = self.graph.take_wanted();
@@ -148,7 +150,7 @@ impl<'a> Client<'a> {
             if self.visit == 0 || self.page.is_fetched(index) {
                 self.queue.push(Reverse((self.page.resources[index].urgency, index, now_ns)));
             } else {
-                // It is in the cache, and leads on at once.
+                // The resource is in the cache, and what it refers to is wanted at once.
                 self.graph.arrived(index);
                 wanted.extend(self.graph.take_wanted());
             }
@@ -162,7 +164,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The connection by which a client comes to know of HTTP/3 is over HTTP/2.
+    /// Opens a connection. The one on which a client learns of HTTP/3 uses HTTP/2.
     fn dial(&mut self, number: u32) {
         let (dialer, http) = self.first_dialer.map_or((self.dialer, self.page.http), |first| (first, Http::H2));
         let (dialer, run) = (dialer.clone(), self.run.clone());
@@ -173,10 +175,10 @@ impl<'a> Client<'a> {
         });
     }
 
-    /// Asks for what waits, as far as there are connections for it.
+    /// Sends the waiting requests for which there are connections.
     fn ask(&mut self) -> Result<()> {
         let idle = |connection: &OpenConnection| connection.requester.is_some();
-        // Of two versions of HTTP the newer, which was dialled last, is for whatever is still to be asked for.
+        // Of two versions of HTTP, the newer one, dialled last, is used for all further requests.
         while let (false, Some(place)) = (self.queue.is_empty(), self.place_of(idle)) {
             let Some(Reverse((_, index, fetch_start_ns))) = self.queue.pop() else { break };
             let connection = &mut self.connections[place];
@@ -188,7 +190,7 @@ impl<'a> Client<'a> {
             let sink = Sink::new(resource.body_bytes, self.page.verify);
             let sink = sink.watching_arrivals(self.run.watched_arrivals());
             let mut requester = connection.requester.take().context("the connection is busy")?;
-            // One that can carry more at the same time is not busy.
+            // A connection that can carry several requests at a time is not busy.
             connection.requester = requester.another();
             let exchange = Exchange { request, sink };
             let (run, http) = (self.run.clone(), connection.http);
@@ -205,7 +207,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// The place of a connection that can be asked.
+    /// Returns the index of a connection that can take a request.
     fn place_of(&self, is_idle: impl Fn(&OpenConnection) -> bool) -> Option<usize> {
         if self.page.discovers_http3 {
             self.connections.iter().rposition(is_idle)

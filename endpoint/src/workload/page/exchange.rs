@@ -1,4 +1,4 @@
-//! A request and its response, over whichever version of HTTP.
+//! A request and its response, over any version of HTTP.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -19,41 +19,41 @@ use crate::sink::Sink;
 use crate::transport::error::{Context as _, Error, Result, bail};
 use crate::transport::{Carrier, Duplex, Http3Opener, Http3Streams};
 
-/// What is asked for, and what becomes of the answer.
+/// A request, and the sink of its response's content.
 pub(super) struct Exchange {
     pub request: Request<()>,
     pub sink: Sink,
 }
 
-/// An answer, all of which has come.
+/// A response that has arrived completely.
 pub(super) struct Response {
     pub status: u16,
-    /// Whether the server says that it speaks HTTP/3, too (Alt-Svc, RFC 7838).
+    /// Whether the server advertises HTTP/3 (Alt-Svc, RFC 7838).
     pub advertises_http3: bool,
-    /// Before the request was handed over.
+    /// When the request was about to be handed over.
     pub request_start: Moment,
-    /// The head at hand.
+    /// When the head of the response had arrived.
     pub response_start: Moment,
-    /// The last byte of the content at hand.
+    /// When the last byte of the content had arrived.
     pub response_end: Moment,
     pub sink: Sink,
 }
 
-/// What sends requests on one connection. It speaks while there is any: the task that does ends when all are dropped.
+/// The sender of requests on one connection. The task that speaks HTTP ends when all senders are dropped.
 pub(super) enum Requester {
-    /// Carries one request at a time.
+    /// HTTP/1.1, which carries one request at a time.
     Http1(http1::SendRequest<Empty>),
-    /// Carries any number at the same time.
+    /// HTTP/2, which carries any number of requests at the same time.
     Http2(http2::SendRequest<Empty>),
-    /// Carries any number at the same time.
+    /// HTTP/3, which carries any number of requests at the same time.
     Http3(h3::client::SendRequest<Http3Opener, Bytes>),
 }
 
-/// Begins to speak HTTP. Gives the task that does, too: how it ends, the request that is under way tells. Must be called inside
-/// the runtime.
+/// Starts HTTP on a connection. Also returns the task that speaks it; pending requests report how the task ended. Must
+/// be called inside the runtime.
 ///
 /// # Errors
-/// A carrier that this version does not run over; a connection that is lost.
+/// This version does not run over the carrier; the connection is lost.
 pub(super) async fn connect(http: Http, carrier: Carrier, window_bytes: u64) -> Result<(Requester, JoinHandle<()>)> {
     match (http, carrier) {
         (Http::H1, Carrier::Bytes(bytes)) => connect_http1(bytes).await,
@@ -69,7 +69,7 @@ async fn connect_http1(bytes: Box<dyn Duplex>) -> Result<(Requester, JoinHandle<
     Ok((Requester::Http1(sender), tokio::spawn(async { drop(connection.await) })))
 }
 
-/// With the transport's windows, as QUIC has them.
+/// Starts HTTP/2 with the transport's windows, like QUIC's.
 async fn connect_http2(bytes: Box<dyn Duplex>, window_bytes: u64) -> Result<(Requester, JoinHandle<()>)> {
     let connected = http2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(super::window(window_bytes))
@@ -87,7 +87,7 @@ async fn connect_http3(streams: Http3Streams) -> Result<(Requester, JoinHandle<(
 }
 
 impl Requester {
-    /// One that can be used while this one is, where the protocol carries several requests at the same time.
+    /// Returns another sender of requests on the same connection, if the protocol carries several requests at a time.
     pub(super) fn another(&self) -> Option<Self> {
         match self {
             Self::Http1(_) => None,
@@ -96,10 +96,10 @@ impl Requester {
         }
     }
 
-    /// Asks, and takes the whole answer.
+    /// Sends the request and receives the whole response.
     ///
     /// # Errors
-    /// A connection that is lost, or a server that does not keep to the protocol; more content than was expected.
+    /// The connection is lost, the server violates the protocol, or there is more content than expected.
     pub(super) async fn exchange(&mut self, Exchange { request, sink }: Exchange) -> Result<Response> {
         let request_start;
         let response = match self {
@@ -146,7 +146,7 @@ fn advertises_http3(fields: &HeaderMap) -> bool {
     fields.get(ALT_SVC).and_then(|value| value.to_str().ok()).is_some_and(|value| value.contains("h3="))
 }
 
-/// Takes the content of a response whose head has come.
+/// Receives the content of a response whose head has arrived.
 async fn received(request_start: Moment, response: hyper::Response<Incoming>, mut sink: Sink) -> Result<Response> {
     let response_start = Moment::now();
     let (status, advertises_http3) = (response.status().as_u16(), advertises_http3(response.headers()));

@@ -1,21 +1,22 @@
-//! Which resources of a page can be asked for, given which have arrived. Pure.
+//! Decides which resources of a page can be requested, given those that have arrived. Pure.
 //!
-//! A resource *runs* once it has arrived and all that blocks it has run: a document is parsed, a stylesheet applied, a script
-//! executed. Computing takes no time, so it runs at that moment. What refers to others makes them wanted when it runs.
+//! A resource *runs* once it has arrived and all that blocks it has run: a document is parsed, a stylesheet applied, a
+//! script executed. Computing takes no time, so it runs at that moment. When a resource runs, those that it refers to
+//! become wanted.
 
 use crate::job::PageResource;
 
-/// A page while it loads.
+/// The state of a page while it loads.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     resources: &'a [PageResource],
     states: Vec<State>,
 }
 
-/// How far a resource is, in this order.
+/// The state of a resource; the states follow each other in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// What refers to it has not run.
+    /// The resource that refers to it has not run.
     Unknown,
     Wanted,
     Arrived,
@@ -23,12 +24,12 @@ enum State {
 }
 
 impl<'a> Graph<'a> {
-    /// A page of which nothing is known but where it begins.
+    /// Creates the graph of a page of which only the document is wanted.
     pub(super) fn new(resources: &'a [PageResource]) -> Self {
         Self { resources, states: vec![State::Unknown; resources.len()] }
     }
 
-    /// Resources that have become wanted since it was last asked, in the page's order.
+    /// Returns the resources that have become wanted since the last call, in the page's order.
     pub(super) fn take_wanted(&mut self) -> Vec<usize> {
         let is_found = |resource: &PageResource| {
             resource.initiator.is_none_or(|initiator| self.states[initiator as usize] == State::Run)
@@ -40,7 +41,7 @@ impl<'a> Graph<'a> {
         wanted
     }
 
-    /// A resource has arrived: it runs if it can, and so may others that waited for it.
+    /// Notes that a resource has arrived. It runs if nothing blocks it, and so may others that waited for it.
     pub(super) fn arrived(&mut self, index: usize) {
         self.states[index] = State::Arrived;
         while let Some(next) = self.next_to_run() {
@@ -48,7 +49,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Whether all resources have arrived.
+    /// Returns whether all resources have arrived.
     pub(super) fn is_loaded(&self) -> bool {
         self.states.iter().all(|state| *state >= State::Arrived)
     }
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_script_runs_after_the_stylesheet_before_it() {
-        // A document with a stylesheet and then a script, which asks for something.
+        // A document refers to a stylesheet and then to a script, which refers to a fourth resource.
         let page = [resource(None, &[]), resource(Some(0), &[]), resource(Some(0), &[1]), resource(Some(2), &[])];
         let mut graph = Graph::new(&page);
         assert_eq!(graph.take_wanted(), [0]);

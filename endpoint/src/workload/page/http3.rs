@@ -1,4 +1,4 @@
-//! HTTP/3 at the server: a task for each request, in the order in which QUIC's streams have their turns.
+//! HTTP/3 at the server: one task for each request, scheduled by the priorities of QUIC's streams.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::transport::error::{Context as _, Result};
 /// Serves a connection until its client has closed it.
 ///
 /// # Errors
-/// A resource that cannot be read; a client that does not keep to the protocol.
+/// A resource cannot be read; the client violates the protocol.
 pub(super) async fn speak(streams: Http3Streams, answers: Answers) -> Result<()> {
     let (priorities, answers) = (streams.priorities(), Arc::new(answers));
     let mut connection = h3::server::builder().send_grease(false).build(streams).await.context("beginning HTTP/3")?;
@@ -37,7 +37,7 @@ pub(super) async fn speak(streams: Http3Streams, answers: Answers) -> Result<()>
     }
 }
 
-/// Answers one request. Its stream has the rank of its priority: QUIC puts what is more urgent first.
+/// Answers one request. Its stream has the rank of its priority, so QUIC sends more urgent data first.
 async fn answer(
     resolver: RequestResolver<Http3Streams, Bytes>,
     answers: Arc<Answers>,
@@ -55,5 +55,5 @@ async fn answer(
     stream.finish().await.context("ending an answer")
 }
 
-/// What follows a client's stream with a request is the one so far on (RFC 9000, section 2.1).
+/// The difference between the numbers of two consecutive streams that a client opens (RFC 9000, section 2.1).
 const STREAMS_APART: u64 = 4;

@@ -1,20 +1,21 @@
-//! A page's bytes for a browser, which follows them to what they refer to: HTML, CSS, scripts and images. Pure.
+//! Generates a page's resources for a browser, which follows their references: HTML, CSS, scripts and images. Pure.
 //!
-//! Of each resource the front refers to what it leads to, as the job's graph has it; the rest fills it up to its size. Fonts and
-//! what scripts fetch are filling alone. What a resource of its type cannot refer to, the document does.
+//! The beginning of each resource refers to those that follow from it in the job's graph; padding fills it up to its
+//! size. Fonts and resources that scripts fetch are padding alone. Where a type cannot refer to a resource, the
+//! document does.
 
 use anyhow::{Result, ensure};
 
 use crate::job::{PageResource, ResourceType};
 
-/// Pixels that an image takes on the page.
+/// The size at which an image is shown, in pixels.
 const SHOWN: &str = "width=\"320\" height=\"240\"";
 const FILLING: u8 = b'x';
 
-/// The bytes of a resource, as many as it has.
+/// Returns the bytes of a resource in its full size.
 ///
 /// # Errors
-/// A resource too small for what it refers to.
+/// The resource is too small for its references.
 pub(super) fn content(page: &[PageResource], index: usize) -> Result<Vec<u8>> {
     let resource = &page[index];
     let size_bytes = resource.body_bytes as usize;
@@ -40,7 +41,7 @@ pub(super) fn content(page: &[PageResource], index: usize) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// What a resource leads to, with its index.
+/// Returns the resources that a resource refers to, with their indices.
 fn children(page: &[PageResource], index: usize) -> impl Iterator<Item = (usize, &PageResource)> {
     let of = move |(_, resource): &(usize, &PageResource)| resource.initiator == Some(index as u32);
     page.iter().enumerate().filter(of)
@@ -74,7 +75,8 @@ fn html(page: &[PageResource], index: usize) -> String {
     format!("{head}</head><body>{body}</body></html><!--")
 }
 
-/// What the document has so that a browser asks for what a stylesheet refers to: it does for what is shown alone.
+/// Returns what the document needs so that a browser requests what a stylesheet refers to: browsers request only what
+/// is shown.
 fn use_of(page: &[PageResource], index: usize, resource: &PageResource) -> String {
     match initiator(page, resource).map(|initiator| initiator.resource_type) {
         Some(ResourceType::Stylesheet) => match resource.resource_type {
@@ -93,7 +95,7 @@ fn initiator<'a>(page: &'a [PageResource], resource: &PageResource) -> Option<&'
     resource.initiator.map(|initiator| &page[initiator as usize])
 }
 
-/// Whether a redirection leads there: the browser follows by itself.
+/// Returns whether a redirect leads to the resource, which a browser follows by itself.
 fn is_redirected_to(page: &[PageResource], resource: &PageResource) -> bool {
     initiator(page, resource).is_some_and(|before| before.location.as_ref() == Some(&resource.path))
 }
@@ -117,7 +119,7 @@ fn css(page: &[PageResource], index: usize) -> String {
     format!("{imports}body{{color:#222}}{rules}/*")
 }
 
-/// Images are kept, so that the page's load waits for them.
+/// Returns a script. It keeps references to its images, so that the page's load event waits for them.
 fn script(page: &[PageResource], index: usize) -> String {
     let mut text = String::from("var kept=window.kept||(window.kept=[]),made;");
     for (_, child) in children(page, index) {
@@ -140,7 +142,7 @@ fn fetch(path: &str) -> String {
     format!("fetch({});", quoted(path))
 }
 
-/// A text of a script; one that stands in HTML must not end it.
+/// Quotes a text for a script, such that it does not end a script inside HTML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('<', "\\u003c")
 }
@@ -149,8 +151,8 @@ fn attribute(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
 }
 
-/// An image of this many bytes, which browsers show: a PNG (ISO/IEC 15948) with a private chunk that fills it up. One that is
-/// too small for that is filling alone, and browsers show nothing.
+/// Returns an image of this many bytes that browsers show: a PNG (ISO/IEC 15948) with a private chunk as padding. If
+/// the size is too small for that, it is padding alone, and browsers show nothing.
 fn image(size_bytes: usize) -> Vec<u8> {
     const WIDTH: usize = 16;
     const HEIGHT: usize = 12;
@@ -159,7 +161,7 @@ fn image(size_bytes: usize) -> Vec<u8> {
         rows.push(0); // no filter
         rows.extend((0..WIDTH).map(|column| (16 * (row + column)) as u8));
     }
-    // One stored block of deflate (RFC 1951), as zlib has it (RFC 1950).
+    // One stored block of deflate (RFC 1951) in the zlib format (RFC 1950).
     let length = rows.len() as u16;
     let mut zlib = vec![0x78, 0x01, 0x01];
     zlib.extend(length.to_le_bytes());
@@ -182,7 +184,7 @@ fn image(size_bytes: usize) -> Vec<u8> {
     png
 }
 
-/// Length, name and checksum of a chunk.
+/// The size of a chunk's length, name and checksum.
 const CHUNK_BYTES: usize = 12;
 
 fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! `page`: a web page, loaded by one client from one server, over HTTP.
 //!
-//! [`graph`], [`priority`] and [`site`] decide, and know no connection; [`client`] and [`server`] carry out, over what [`exchange`]
-//! and [`response`] have for all versions of HTTP.
+//! [`graph`], [`priority`] and [`site`] make decisions and have no connections; [`client`] and [`server`] carry them
+//! out, using [`exchange`] and [`response`] for all versions of HTTP.
 
 mod chromium;
 mod client;
@@ -32,7 +32,7 @@ use crate::role::Orchestrator;
 use crate::transport::identity::{Identity, SERVER_NAME};
 use crate::transport::{Connection, Dialer, Pending};
 
-/// Room for what browsers and servers write beside the page.
+/// The room for what browsers and servers write beside the page, in bytes.
 const WRITTEN_BYTES: u64 = 1 << 30;
 
 /// The largest window of HTTP/2 (RFC 9113, section 6.9.1).
@@ -97,7 +97,7 @@ impl Workload for job::Page {
         self.resources.iter().filter_map(|resource| resource.file.as_deref().map(Path::new)).collect()
     }
 
-    /// Whoever does not know of HTTP/3 comes over HTTP/2.
+    /// Returns the job over HTTP/2, for clients that do not know of HTTP/3 yet.
     fn first_reached_by(&self, job: &Job) -> Option<Job> {
         self.discovers_http3.then(|| over_http2(job, self))
     }
@@ -110,7 +110,7 @@ impl Workload for job::Page {
         verify::difference(deliveries, self)
     }
 
-    /// What a resource waits for stands before it, so that none waits for itself.
+    /// Requires that a resource comes after those it waits for, so that none waits for itself.
     fn check(&self, problems: &mut Problems) {
         for (index, resource) in self.resources.iter().enumerate() {
             let mut before = resource.initiator.iter().chain(&resource.blocked_by);
@@ -127,7 +127,7 @@ impl Workload for job::Page {
     }
 }
 
-/// The job with HTTP/2 over TLS in place of HTTP/3.
+/// Returns the job with HTTP/2 over TLS instead of HTTP/3.
 fn over_http2(job: &Job, page: &job::Page) -> Job {
     let mut job = job.clone();
     job.transport.kind = job::TransportKind::Tls;
@@ -135,7 +135,7 @@ fn over_http2(job: &Job, page: &job::Page) -> Job {
     job
 }
 
-/// A flow-control window of HTTP/2.
+/// Converts a size to a flow-control window of HTTP/2.
 fn window(bytes: u64) -> u32 {
     bytes.min(LARGEST_WINDOW_BYTES) as u32
 }

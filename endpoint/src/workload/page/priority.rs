@@ -1,33 +1,33 @@
-//! Which response goes first (RFC 9218): what a request says of it, and who has the turn to send.
+//! The order of responses (RFC 9218): the priority that a request states, and which response may send.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-/// What a request that says nothing has (RFC 9218, section 4.1).
+/// The urgency of a request without a priority (RFC 9218, section 4.1).
 const DEFAULT_URGENCY: u8 = 3;
 const LEAST_URGENT: u8 = 7;
 
-/// Ranks that responses of one urgency have, by their order.
+/// The number of ranks for responses of one urgency, by their order.
 const RANKS: i32 = 1 << 16;
 
 /// A request's priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Priority {
-    /// 0 is the most urgent, 7 the least.
+    /// The urgency: 0 is the most urgent, 7 the least.
     pub urgency: u8,
-    /// Whether the response is of use before it is whole.
+    /// Whether the client can use the response before it is complete.
     pub incremental: bool,
 }
 
 impl Priority {
-    /// As the `priority` field of a request has it.
+    /// Returns the value of a request's `priority` field.
     pub(super) fn to_field(self) -> String {
         let incremental = if self.incremental { ", i" } else { "" };
         format!("u={}{incremental}", self.urgency)
     }
 
-    /// Reads the `priority` field of a request. What is not understood is passed over, as RFC 9218 asks (section 4).
+    /// Reads the `priority` field of a request. Unknown parts are ignored, as RFC 9218 requires (section 4).
     pub(super) fn of_field(field: &str) -> Self {
         let mut priority = Self { urgency: DEFAULT_URGENCY, incremental: false };
         for member in field.split(',').map(str::trim) {
@@ -44,15 +44,16 @@ impl Priority {
         priority
     }
 
-    /// The higher goes first, and the equal take turns. Of one urgency, responses of use only when whole go one after another in
-    /// the order of their requests, before those that are of use in parts and share what is left (RFC 9218, section 10).
+    /// Returns the rank: responses with a higher one are sent first, and those with equal ones take turns. Of one
+    /// urgency, non-incremental responses are sent one after another in the order of their requests; then incremental
+    /// ones share what is left (RFC 9218, section 10).
     pub(super) fn rank(self, order: u32) -> i32 {
         let in_order = i32::try_from(order).map_or(1, |order| (RANKS - 1 - order).max(1));
         i32::from(LEAST_URGENT - self.urgency.min(LEAST_URGENT)) * RANKS + if self.incremental { 0 } else { in_order }
     }
 }
 
-/// The responses that are being sent on a connection, in the order in which they may.
+/// The responses that are being sent on a connection, in the order in which they may send.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Responses(Arc<Mutex<State>>);
 
@@ -69,7 +70,7 @@ struct Waiting {
 }
 
 impl Responses {
-    /// A response begins. It has a turn while no other of a higher rank has anything left to send.
+    /// Adds a response. It may send while no response of a higher rank has anything left to send.
     pub(super) fn begin(&self, priority: Priority) -> Turn {
         let mut state = self.state();
         let order = state.begun;
@@ -91,7 +92,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Ready when it may send. Else the task will be woken when that may have changed.
+    /// Returns ready if the response may send. Otherwise the task will be woken when that may have changed.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let mut state = self.responses.state();
         let highest = state.sending.values().map(|waiting| waiting.rank).max();

@@ -1,4 +1,4 @@
-//! What a client asks with: header fields about as many and as long as a browser's, so that they weigh as much.
+//! A client's requests, with about as many and as long header fields as a browser's, so that they take as many bytes.
 
 use anyhow::{Context as _, Result};
 use http::header::{
@@ -10,13 +10,13 @@ use super::priority::Priority;
 use crate::job::{Http, PageResource, ResourceType, TransportKind};
 use crate::request_prefix::RequestPrefix;
 
-/// The name of the server, as its certificate has it.
+/// The name of the server in its certificate.
 const AUTHORITY: &str = "netwarp.test";
 
-/// Carries the client's number of the connection, by which the records of both ends are told apart.
+/// The field with the client's number of the connection, by which the records of both ends are matched.
 const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
 
-/// Carries the run's token, by which a server that strangers can reach tells its client from them.
+/// The field with the run's token, by which a server that strangers can reach recognises its client.
 const TOKEN: HeaderName = HeaderName::from_static("netwarp-token");
 
 /// The `priority` field (RFC 9218, section 5).
@@ -24,10 +24,10 @@ const PRIORITY: HeaderName = HeaderName::from_static("priority");
 
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) netwarp/1.0 Safari/537.36";
 
-/// The request for a resource, without a content.
+/// Returns the request for a resource, without a content.
 ///
 /// # Errors
-/// A path that no URL has.
+/// The path is not valid in a URL.
 pub(super) fn request(
     http: Http,
     transport: TransportKind,
@@ -67,20 +67,20 @@ pub(super) fn request(
 /// The client's number of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ConnectionNumber {
-    /// Of the visit, from 0.
+    /// The index of the visit, starting at 0.
     pub visit: u32,
-    /// Among the visit's connections, from 0.
+    /// The index among the visit's connections, starting at 0.
     pub connection: u32,
 }
 
 impl ConnectionNumber {
-    /// The first visit says nothing of itself.
+    /// Returns the value of the field, which does not name the first visit.
     fn to_field(self) -> String {
         let visit = if self.visit == 0 { String::new() } else { format!(";{}", self.visit) };
         format!("{}{visit}", self.connection)
     }
 
-    /// Of the connection that a request came over, if it says so: other clients do not.
+    /// Reads the number from a request; none if it has no such field, as those of other clients.
     pub(super) fn of_request(fields: &HeaderMap) -> Option<Self> {
         let field = fields.get(CONNECTION_NUMBER)?.to_str().ok()?;
         let (connection, visit) = field.split_once(';').unwrap_or((field, "0"));
@@ -88,13 +88,13 @@ impl ConnectionNumber {
     }
 }
 
-/// Whether a request carries the token, or needs none.
+/// Returns whether a request carries the token, or needs none.
 pub(super) fn has_token(fields: &HeaderMap, token: Option<RequestPrefix>) -> bool {
     let given = || hex::decode(fields.get(TOKEN)?.as_bytes()).ok();
     token.is_none_or(|token| given().is_some_and(|given| token.is(&given)))
 }
 
-/// The priority that a request has.
+/// Returns the priority that a request states.
 pub(super) fn priority(fields: &HeaderMap) -> Priority {
     Priority::of_field(fields.get(PRIORITY).and_then(|field| field.to_str().ok()).unwrap_or(""))
 }

@@ -1,4 +1,4 @@
-//! What a server answers with: a resource's bytes, handed over block by block when it is its turn.
+//! A server's responses: the bytes of resources, handed over block by block in the order of priority.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -17,47 +17,49 @@ use crate::job::{Http, ResourceType};
 use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Error, Result};
 
-/// HTTP/3 at the same port, for a day (RFC 7838); [`crate::transport::PORT`] is that port.
+/// The Alt-Svc value for HTTP/3 at the same port for a day (RFC 7838); [`crate::transport::PORT`] is that port.
 const HTTP3_HERE: &str = "h3=\":4433\"; ma=86400";
 
-/// Content handed to the protocol below at once: little, for what it has taken goes before what is more urgent.
+/// The size of the blocks handed to the protocol below. It is small, because data handed over is sent before more
+/// urgent data.
 pub(super) const BLOCK_BYTES: usize = 16 << 10;
 
-/// A server's end of one connection: answers requests.
+/// The server's end of one connection: answers requests.
 #[derive(Debug, Clone)]
 pub(super) struct Answers {
     site: Arc<Site>,
     responses: Responses,
-    /// The client's number of the connection, once a request has said it.
+    /// The client's number of the connection, once a request has stated it.
     number: Arc<OnceLock<ConnectionNumber>>,
-    /// What requests must carry, where strangers could reach the server.
+    /// The token that requests must carry, where strangers could reach the server.
     token: Option<RequestPrefix>,
-    /// What every answer says of HTTP/3, to clients that may not know.
+    /// The Alt-Svc value that every response has, for clients that may not know of HTTP/3.
     advertised: Option<HeaderValue>,
 }
 
 impl Answers {
-    /// None given yet.
+    /// Creates the answers of a connection without a request.
     ///
     /// # Arguments
     /// * `http` - the connection's version of HTTP.
-    /// * `token` - what requests must carry, where strangers could reach the server.
+    /// * `token` - the token that requests must carry, where strangers could reach the server.
     pub(super) fn new(site: Arc<Site>, http: Http, token: Option<RequestPrefix>) -> Self {
-        // Clients that speak HTTP/3 know.
+        // Clients that speak HTTP/3 know of it.
         let is_news = site.page.discovers_http3 && http != Http::H3;
         let advertised = is_news.then(|| HeaderValue::from_static(HTTP3_HERE));
         Self { site, responses: Responses::default(), number: Arc::default(), token, advertised }
     }
 
-    /// The client's number of the connection, if a request has said it.
+    /// Returns the client's number of the connection, if a request has stated it.
     pub(super) fn connection_number(&self) -> Option<ConnectionNumber> {
         self.number.get().copied()
     }
 
-    /// Head and content of the answer to a request: 404 for what the page does not have, 403 for strangers.
+    /// Returns head and content of the response to a request: 404 for a resource that the page does not have, 403 for a
+    /// stranger.
     ///
     /// # Errors
-    /// A resource that cannot be read, or that no answer can be given for.
+    /// The resource cannot be read, or no response can be built for it.
     pub(super) fn answer(&self, path: &str, fields: &HeaderMap) -> Result<(Response<()>, Content)> {
         let mut head = Response::new(());
         if !request::has_token(fields, self.token) {
@@ -90,29 +92,30 @@ impl Answers {
     }
 }
 
-/// What an answer says of its place in caches: the document is always asked for, and whatever it needs is kept for a year.
+/// Returns the `cache-control` of a response: the document is always requested anew, and the other resources are kept
+/// for a year.
 pub(super) fn caching(index: usize) -> &'static str {
     if index == 0 { "no-store" } else { "max-age=31536000, immutable" }
 }
 
-/// What is left of a response's content.
+/// The content of a response that is left to send.
 pub(super) struct Content(Option<(Reader, Turn)>);
 
 impl Content {
-    /// The next block, when it is this response's turn; none at the end.
+    /// Returns the next block when this response may send; none at the end.
     pub(super) fn poll_block(&mut self, context: &Context<'_>) -> Poll<Option<Result<Bytes>>> {
         let Some((reader, turn)) = &mut self.0 else { return Poll::Ready(None) };
         ready!(turn.poll(context));
         let mut block = vec![0; reader.remaining_bytes().min(BLOCK_BYTES as u64) as usize];
         let read = reader.read(&mut block).context("reading a resource").map(drop);
         if reader.remaining_bytes() == 0 {
-            // Others need not wait until the last block has left.
+            // Other responses need not wait until the last block has been sent.
             self.0 = None;
         }
         Poll::Ready(Some(read.map(|()| block.into())))
     }
 
-    /// Bytes not handed over yet.
+    /// Returns how many bytes have not been handed over yet.
     pub(super) fn remaining_bytes(&self) -> u64 {
         self.0.as_ref().map_or(0, |(reader, _)| reader.remaining_bytes())
     }
@@ -135,7 +138,7 @@ impl Body for Content {
     }
 }
 
-/// What a server says a resource is.
+/// Returns the media type that a server states for a resource.
 pub(super) fn media_type(resource_type: ResourceType) -> &'static str {
     match resource_type {
         ResourceType::Document => "text/html; charset=utf-8",

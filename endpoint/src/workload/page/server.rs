@@ -1,4 +1,4 @@
-//! The server's part: answers what is asked for on one connection.
+//! The server of `page`: answers the requests on one connection.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::transport::error::{Context as _, Result, bail};
 use crate::transport::{Carrier, Connection, Duplex};
 use crate::workload::{Run, connection_record, finished};
 
-/// Serves a connection until its client has closed it, or nobody needs anything any more. Gives its record, unless nothing was
-/// asked for on it.
+/// Serves a connection until its client has closed it, or no client needs anything any more. Returns its record, unless
+/// there was no request.
 ///
 /// # Errors
-/// A resource that cannot be read; a client that does not keep to the protocol.
+/// A resource cannot be read; the client violates the protocol.
 pub(super) async fn serve(
     run: &Run,
     page: &Page,
@@ -31,14 +31,14 @@ pub(super) async fn serve(
 ) -> Result<Vec<Record>> {
     let carrier = connection.carrier()?;
     let http = match (&carrier, page.http) {
-        // Of a page that is to come over HTTP/3, a client that does not know of it yet.
+        // A client that does not know yet that the page comes over HTTP/3.
         (Carrier::Bytes(_), Http::H3) => Http::H2,
         (_, http) => http,
     };
     let answers = Answers::new(Arc::new(Site::of(page)?), http, run.token);
     tokio::select! {
         served = speak(http, run.job.transport.buffer_bytes, carrier, answers.clone()) => match served {
-            // A browser leaves as it likes, and says itself whether it has the page.
+            // A browser closes connections as it likes, and reports itself whether it has the page.
             Err(_) if page.client.is_some() => return Ok(Vec::new()),
             served => served?,
         },
@@ -71,7 +71,7 @@ async fn speak_http1(bytes: Box<dyn Duplex>, answers: Answers) -> Result<()> {
     served.context("serving HTTP/1.1")
 }
 
-/// Little waits below the responses: what is more urgent goes before it.
+/// Speaks HTTP/2. Little data is buffered below the responses, because it would be sent before more urgent data.
 async fn speak_http2(bytes: Box<dyn Duplex>, window_bytes: u64, answers: Answers) -> Result<()> {
     let service = service_fn(move |request| std::future::ready(answer(&answers, &request)));
     let served = http2::Builder::new(TokioExecutor::new())
@@ -127,7 +127,7 @@ mod tests {
         });
     }
 
-    /// Runs a test on an event loop, with a client of HTTP/1.1 that is connected to nobody.
+    /// Runs a test on an event loop, with a client of HTTP/1.1 whose peer the test plays.
     fn with_peer(test: impl AsyncFnOnce(Requester, DuplexStream)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
@@ -177,7 +177,7 @@ mod tests {
             let mut other = requester.another().unwrap();
             let image = requester.exchange(exchange(&page, Http::H2, image));
             let style = async {
-                // The image is asked for first, and no more of it has come than the window lets through.
+                // The image is requested first, and no more of it has arrived than the window allows.
                 tokio::task::yield_now().await;
                 tokio::task::yield_now().await;
                 other.exchange(exchange(&page, Http::H2, style)).await

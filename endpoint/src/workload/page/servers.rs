@@ -14,22 +14,22 @@ use crate::transport::PORT;
 use crate::transport::identity::{Identity, SERVER_NAME};
 use crate::workload::command::PATH;
 
-/// Where a server finds its configuration, certificate and key, as it sees them.
+/// The path of a server's configuration, certificate and key, as the server sees it.
 const CONFIGURATION: &str = "/tmp/server.conf";
 const CERTIFICATE: &str = "/tmp/certificate.pem";
 const KEY: &str = "/tmp/key.pem";
 
-/// After so long without a request Caddy closes a connection: what it does unless it is told otherwise. Where packets are lost,
-/// the last answer may be on its way for many seconds after Caddy has written it, and closing would reset the connection.
+/// Caddy's idle time-out, which is its default. Where packets are lost, the last response may be on its way for many
+/// seconds after Caddy has written it, and closing would reset the connection.
 const IDLE_TIMEOUT: &str = "5m";
-/// As above where the page is visited again, on connections of its own: less than is between visits
+/// Caddy's idle time-out if the page is visited again, on new connections: less than the time between visits
 /// ([`super::chromium`]).
 const IDLE_TIMEOUT_BETWEEN_VISITS: &str = "30s";
 
-/// A program by the first of its names that the machine has.
+/// Returns the first of a program's names that is installed.
 ///
 /// # Errors
-/// It has none of them.
+/// None of them is installed.
 pub(super) fn find(program: &WebProgram) -> Result<String> {
     let places =
         program.names.iter().flat_map(|name| PATH.split(':').map(move |directory| Path::new(directory).join(name)));
@@ -41,10 +41,10 @@ pub(super) fn find(program: &WebProgram) -> Result<String> {
     bail!("there is no {} in {}", program.names.join(" or "), PATH)
 }
 
-/// Writes what a server needs to serve a page, and gives how it is started.
+/// Writes what a server needs to serve a page, and returns the command that starts it.
 ///
 /// # Errors
-/// A server that is not installed, or cannot serve the page.
+/// The server is not installed, or cannot serve the page.
 pub(super) fn prepare(program: &WebProgram, page: &Page, identity: &Identity) -> Result<Command> {
     let executable = find(program)?;
     let (configuration, arguments): (String, &[&str]) = match program.kind {
@@ -60,7 +60,7 @@ pub(super) fn prepare(program: &WebProgram, page: &Page, identity: &Identity) ->
     Ok(command(std::iter::once(executable).chain(arguments.iter().map(|&word| word.to_owned())).collect()))
 }
 
-/// A program of one side, as the workload `command` starts it: a server is ready when it listens at our port.
+/// Returns a program of one side, as the workload `command` starts it. A server is ready when it listens at our port.
 pub(super) fn command(argv: Vec<String>) -> Command {
     Command {
         server: argv.clone(),
@@ -74,11 +74,11 @@ pub(super) fn command(argv: Vec<String>) -> Command {
     }
 }
 
-/// Caddy's configuration in its own JSON, whose values are taken as they are.
+/// Returns Caddy's configuration in its own JSON, whose values are used literally.
 fn caddy(page: &Page) -> Value {
     let protocols: &[&str] = match page.http {
         Http::H1 => &["h1"],
-        // Go's servers have no HTTP/2 without HTTP/1.1.
+        // Go's servers do not have HTTP/2 without HTTP/1.1.
         Http::H2 => &["h1", "h2"],
         Http::H3 => &["h1", "h2", "h3"],
     };
@@ -120,10 +120,10 @@ fn caddy(page: &Page) -> Value {
     })
 }
 
-/// nginx's configuration.
+/// Returns nginx's configuration.
 ///
 /// # Errors
-/// A path that it cannot say; HTTP/3.
+/// A path that nginx cannot express; HTTP/3.
 fn nginx(page: &Page) -> Result<String> {
     let protocol = match page.http {
         Http::H1 => "",

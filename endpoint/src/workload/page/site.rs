@@ -1,4 +1,5 @@
-//! A page's bytes, as its server has them: files, or bytes made from the seed, each resource's others. Pure but for reading them.
+//! The content of a page at its server: files, or bytes made from the seed, different for each resource. Pure but for
+//! reading files.
 
 use std::collections::HashMap;
 
@@ -11,14 +12,15 @@ use crate::job::{Content, Page, PageResource};
 /// A page and its bytes.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// The page's resources and how they are fetched, as the job describes them.
+    /// The page's resources and how they are fetched, as in the job.
     pub page: Page,
     contents: Vec<(Content, Part)>,
     by_path: HashMap<String, usize>,
 }
 
 impl Site {
-    /// As it is served: where a program is at either end, from the files that were written for it.
+    /// Creates the site of the page as it is served: if a program is at either end, from the files that were written
+    /// for it.
     ///
     /// # Errors
     /// As [`www::file`].
@@ -34,7 +36,8 @@ impl Site {
         Ok(site)
     }
 
-    /// As the job gives it: files, or bytes made from the seed, which can be counted in 64 bits.
+    /// Creates the site of the page as the job describes it: files, or bytes made from the seed, whose offsets fit into
+    /// 64 bits.
     pub(super) fn given(page: &Page) -> Self {
         let size_bytes = page.resources.iter().map(|resource| resource.body_bytes).sum();
         let mut offset_bytes = 0;
@@ -56,12 +59,12 @@ impl Site {
         Self { page: page.clone(), contents, by_path: by_path.collect() }
     }
 
-    /// Index of the resource with this path and query, if the page has one.
+    /// Returns the index of the resource with this path and query, if the page has one.
     pub(super) fn find(&self, path: &str) -> Option<usize> {
         self.by_path.get(path).copied()
     }
 
-    /// To read a resource, not hashing it.
+    /// Opens a resource to read it without hashing.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -70,7 +73,7 @@ impl Site {
         Reader::open(content, *part, false)
     }
 
-    /// Hex SHA-256 of a resource.
+    /// Returns the hex SHA-256 of a resource.
     ///
     /// # Errors
     /// As [`Reader::open`].

@@ -1,4 +1,4 @@
-//! Whether what a client received is the page.
+//! Verifies that what a client received is the page.
 
 use anyhow::Result;
 
@@ -6,8 +6,8 @@ use super::site::Site;
 use crate::job::Page;
 use crate::record::{Record, ResourceRecord};
 
-/// How the resources that were received differ from the page's; none if in nothing. Each is hashed anew, if hashes were asked
-/// for.
+/// Returns how the received resources differ from the page's; none if they do not. Each is hashed anew, if hashes were
+/// asked for.
 ///
 /// # Errors
 /// As [`Site::sha256`].
@@ -24,7 +24,7 @@ pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<Strin
         if !std::mem::take(&mut missing[index]) {
             return Ok(Some(format!("{path} was received twice")));
         }
-        // A browser throws the content of a redirection away.
+        // A browser discards the content of a redirect.
         let is_kept = page.client.is_none() || expected.location.is_none();
         if is_kept && *bytes != expected.body_bytes {
             return Ok(Some(format!("{path}: {bytes} bytes were received instead of {}", expected.body_bytes)));

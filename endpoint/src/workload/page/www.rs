@@ -1,4 +1,5 @@
-//! A page as files, for servers and browsers that are not netwarp's own: each resource a file named after its index.
+//! Writes a page as files, for servers and browsers that are not part of netwarp: each resource is a file named after
+//! its index.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,12 +12,12 @@ use super::site::Site;
 use crate::job::{Page, PageResource, ResourceType};
 use crate::programs::root::below_root;
 
-/// Where the files are, as programs see them.
+/// The directory of the files, as programs see it.
 pub(super) const FOLDER: &str = "/tmp/page";
 
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Name of a resource's file; its ending tells servers its type.
+/// Returns the name of a resource's file. Its extension tells servers its type.
 pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
     let ending = match resource.resource_type {
         ResourceType::Document => "html",
@@ -30,7 +31,7 @@ pub(super) fn file_name(index: usize, resource: &PageResource) -> String {
     format!("{index}.{ending}")
 }
 
-/// Where a resource's file is, as netwarp's own processes see it.
+/// Returns the path of a resource's file, as netwarp's own processes see it.
 ///
 /// # Errors
 /// None: [`FOLDER`] is absolute.
@@ -38,10 +39,11 @@ pub(super) fn file(index: usize, resource: &PageResource) -> Result<PathBuf> {
     below_root(&Path::new(FOLDER).join(file_name(index, resource)))
 }
 
-/// Writes all files: what a browser follows where one loads the page, else what netwarp's own client is to get.
+/// Writes all files: with references that a browser follows, if one loads the page, otherwise those for netwarp's own
+/// client.
 ///
 /// # Errors
-/// A page that no browser could load; a file that cannot be read; memory that is full.
+/// No browser could load the page; a file cannot be read; memory is full.
 pub(super) fn write(page: &Page) -> Result<()> {
     let folder = below_root(Path::new(FOLDER))?;
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;

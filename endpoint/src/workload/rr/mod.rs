@@ -1,10 +1,12 @@
-//! `rr`: requests, each sent when it is due, and their responses, over one stream that is used both ways at the same time.
+//! `rr`: requests, each sent when it is due, and their responses, over one stream that is used in both directions at
+//! the same time.
 //!
-//! The client sends whether earlier requests are answered or not, and counts from when each was due. Where requests or responses
-//! may be lost, it waits for as long as both ways may take, and the server answers until it hears that the client is done.
+//! The client sends requests whether or not earlier ones are answered, and measures response times from when each was
+//! due. Where requests or responses may be lost, it waits for as long as both directions may take, and the server
+//! answers until it is told that the client is done.
 //!
-//! Where strangers could reach the server, each request has the run's token in place of the time it was sent, which nobody reads
-//! of requests, and the server answers none without it.
+//! Where strangers could reach the server, each request has the run's token in place of its sending time, which is not
+//! read, and the server answers no request without the token.
 
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ use crate::request_prefix::RequestPrefix;
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::transport::{Connection, Dialer, Duplex, Pending, received_now};
 
-/// How often a server answers each request at most, on average, where requests may be lost: a path may double every one.
+/// The most responses for each request, on average, where requests may be lost: a path may duplicate every request.
 const MOST_ANSWERS: u64 = 2;
 
 impl Rr {
@@ -45,7 +47,7 @@ impl Workload for Rr {
         End::Connections(self)
     }
 
-    /// Responses may be lost: what arrived is the result, and no failure.
+    /// No record is a delivery: responses may be lost, so what arrived is the result, and no failure.
     fn is_delivery(&self, _: &Record) -> bool {
         false
     }
@@ -91,7 +93,7 @@ impl OverConnections for Rr {
                 answered = answering => answered?,
                 () = finished(&mut finish) => {}
             }
-            // Now: an SCTP association has nothing left to say once its peer has shut it down.
+            // The record is taken now: an SCTP association has no state left once its peer has shut it down.
             let about = connection_record(run, Side::Server, &*connection, false)?.map(Record::Connection);
             tokio::select! {
                 closed = connection.closed() => closed?,
@@ -106,7 +108,7 @@ fn loses_messages(run: &Run) -> bool {
     run.job.transport.kind.stack().has_message_packets()
 }
 
-/// The client's part. Gives what was sent, and what came back.
+/// Carries out the client's part. Returns the pacer of the requests and the sink of the responses.
 async fn ask(rr: &Rr, run: &Run, stream: Box<dyn Duplex>) -> Result<(Pacer, MessageSink)> {
     let requests = rr.requests();
     let (mut pacer, mut responses) =
@@ -156,13 +158,14 @@ async fn receive(responses: &mut MessageSink, reader: &mut (impl AsyncRead + Unp
     Ok(())
 }
 
-/// The server's part: a response to each of so many requests, which begins as its request does.
+/// Carries out the server's part: answers each of this many requests. A response begins with its request's header.
 ///
 /// # Arguments
-/// * `loses` - whether each message travels by itself: then strangers' are passed over, and some may come twice.
+/// * `loses` - whether each message is a packet that may be lost: then requests of strangers are ignored, and some may
+///   arrive twice.
 ///
 /// # Errors
-/// A request of a stranger's, on a stream.
+/// A request on a stream does not have the run's token.
 async fn answer(
     rr: &Rr,
     requests: u64,
@@ -217,7 +220,7 @@ mod tests {
         assert_eq!((stats.received, stats.received_bytes, stats.duplicates), (20, 2_000, Some(0)));
     }
 
-    /// The server answers nothing for 50 ms: the requests that were due meanwhile waited, and it shows.
+    /// The server does not answer for 50 ms: the response times include the time that requests waited.
     #[test]
     fn what_waits_for_a_late_response_counts_from_when_it_was_due() {
         let rr = rr(40);
@@ -248,7 +251,7 @@ mod tests {
         assert!(stats.delay_sum_ns >= least_ns, "{}", stats.delay_sum_ns);
     }
 
-    /// What a server says to these requests: each 40 bytes that begin with zeros, but for their token.
+    /// Returns a server's responses to these requests, each of 40 zero bytes except for its token.
     fn answers(tokens: &[&[u8; 8]], loses: bool) -> (Result<()>, Vec<u8>) {
         let rr = rr(2);
         let (mut client, server) = tokio::io::duplex(1 << 16);

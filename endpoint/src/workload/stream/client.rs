@@ -1,11 +1,12 @@
 //! The client of `stream`: carries out what the player asks for.
 //!
-//! One segment is under way at a time, but for one that a seek made useless: it cannot be called back. Where there is
-//! another stream the new position is asked for at once, and shares the path with the rest of the old; else as soon
-//! as that is in. What nobody wants any more has no record of its own, but counts in the goodput.
+//! One segment is under way at a time, except that one made useless by a seek cannot be cancelled. If there is another
+//! stream, the segment at the new position is requested at once and shares the path with the rest of the old one;
+//! otherwise it is requested once that has arrived. A segment that is no longer wanted has no record, but counts in the
+//! goodput.
 //!
-//! When a connection does not go on at the client's new address after a handover, it is given up. What the player wants is
-//! asked for again over the next one, from the byte reached; what nobody wants is left.
+//! If a connection does not continue at the client's new address after a handover, it is given up. What the player
+//! wants is requested again over the next connection, from the byte reached; what is no longer wanted is dropped.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error};
 use crate::workload::{Handovers, Run, unless_handed_over};
 
-/// A viewer's client.
+/// The client of a viewer.
 pub(super) struct Client {
     run: Arc<Run>,
     dialer: Arc<dyn Dialer>,
@@ -42,12 +43,12 @@ pub(super) struct Client {
     connection: Option<ClientConnection>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
     dialled: Moment,
-    /// When the connection being dialled was dialled at first, if handovers cut that short.
+    /// When the connection that is being dialled was first dialled, if handovers interrupted that.
     first_try: Option<Moment>,
-    /// How many connections were established.
+    /// How many connections have been established.
     connections: u32,
     fetching: JoinSet<(Fetch, Result<StreamSlot>)>,
-    /// The segment that the player wants and that a connection had under way when it was given up.
+    /// The segment that the player wants and that was under way on a connection when it was given up.
     interrupted: Option<Fetch>,
     requests: u32,
     /// The quality of the last request.
@@ -59,7 +60,7 @@ pub(super) struct Client {
 struct Fetch {
     request_id: RequestId,
     wanted: WantedSegment,
-    /// Counted in the order of requests.
+    /// The number of the request, in the order of sending.
     request: u32,
     quality: u32,
     bytes: u64,
@@ -68,7 +69,7 @@ struct Fetch {
 }
 
 impl Client {
-    /// A client that is about to connect. Must be called inside the runtime.
+    /// Creates a client that is about to connect. Must be called inside the runtime.
     ///
     /// # Errors
     /// As [`Deadline::new`].
@@ -103,7 +104,7 @@ impl Client {
     /// Fetches and plays until the viewer has seen enough.
     ///
     /// # Errors
-    /// Whatever kept a segment from arriving.
+    /// A segment did not arrive.
     pub(super) async fn watch(&mut self) -> Result<()> {
         self.dial();
         loop {
@@ -124,11 +125,11 @@ impl Client {
         Ok(())
     }
 
-    /// Says farewell when all that is under way is in, unless a handover comes first: nothing is needed any more. Gives all
-    /// records.
+    /// Ends the streams once everything under way has arrived, unless a handover occurs first, as nothing more is
+    /// needed. Returns all records.
     ///
     /// # Errors
-    /// A connection that does not end in order.
+    /// A connection does not end in order.
     pub(super) async fn close(mut self) -> Result<Vec<Record>> {
         if let Some(mut connection) = self.connection.take() {
             let migrates = connection.migrates();
@@ -145,7 +146,7 @@ impl Client {
         Ok(self.records)
     }
 
-    /// Waits until something happens, or this time has come.
+    /// Waits until an event occurs, or until `at_ns`.
     async fn wait(&mut self, at_ns: Option<u64>) -> Result<()> {
         let connection = self.connection.as_mut();
         let closed_stream = async {
@@ -169,7 +170,7 @@ impl Client {
         }
     }
 
-    /// Connects in the background. What an earlier call was about to connect is left.
+    /// Connects in the background, and drops an earlier attempt.
     fn dial(&mut self) {
         let may_resume = self.connections > 0 || self.handovers.borrow().count > 0;
         let (dialer, server) = (self.dialer.clone(), self.run.server);
@@ -183,7 +184,7 @@ impl Client {
             Ok(connection) => connection,
             Err(error) => {
                 let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
-                // Between two paths, without an address: there is nothing to be done before the next.
+                // The client has no address between two paths: nothing can be done before the next handover.
                 let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
                 return Ok(());
             }
@@ -202,7 +203,7 @@ impl Client {
         Ok(())
     }
 
-    /// Goes on at another address: over the same connection if it migrates, else over a new one.
+    /// Continues at another address: over the same connection if it migrates, otherwise over a new one.
     async fn on_handover(&mut self) -> Result<()> {
         match self.connection.take() {
             Some(connection) if connection.migrates() => self.connection = Some(connection),
@@ -218,7 +219,7 @@ impl Client {
         Ok(())
     }
 
-    /// Gives a connection up. What the player wants of it stays wanted.
+    /// Gives a connection up. A segment under way that the player wants remains wanted.
     async fn give_up(&mut self, connection: &ClientConnection) -> Result<()> {
         connection.abandon();
         while let Some(fetched) = self.fetching.join_next().await {
@@ -229,12 +230,12 @@ impl Client {
                 Err(_) => {}
             }
         }
-        // Of one that was given up before its handshake was over, there is nothing to say.
+        // A connection that was given up before its handshake was complete has no record.
         self.records.extend(connection.record(&self.run, true)?);
         Ok(())
     }
 
-    /// Asks for what the player wishes for, if a stream can carry it. Gives whether one could.
+    /// Requests the wanted segment, if a stream can carry it. Returns whether one could.
     async fn ask(&mut self, wanted: WantedSegment) -> Result<bool> {
         let Some(connection) = self.connection.as_mut().filter(|connection| connection.can_carry()) else {
             return Ok(false);
@@ -256,7 +257,7 @@ impl Client {
         Ok(true)
     }
 
-    /// Takes a segment that has arrived, and its stream, which is idle again.
+    /// Handles a segment that has arrived, and takes back its idle stream.
     fn fetched(&mut self, fetch: Fetch, slot: StreamSlot) -> Result<()> {
         let connection = self.connection.as_mut().context("a segment came over no connection")?;
         let (number, stream) = (connection.number, slot.stream.index());
@@ -264,7 +265,7 @@ impl Client {
         self.arrived(fetch, number, stream)
     }
 
-    /// Takes a segment that has arrived.
+    /// Handles a segment that has arrived.
     fn arrived(&mut self, fetch: Fetch, connection: u32, stream: u32) -> Result<()> {
         let Fetch { request_id, wanted, request, quality, bytes, sent, sink } = fetch;
         if !self.player.wants(request_id) {
@@ -293,7 +294,7 @@ impl Client {
     }
 }
 
-/// Waits for all that is under way and says farewell. May be dropped and begun again.
+/// Waits for everything under way and ends the streams. May be dropped and called again.
 async fn finish_fetching(
     connection: &mut ClientConnection,
     fetching: &mut JoinSet<(Fetch, Result<StreamSlot>)>,
@@ -305,7 +306,7 @@ async fn finish_fetching(
     connection.say_farewell().await
 }
 
-/// The result of the work, or none if a handover comes first and the connection does not migrate.
+/// Returns the result of the work, or none if a handover occurs first and the connection does not migrate.
 async fn unless_lost<T>(
     handovers: &mut watch::Receiver<Handovers>,
     migrates: bool,
@@ -317,7 +318,7 @@ async fn unless_lost<T>(
     }
 }
 
-/// Asks for what the sink does not have of a segment, and takes it.
+/// Requests the bytes of a segment that the sink does not have, and receives them.
 async fn carry(slot: StreamSlot, fetch: Fetch, connection: u32, prefix: RequestPrefix) -> (Fetch, Result<StreamSlot>) {
     let slot = fill(slot, &fetch, connection, prefix).await;
     (fetch, slot)

@@ -12,26 +12,26 @@ use crate::transport::Connection;
 use crate::transport::error::{Context as _, Result, ensure};
 use crate::workload::{Run, connection_record};
 
-/// A connection of the client that stands, with its streams.
+/// An established connection of the client, with its streams.
 pub(super) struct ClientConnection {
-    /// Its number among the run's connections, from 0.
+    /// The connection's number in the run, starting at 0.
     pub number: u32,
-    /// What its requests begin with.
+    /// The prefix of its requests.
     prefix: RequestPrefix,
     connection: Box<dyn Connection>,
-    /// When it was dialled at first, if handovers cut that short.
+    /// When it was first dialled, if handovers interrupted that.
     first_try: Option<Moment>,
     slots: StreamSlots,
-    /// Streams on which the client is saying farewell.
+    /// The streams that the client is ending.
     closing: JoinSet<Result<()>>,
 }
 
 impl ClientConnection {
-    /// Opens the streams of a connection that was just opened.
+    /// Opens the streams of a new connection.
     ///
     /// # Arguments
-    /// * `prefix` - what its requests begin with.
-    /// * `first_try` - when it was dialled at first, if handovers cut that short.
+    /// * `prefix` - the prefix of its requests.
+    /// * `first_try` - when it was first dialled, if handovers interrupted that.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -46,17 +46,17 @@ impl ClientConnection {
         Ok(Self { number, prefix, connection, first_try, slots, closing: JoinSet::new() })
     }
 
-    /// Whether a segment could be asked for right now.
+    /// Returns whether a segment can be requested now.
     pub(super) fn can_carry(&self) -> bool {
         self.slots.can_carry()
     }
 
-    /// Whether it goes on when the client moves.
+    /// Returns whether it continues when the client moves.
     pub(super) fn migrates(&self) -> bool {
         self.connection.migrates()
     }
 
-    /// Gives a stream for a segment of this quality; waits until there is one.
+    /// Returns a stream for a segment of this quality, waiting until there is one.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -75,18 +75,18 @@ impl ClientConnection {
     /// Waits for the next stream to be closed; none if none is closing. Dropping this future loses nothing.
     ///
     /// # Errors
-    /// What kept it from ending in order.
+    /// The stream did not end in order.
     pub(super) async fn next_closed_stream(&mut self) -> Option<Result<()>> {
         let closed = self.closing.join_next().await?;
         Some(closed.context("a task panicked").and_then(|closed| closed))
     }
 
-    /// Gives the connection up at once: what waits on its streams fails soon.
+    /// Gives the connection up at once: pending operations on its streams soon fail.
     pub(super) fn abandon(&self) {
         self.connection.abandon();
     }
 
-    /// The record of the connection, if there is anything to record.
+    /// Returns the record of the connection, if it has one.
     ///
     /// # Errors
     /// As [`Connection::report`].
@@ -98,10 +98,10 @@ impl ClientConnection {
         }))
     }
 
-    /// Says farewell on all streams, which must be idle. May be dropped and begun again.
+    /// Ends all streams, which must be idle. May be dropped and called again.
     ///
     /// # Errors
-    /// A stream that does not end in order.
+    /// A stream does not end in order.
     pub(super) async fn say_farewell(&mut self) -> Result<()> {
         for slot in self.slots.take_idle() {
             self.closing.spawn(close_stream(slot, self.number, self.prefix));
@@ -112,7 +112,7 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// Closes, when farewell has been said.
+    /// Closes the connection, after all streams have ended.
     ///
     /// # Errors
     /// As [`Connection::close`].
@@ -120,7 +120,7 @@ impl ClientConnection {
         self.connection.close().await
     }
 
-    /// Closes streams that will not be used again.
+    /// Ends the streams that will not be used again.
     fn close_outdated(&mut self) {
         for slot in self.slots.take_outdated() {
             self.closing.spawn(close_stream(slot, self.number, self.prefix));
@@ -128,7 +128,7 @@ impl ClientConnection {
     }
 }
 
-/// Says farewell on a stream and waits until the server has confirmed it.
+/// Sends a farewell on a stream and waits until the server has confirmed it.
 async fn close_stream(mut slot: StreamSlot, connection: u32, prefix: RequestPrefix) -> Result<()> {
     let farewell = MediaRequest { connection, what: MediaRequestKind::Farewell };
     slot.stream.send(&farewell.encode(prefix)).await.context("saying farewell")?;

@@ -1,4 +1,4 @@
-//! The medium that a server of `stream` has: seeded bytes, different for every segment and quality. Pure but for reading it.
+//! The medium of a server of `stream`: seeded bytes, different for every segment and quality. Pure but for reading it.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -10,12 +10,12 @@ use crate::job::{Content, Stream};
 pub(super) struct Media {
     segments: u32,
     content: Content,
-    /// For each quality: bytes before its first segment, and size of each.
+    /// The offset of the first segment and the size of each segment, in bytes, for each quality.
     qualities: Vec<(u64, u64)>,
 }
 
 impl Media {
-    /// The medium of a sound job, whose bytes can be counted in 64 bits.
+    /// Creates the medium of a sound job, whose offsets fit into 64 bits.
     pub(super) fn of(requested: &Stream) -> Self {
         let mut size_bytes = 0;
         let mut qualities = Vec::new();
@@ -27,17 +27,17 @@ impl Media {
         Self { segments: requested.segments, content, qualities }
     }
 
-    /// Where a segment lies, if there is one.
+    /// Returns the part of a segment, if it exists.
     pub(super) fn part(&self, quality: u32, segment: u32) -> Option<Part> {
         let (first_bytes, length_bytes) = *self.qualities.get(quality as usize)?;
         let offset_bytes = first_bytes + u64::from(segment) * length_bytes;
         (segment < self.segments).then_some(Part { offset_bytes, length_bytes })
     }
 
-    /// A reader of a segment from one of its bytes on, which does not hash it.
+    /// Opens a segment from one of its bytes on, without hashing.
     ///
     /// # Errors
-    /// A segment there is not, or that ends before that byte.
+    /// The segment does not exist, or ends before that byte.
     pub(super) fn open_from(&self, quality: u32, segment: u32, offset_bytes: u64) -> Result<Reader> {
         let part = self.part(quality, segment);
         let part = part.with_context(|| format!("the medium has no segment {segment} in quality {quality}"))?;
@@ -47,7 +47,7 @@ impl Media {
         Reader::open(&self.content, rest, false)
     }
 
-    /// Hex SHA-256 of a part of the medium.
+    /// Returns the hex SHA-256 of a part of the medium.
     ///
     /// # Errors
     /// As [`Reader::open`].

@@ -1,6 +1,7 @@
 //! `stream`: a medium in segments, watched by a viewer whose player adapts.
 //!
-//! [`player`], [`rule`] and [`media`] decide, and know neither clock nor connection; [`client`] and [`server`] carry out.
+//! [`player`], [`rule`] and [`media`] make decisions and have neither clock nor connection; [`client`] and [`server`]
+//! carry them out.
 
 mod client;
 mod client_connection;
@@ -25,7 +26,7 @@ use crate::record::{ConnectionRecord, Record, Side};
 use crate::transport::error::{Result, bail};
 use crate::transport::{Connection, Dialer, Pending};
 
-/// ASCII's ACK: the answer to a farewell.
+/// The answer to a farewell (ASCII's ACK).
 const FAREWELL: u8 = 0x06;
 
 impl OverConnections for job::Stream {
@@ -65,7 +66,8 @@ impl Workload for job::Stream {
         verify::difference(deliveries, self)
     }
 
-    /// As many segments of the highest quality as are watched: seeks fetch more, handovers some twice.
+    /// Returns the size of the watched segments in the highest quality. Seeks fetch more, and handovers fetch some
+    /// twice.
     fn content_bytes(&self) -> u64 {
         let largest_bytes = self.qualities.iter().map(|quality| quality.segment_bytes).max().unwrap_or(0);
         largest_bytes.saturating_mul(self.watch_ns.div_ceil(self.segment_ns.max(1)))
@@ -86,7 +88,7 @@ async fn serve(
     let is_ended = storage.serve(run, &mut *connection, &mut finish).await?;
     let has_handovers = run.job.timeline.has_handovers();
     let index = match storage.number() {
-        // What a client has given up may never end. Its streams are still at work: there is nothing to be said of it.
+        // Streams that the client has given up may never end. They are still at work, so there is nothing to report.
         Some(index) if is_ended => index,
         _ if has_handovers => return Ok(Vec::new()),
         _ => bail!("the client left the connection without a farewell"),
@@ -101,7 +103,7 @@ async fn serve(
     Ok(record.into_iter().collect())
 }
 
-/// Confirms the farewells, and waits for the client to close.
+/// Confirms the farewells, and waits until the client closes the connection.
 async fn end(
     storage: &mut MediaServer,
     connection: &mut dyn Connection,
@@ -118,7 +120,7 @@ async fn end(
     }
 }
 
-/// How many streams a connection has from the start; none if any number can be opened.
+/// Returns how many streams a connection has from its start; none if any number can be opened.
 fn fixed_streams(transport: &job::Transport) -> Option<u32> {
     Some(transport.kind.stack().most_streams(transport)).filter(|streams| *streams < u32::MAX)
 }

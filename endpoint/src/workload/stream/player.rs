@@ -1,11 +1,11 @@
 //! The player and its viewer: a state machine whose caller gives the time. Pure.
 //!
-//! The buffer's level follows from what arrived and what was played, so everything happens at its exact time, whenever
-//! somebody asks. The viewer's seeks are drawn at full seconds of play time: the n-th second brings the same in every run
-//! of a seed, whatever the transport.
+//! The buffer's level follows from what arrived and what was played, so every event has its exact time, whenever the
+//! caller asks. The viewer's seeks are drawn at full seconds of play time: the n-th second has the same draw in every
+//! run of a seed, with any transport.
 //!
-//! The medium goes round: after its last segment comes its first. What lies beyond the play time that the viewer will
-//! watch is not asked for.
+//! The medium repeats: after its last segment comes its first. Segments beyond the play time that the viewer will watch
+//! are not requested.
 
 use std::mem::take;
 
@@ -18,37 +18,38 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// What the player does next, or waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextAction {
-    /// It asks for a segment, as soon as something can carry the request.
+    /// It requests a segment, as soon as a stream can carry the request.
     Request(WantedSegment),
-    /// What it asked for, or room for more: nothing changes before this time unless something arrives.
+    /// It waits for the requested segment, or for room in the buffer: nothing changes before this time unless a segment
+    /// arrives.
     Wait {
-        /// None: nothing changes by itself.
+        /// None if nothing changes by itself.
         until_ns: Option<u64>,
     },
     /// The viewer has seen enough.
     Done,
 }
 
-/// A segment the player asks for.
+/// A segment that the player requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WantedSegment {
-    /// Place in the medium.
+    /// The index of the segment in the medium.
     pub segment: u32,
-    /// When the player began to want it.
+    /// When the player began to want it, in nanoseconds.
     pub since_ns: u64,
-    /// Play time that was ahead then.
+    /// The play time that was buffered then, in nanoseconds.
     pub ahead_ns: u64,
-    /// Whether it is the first at a new place: at the beginning, and after a seek.
+    /// Whether it is the first at a new position: at the beginning, and after a seek.
     pub is_first: bool,
 }
 
-/// A request that was sent. After a seek, the player no longer wants what it asked for before.
+/// Identifies a request that was sent. After a seek, the player no longer wants what it requested before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestId(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Waiting for enough content to play.
+    /// It waits for enough content to play.
     Waiting,
     Playing,
     Ended,
@@ -60,16 +61,16 @@ pub(super) struct Player {
     media: Stream,
     draws: Draws,
     phase: Phase,
-    /// All that happened before this time has been accounted for.
+    /// The time up to which everything has been accounted for.
     now_ns: u64,
-    /// Play time at hand.
+    /// The buffered play time.
     ahead_ns: u64,
     watched_ns: u64,
-    /// Play time watched at which the viewer next thinks of seeking.
+    /// The watched play time at which the viewer next draws whether to seek.
     next_draw_ns: u64,
-    /// The next to arrive.
+    /// The next segment to arrive.
     segment: u32,
-    /// Whether nothing has been asked for since the viewer came to this place.
+    /// Whether nothing has been requested since the viewer came to this position.
     is_new_place: bool,
     wanted: Option<WantedSegment>,
     sent: Option<RequestId>,
@@ -78,11 +79,11 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// A player at rest at the epoch, at the medium's first segment.
+    /// Creates a player at the epoch and at the medium's first segment, which plays nothing yet.
     ///
     /// # Arguments
-    /// * `medium` - of a sound job.
-    /// * `seed` - of the viewer's seeks.
+    /// * `medium` - the medium of a sound job.
+    /// * `seed` - the seed of the viewer's seeks.
     pub(super) fn new(media: &Stream, seed: u64) -> Self {
         Self {
             media: media.clone(),
@@ -101,7 +102,7 @@ impl Player {
         }
     }
 
-    /// What the player does next at this time, or waits for. Times must not go back.
+    /// Returns what the player does next at this time, or waits for. Times must not decrease.
     pub(super) fn next(&mut self, now_ns: u64) -> NextAction {
         self.finish_fetching(now_ns, true);
         if self.phase == Phase::Ended {
@@ -121,14 +122,14 @@ impl Player {
         NextAction::Request(*self.wanted.get_or_insert(wanted))
     }
 
-    /// When something happens that changes what it asks for, if nothing arrives. That is not so of a stall.
+    /// Returns when the player's requests next change if nothing arrives. A stall does not change them.
     pub(super) fn next_change_ns(&self) -> Option<u64> {
         let draws_ns = if self.media.seek_ratio > 0.0 { self.next_draw_ns - self.watched_ns } else { u64::MAX };
         let next_ns = draws_ns.min(self.unwatched_ns());
         (self.phase == Phase::Playing && next_ns <= self.ahead_ns).then_some(self.now_ns + next_ns)
     }
 
-    /// The request for what it asked for has been sent.
+    /// Notes that the request for the wanted segment has been sent.
     pub(super) fn sent(&mut self) -> RequestId {
         let request_id = RequestId(self.tickets);
         self.tickets += 1;
@@ -136,17 +137,17 @@ impl Player {
         request_id
     }
 
-    /// Whether it still wants what this request was for.
+    /// Returns whether the player still wants what this request was for.
     pub(super) fn wants(&self, request_id: RequestId) -> bool {
         self.sent == Some(request_id)
     }
 
-    /// The quality asked for changed.
+    /// Notes that the requested quality has changed.
     pub(super) fn switched(&mut self, quality: u32) {
         self.act(Action::Switch { quality });
     }
 
-    /// Takes note that a segment arrived: in time, also if the buffer runs out at this very moment.
+    /// Notes that a segment has arrived. It is in time even if the buffer runs out at the same moment.
     pub(super) fn arrived(&mut self, request_id: RequestId, now_ns: u64) {
         self.finish_fetching(now_ns, false);
         if !self.wants(request_id) {
@@ -162,7 +163,7 @@ impl Player {
         }
     }
 
-    /// Gives what it did since the last call, in order of time.
+    /// Returns the player's actions since the last call, in order of time.
     pub(super) fn take_actions(&mut self) -> Vec<(u64, Action)> {
         take(&mut self.actions)
     }
@@ -170,7 +171,7 @@ impl Player {
     /// Plays up to this time.
     ///
     /// # Arguments
-    /// * `included` - whether what happens at this very time is settled too.
+    /// * `included` - whether events at exactly this time are handled too.
     fn finish_fetching(&mut self, now_ns: u64, included: bool) {
         while self.phase == Phase::Playing {
             let passing_ns = self.ahead_ns.min(self.unwatched_ns()).min(self.next_draw_ns - self.watched_ns);
@@ -214,7 +215,7 @@ impl Player {
         self.media.watch_ns - self.watched_ns
     }
 
-    /// When playing starts, there are whole segments at hand.
+    /// Returns the first buffered segment. When playing starts, whole segments are buffered.
     fn first_at_hand(&self) -> u32 {
         let at_hand = self.ahead_ns / self.media.segment_ns % u64::from(self.media.segments);
         ((u64::from(self.segment + self.media.segments) - at_hand) % u64::from(self.media.segments)) as u32
@@ -238,13 +239,13 @@ impl Draws {
         splitmix64(self.seed, self.drawn - 1)
     }
 
-    /// At least 0, less than 1: the upper 53 bits.
+    /// Draws a number of at least 0 and less than 1: the upper 53 bits.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number below `end`, evenly: the upper half of the product (Lemire: Fast Random Integer Generation in an Interval,
-    /// 2019, whose bias of 2⁻³² is left in).
+    /// Draws a number below `end`, uniformly: the upper half of the product (Lemire: Fast Random Integer Generation in
+    /// an Interval, 2019, whose bias of 2⁻³² is accepted).
     fn below(&mut self, end: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u32
     }

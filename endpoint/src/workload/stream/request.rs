@@ -1,45 +1,45 @@
-//! What the client of `stream` says to the server, as it travels.
+//! The messages of `stream`'s client to the server, as they are encoded.
 
 use anyhow::{Result, bail, ensure};
 
 use crate::request_prefix::{PREFIX_BYTES, RequestPrefix};
 
-/// Name and version of the protocol.
+/// The name and version of the protocol.
 pub(super) const PROTOCOL: RequestPrefix = RequestPrefix(*b"nwmedia\x01");
 
-/// Length of a request.
+/// The length of a request, in bytes.
 pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() + size_of::<u64>();
 
-/// What is said on a stream. A server answers in order; after a farewell nothing comes any more.
+/// A client's message on a stream. The server answers in order; after a farewell there are no more messages.
 ///
-/// On the wire: prefix ([`PROTOCOL`] or the run's token), kind (0 segment, 1 farewell), connection, quality, segment, offset; big endian. A farewell's last
-/// three are 0.
+/// On the wire: prefix ([`PROTOCOL`] or the run's token), kind (0 segment, 1 farewell), connection, quality, segment,
+/// offset; big endian. A farewell's last three are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MediaRequest {
     /// The client's number of the connection.
     pub connection: u32,
-    /// What it wants.
+    /// What the client wants.
     pub what: MediaRequestKind,
 }
 
-/// What a request is for.
+/// What a message requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MediaRequestKind {
     /// The bytes of a segment, from one of them to the last.
     Segment {
         /// Index of the quality.
         quality: u32,
-        /// Place in the medium.
+        /// The index of the segment in the medium.
         segment: u32,
-        /// Bytes of it that the client has, from connections that were given up.
+        /// How many of its bytes the client has, from connections that were given up.
         offset_bytes: u64,
     },
-    /// Nothing more is wanted; the server answers with one byte.
+    /// Nothing more; the server answers with one byte.
     Farewell,
 }
 
 impl MediaRequest {
-    /// The request as bytes on the wire, after a prefix.
+    /// Returns the request as bytes on the wire, beginning with a prefix.
     pub(super) fn encode(&self, prefix: RequestPrefix) -> [u8; REQUEST_BYTES] {
         let (kind, quality, segment, offset_bytes) = match self.what {
             MediaRequestKind::Segment { quality, segment, offset_bytes } => (0, quality, segment, offset_bytes),
@@ -56,10 +56,10 @@ impl MediaRequest {
         fields.concat().try_into().expect("the fields' lengths make up the request's")
     }
 
-    /// Reads what [`Self::encode`] wrote.
+    /// Decodes a request.
     ///
     /// # Errors
-    /// Another protocol or version of it; another token.
+    /// The request has another protocol or version, or another token.
     pub(super) fn decode(encoded: &[u8; REQUEST_BYTES], expected: RequestPrefix) -> Result<Self> {
         let (prefix, mut rest) = encoded.split_at(PREFIX_BYTES);
         ensure!(

@@ -1,4 +1,4 @@
-//! Which quality a player asks for next. Pure.
+//! The rules by which a player chooses the next quality. Pure.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ const NANOSECONDS_PER_SECOND: f64 = 1e9;
 /// (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section V).
 const BOLA_GAMMA_P: f64 = 5.0;
 
-/// How long a segment took.
+/// The times that a segment took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fetched {
     pub bytes: u64,
-    /// From the request to the first byte of the answer.
+    /// The time from the request to the first byte of the answer, in nanoseconds.
     pub link_delay_ns: u64,
-    /// From the request to the last byte.
+    /// The time from the request to the last byte, in nanoseconds.
     pub duration_ns: u64,
 }
 
@@ -26,21 +26,21 @@ impl Fetched {
     }
 }
 
-/// A rule and what it remembers.
+/// A rule and its state.
 #[derive(Debug)]
 pub(super) struct Chooser {
     rule: Rule,
     segment_ns: u64,
     buffer_ns: u64,
     segments_bytes: Vec<u64>,
-    /// The last ones, as many as the rule looks at.
+    /// The last segments, as many as the rule uses.
     fetched: VecDeque<Fetched>,
-    /// Nothing has been asked for since the connection came up or the viewer sought.
+    /// Whether nothing has been requested since the connection was established or the viewer sought.
     starts: bool,
 }
 
 impl Chooser {
-    /// The rule of a job, just connected.
+    /// Creates the rule of a job, for a new connection.
     pub(super) fn new(requested: &job::Stream) -> Self {
         Self {
             rule: requested.rule.clone(),
@@ -52,7 +52,7 @@ impl Chooser {
         }
     }
 
-    /// Forgets what was measured, after a new connection or a seek: the next choice is the lowest quality.
+    /// Discards the measurements, after a new connection or a seek: the next choice is the lowest quality.
     pub(super) fn start_over(&mut self) {
         self.starts = true;
     }
@@ -69,7 +69,7 @@ impl Chooser {
         }
     }
 
-    /// The quality to ask for now, with so much play time ahead.
+    /// Returns the quality to request now, with this much play time buffered.
     pub(super) fn choose(&mut self, ahead_ns: u64) -> usize {
         if std::mem::take(&mut self.starts) {
             return 0;
@@ -98,9 +98,9 @@ impl Chooser {
         self.segments_bytes.iter().rposition(fits).unwrap_or(0)
     }
 
-    /// BOLA-BASIC: of all qualities m the one with the largest (V·(υ_m + γp) − Q) / S_m, where Q is the buffer's level in
-    /// segments, S_m the size of a segment, υ_m = ln(S_m / S_1) its utility, and V = (Q_max − 1) / (υ_M + γp) the largest
-    /// with which the buffer never exceeds Q_max (section III, theorem 1).
+    /// BOLA-BASIC: chooses the quality m with the largest (V·(υ_m + γp) − Q) / S_m, where Q is the buffer's level in
+    /// segments, S_m the size of a segment, υ_m = ln(S_m / S_1) its utility, and V = (Q_max − 1) / (υ_M + γp) the
+    /// largest with which the buffer never exceeds Q_max (section III, theorem 1).
     ///
     /// With that V no score is positive, and the algorithm waits, above Q_max − 1: exactly when the player waits
     /// because another segment would not fit.

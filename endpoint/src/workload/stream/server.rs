@@ -1,4 +1,4 @@
-//! The server's part: answers requests on every stream of a connection, until the client says farewell on all.
+//! The server of `stream`: answers requests on every stream of a connection, until the client has ended all streams.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,11 +15,11 @@ use crate::workload::{Run, finished};
 /// The streams of a connection that is being served.
 pub(super) struct MediaServer {
     media: Arc<Media>,
-    /// How many streams the client uses, if it uses them all.
+    /// How many streams the client uses, if it uses all of them.
     fixed: Option<u32>,
     accepted: u32,
     answering: JoinSet<Result<Box<dyn Stream>>>,
-    /// Streams whose farewell is not confirmed yet.
+    /// Streams whose farewell has not been confirmed.
     ended: Vec<Box<dyn Stream>>,
     confirming: JoinSet<Result<()>>,
     number: Arc<OnceLock<u32>>,
@@ -27,7 +27,7 @@ pub(super) struct MediaServer {
 }
 
 impl MediaServer {
-    /// A server of this medium's segments.
+    /// Creates a server of this medium's segments.
     pub(super) fn new(media: &Arc<Media>, fixed: Option<u32>) -> Self {
         Self {
             media: media.clone(),
@@ -41,11 +41,11 @@ impl MediaServer {
         }
     }
 
-    /// Answers until every stream has ended, or the client has given the connection up, or needs nothing any more. Gives
-    /// whether anything is left to say on the connection: not so if streams are still at work.
+    /// Answers requests until every stream has ended, or until the client has given the connection up or needs nothing
+    /// more. Returns whether no stream is still at work, so that the connection can be reported and ended.
     ///
     /// # Errors
-    /// Whatever kept a request from being answered. That a client gives the connection up after a handover is none.
+    /// A request was not answered. It is no error if a client gives the connection up after a handover.
     pub(super) async fn serve(
         &mut self,
         run: &Arc<Run>,
@@ -81,18 +81,18 @@ impl MediaServer {
         Ok(true)
     }
 
-    /// Whether the client has given the connection up.
+    /// Returns whether the client has given the connection up.
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// The client's number of the connection, if it has asked for anything.
+    /// Returns the client's number of the connection, if it has requested anything.
     pub(super) fn number(&self) -> Option<u32> {
         self.number.get().copied()
     }
 
-    /// Confirms the farewells. A connection's report must be taken before: an SCTP association
-    /// has nothing left to say once its peer has shut it down.
+    /// Confirms the farewells. The connection's report must be taken before: an SCTP association has no state left once
+    /// its peer has shut it down.
     pub(super) fn confirm(&mut self) {
         for mut stream in self.ended.drain(..) {
             self.confirming.spawn(async move {
@@ -118,13 +118,13 @@ impl MediaServer {
         run.ignore_if_abandoned(error, self.number())
     }
 
-    /// A connection that can open any number of streams is over when it is closed.
+    /// Returns whether the connection is over: one that can open any number of streams is over when it is closed.
     fn is_over(&self) -> bool {
         self.fixed == Some(self.ended.len() as u32) || self.is_lost && self.answering.is_empty()
     }
 }
 
-/// Gives the stream back when the client has said farewell on it.
+/// Answers the requests on a stream. Returns the stream when the client has ended it.
 async fn answer(
     run: Arc<Run>,
     media: Arc<Media>,

@@ -1,7 +1,7 @@
-//! Which stream of a connection carries the next segment.
+//! Chooses the stream of a connection that carries the next segment.
 //!
-//! A switch of quality travels on another stream where the transport has several: on a new one if it can open as many as
-//! it likes (`quic`), else on the one of the quality's number (`sctp`), or any that is idle if that one is not.
+//! After a switch of quality the next segment uses another stream, where the transport has several: a new one if it can
+//! open any number (`quic`), otherwise the one with the quality's number (`sctp`), or any idle one if that is busy.
 
 use crate::transport::error::Result;
 use crate::transport::{Connection, Stream};
@@ -9,7 +9,7 @@ use crate::transport::{Connection, Stream};
 /// An idle stream.
 pub(super) struct StreamSlot {
     pub stream: Box<dyn Stream>,
-    /// Index of the quality it carried last, if any.
+    /// The quality that it carried last, if any.
     pub quality: Option<u32>,
 }
 
@@ -18,12 +18,13 @@ pub(super) struct StreamSlots {
     /// How many streams a connection has; none if it can open any number.
     fixed: Option<u32>,
     idle: Vec<StreamSlot>,
-    /// Number of the stream used last.
+    /// The number of the stream that was used last.
     current: Option<u32>,
 }
 
 impl StreamSlots {
-    /// The slots of a connection just opened. Of a fixed number of streams all are opened, as the server awaits them all.
+    /// Creates the slots of a new connection. If the number of streams is fixed, all are opened, because the server
+    /// waits for all of them.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -35,12 +36,12 @@ impl StreamSlots {
         Ok(Self { fixed, idle, current: None })
     }
 
-    /// Whether a segment could be asked for right now.
+    /// Returns whether a segment can be requested now.
     pub(super) fn can_carry(&self) -> bool {
         self.fixed.is_none() || !self.idle.is_empty()
     }
 
-    /// The stream for a segment of this quality, when there [is one](Self::can_carry).
+    /// Returns the stream for a segment of this quality, if there [is one](Self::can_carry).
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -59,7 +60,7 @@ impl StreamSlots {
         self.idle.push(slot);
     }
 
-    /// Idle streams that will not be used again.
+    /// Takes the idle streams that will not be used again.
     pub(super) fn take_outdated(&mut self) -> Vec<StreamSlot> {
         let current = self.current.filter(|_| self.fixed.is_none());
         let is_outdated = |slot: &StreamSlot| current.is_some_and(|current| slot.stream.index() != current);
@@ -68,13 +69,14 @@ impl StreamSlots {
         outdated
     }
 
-    /// All idle streams.
+    /// Takes all idle streams.
     pub(super) fn take_idle(&mut self) -> Vec<StreamSlot> {
         std::mem::take(&mut self.idle)
     }
 }
 
-/// Place of the stream to use among the idle ones, each with its number and last quality; none: a new one.
+/// Returns the index of the stream to use among the idle ones, each given by its number and last quality; none for a
+/// new stream.
 fn choose(idle: &[(u32, Option<u32>)], fixed: Option<u32>, current: Option<u32>, quality: u32) -> Option<usize> {
     match fixed {
         Some(streams) => {

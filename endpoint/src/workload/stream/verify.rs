@@ -1,4 +1,4 @@
-//! Whether what a player received is the medium.
+//! Verifies that what a player received is the medium.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::media::Media;
 use crate::job::Stream;
 use crate::record::{Record, SegmentRecord};
 
-/// How the segments that were received differ from the medium's; none if in nothing. Each that was received is hashed
+/// Returns how the received segments differ from the medium's; none if they do not. Each received segment is hashed
 /// anew, once, if hashes were asked for.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ mod tests {
         })
     }
 
-    /// Another segment's bytes in place of this one's.
+    /// Returns a record in which another segment's bytes take the place of this one's.
     fn exchanged(at: (u32, u32, u32), hash_of: (u32, u32)) -> Record {
         let mut record = received(at.0, at.1, at.2);
         let Record::Segment(SegmentRecord { sha256: other, .. }) = received(0, hash_of.0, hash_of.1) else {

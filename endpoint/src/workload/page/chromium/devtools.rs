@@ -1,4 +1,5 @@
-//! Chromium's DevTools protocol over a pipe: orders with answers, and events. Messages are JSON, each ended by a zero byte.
+//! Chromium's DevTools protocol over a pipe: commands with answers, and events. Messages are JSON, each ended by a zero
+//! byte.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -12,32 +13,32 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 
 const READ_BYTES: usize = 1 << 16;
 
-/// Below this a program that is started has other descriptors.
+/// The lowest descriptor to use: a program that is started has others below it.
 const LOWEST_FD: i32 = 10;
 
-/// Something that the browser tells unasked.
+/// An event that the browser reports without being asked.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// Such as `Network.responseReceived`.
+    /// The name of the event, such as `Network.responseReceived`.
     pub method: String,
-    /// Its values, by their names in the protocol.
+    /// Its parameters, by their names in the protocol.
     pub parameters: Value,
 }
 
-/// Our ends of the pipes, and what has come that nobody has asked for yet.
+/// This program's ends of the pipes, and the events that have not been read.
 pub(super) struct DevTools {
     orders: Sender,
     answers: Receiver,
     unread: Vec<u8>,
     events: VecDeque<Event>,
     last_id: u64,
-    /// The page's, once it is attached to.
+    /// The session of the page, once it is attached to.
     session: Option<String>,
 }
 
 impl DevTools {
-    /// Makes the pipes. Gives the browser's ends, too: to read orders from, and to write answers to. Must be called inside the
-    /// runtime.
+    /// Makes the pipes. Also returns the browser's ends: the one from which it reads commands, and the one to which it
+    /// writes answers. Must be called inside the runtime.
     ///
     /// # Errors
     /// As `pipe(2)`.
@@ -58,10 +59,10 @@ impl DevTools {
         Ok((devtools, (above_others(&their_orders)?, above_others(&their_answers)?)))
     }
 
-    /// Attaches to the page that the browser has opened at its start, to which all orders go from now on.
+    /// Attaches to the page that the browser opened when it started. All further commands go to that page.
     ///
     /// # Errors
-    /// A browser that refuses.
+    /// The browser refuses.
     pub(super) async fn attach(&mut self) -> Result<()> {
         self.order("Target.setDiscoverTargets", json!({ "discover": true })).await?;
         let page = loop {
@@ -77,10 +78,10 @@ impl DevTools {
         Ok(())
     }
 
-    /// Gives an order and waits for its answer; events that come before it are kept.
+    /// Sends a command and waits for its answer, keeping events that arrive before it.
     ///
     /// # Errors
-    /// A browser that refuses, or is gone.
+    /// The browser refuses, or has ended.
     pub(super) async fn order(&mut self, method: &str, parameters: Value) -> Result<Value> {
         self.last_id += 1;
         let mut order = json!({ "id": self.last_id, "method": method, "params": parameters });
@@ -106,10 +107,10 @@ impl DevTools {
         }
     }
 
-    /// The next event. Dropping this future loses nothing.
+    /// Waits for the next event. Dropping this future loses nothing.
     ///
     /// # Errors
-    /// A browser that is gone, or tells what is no message.
+    /// The browser has ended, or sends something that is not a message.
     pub(super) async fn event(&mut self) -> Result<Event> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -144,7 +145,7 @@ fn event(mut message: Value) -> Option<Event> {
 fn above_others(descriptor: &OwnedFd) -> Result<OwnedFd> {
     use std::os::fd::FromRawFd as _;
     let copy = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(LOWEST_FD)).context("prepare a pipe to the browser")?;
-    // SAFETY: the descriptor is new, and nobody else knows of it.
+    // SAFETY: the descriptor is new, and nothing else uses it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 

@@ -1,4 +1,4 @@
-//! What a browser tells of a load, put together to records. Pure.
+//! Builds the records of a page load from a browser's events. Pure.
 
 use std::collections::HashMap;
 
@@ -9,32 +9,32 @@ use super::devtools::Event;
 use crate::job::{Http, Page};
 use crate::record::ResourceRecord;
 
-/// What browsers ask for without being told by a page.
+/// The path that browsers request without being told by a page.
 const UNASKED: &str = "/favicon.ico";
 
-/// What Chromium says of every QUIC connection that did not come about, or ended.
+/// Chromium's error for every QUIC connection that failed or ended.
 const FAILED_OVER_QUIC: &str = "net::ERR_QUIC_PROTOCOL_ERROR";
 
-/// A load under way.
+/// A page load that is under way.
 pub(super) struct Load<'a> {
     page: &'a Page,
     origin: String,
     epoch_ns: u64,
-    /// Resources by their paths.
+    /// The indices of resources, by their paths.
     places: HashMap<&'a str, usize>,
     under_way: HashMap<String, Request>,
-    /// Connections by the browser's numbers: ours, and requests so far.
+    /// Connections by the browser's numbers: their number in the records, and the requests on them so far.
     connections: HashMap<u64, (u32, u32)>,
-    /// When the page's load event was over.
+    /// When the page's load event ended, in nanoseconds since the epoch.
     pub load_event_ns: Option<u64>,
     records: Vec<Option<ResourceRecord>>,
-    /// Whether the browser had them in its cache.
+    /// Whether each resource came from the browser's cache.
     is_cached: Vec<bool>,
 }
 
 /// A request that the browser has made.
 struct Request {
-    /// None of what the page has no part in.
+    /// The index of the resource; none if the path is not part of the page.
     resource: Option<usize>,
     fetch_start_ns: u64,
     bytes: u64,
@@ -51,7 +51,7 @@ struct Answered {
 }
 
 impl<'a> Load<'a> {
-    /// A load of which nothing is known yet.
+    /// Creates a load without events.
     pub(super) fn new(page: &'a Page, origin: String, epoch_ns: u64) -> Self {
         let places = page.resources.iter().enumerate().map(|(place, resource)| (resource.path.as_str(), place));
         Self {
@@ -67,10 +67,10 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Takes up what the browser tells.
+    /// Handles an event of the browser.
     ///
     /// # Errors
-    /// What keeps it from being the load that was asked for.
+    /// The load fails, or is not the one that was asked for.
     pub(super) fn take(&mut self, event: &Event) -> Result<()> {
         let told = &event.parameters;
         match event.method.as_str() {
@@ -102,21 +102,21 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Whether nothing that the browser has asked for is still to come.
+    /// Returns whether every request so far has been answered.
     pub(super) fn is_idle(&self) -> bool {
         self.under_way.values().all(|request| request.resource.is_none())
     }
 
-    /// Whether all of the page has come.
+    /// Returns whether all resources have arrived.
     pub(super) fn is_whole(&self) -> bool {
         self.load_event_ns.is_some()
             && self.records.iter().zip(&self.is_cached).all(|(record, is_cached)| record.is_some() || *is_cached)
     }
 
-    /// The records of all resources.
+    /// Returns the records of all resources.
     ///
     /// # Errors
-    /// A resource that the browser has not asked for.
+    /// The browser has not requested a resource.
     pub(super) fn into_records(self) -> Result<Vec<ResourceRecord>> {
         let page = self.page;
         let records = self.records.into_iter().zip(&page.resources).zip(self.is_cached);
@@ -128,7 +128,7 @@ impl<'a> Load<'a> {
             .collect()
     }
 
-    /// A response out of the cache comes over no connection.
+    /// Notes a response from the cache, which has no connection.
     fn cached(&mut self, id: &str) {
         if let Some(place) = self.under_way.remove(id).and_then(|request| request.resource) {
             self.is_cached[place] = true;
@@ -160,7 +160,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// What the head of a response says; nothing of what came from no connection.
+    /// Returns what the head of a response says; none for a response without a connection.
     fn answered(&mut self, response: &Value) -> Result<Option<Answered>> {
         let url = response["url"].as_str().unwrap_or_default();
         let Some(timing) = response.get("timing").filter(|_| !url.starts_with("data:")) else { return Ok(None) };
@@ -212,7 +212,8 @@ impl<'a> Load<'a> {
             status,
             bytes,
             fetch_start_ns,
-            // The renderer tells of its own time, the network of its own: by a microsecond they may be out of order.
+            // The renderer and the network process read the time separately, so these times may be out of order by a
+            // microsecond.
             request_start_ns: request_start_ns.max(fetch_start_ns),
             response_start_ns: response_start_ns.max(fetch_start_ns),
             response_end_ns: end_ns.max(response_start_ns),
@@ -232,14 +233,14 @@ impl<'a> Load<'a> {
         self.run_time_ns(seconds.as_f64().context("the browser told of something without a time")?)
     }
 
-    /// A time of the browser's, which has the seconds of `CLOCK_MONOTONIC`, as one of the run.
+    /// Converts a time of the browser's, in seconds of `CLOCK_MONOTONIC`, to nanoseconds since the epoch.
     fn run_time_ns(&self, seconds: f64) -> Result<u64> {
         let at_ns = (seconds * 1e6).round() as u64 * 1000;
         at_ns.checked_sub(self.epoch_ns).context("the browser's clock is before the run's")
     }
 }
 
-/// The failure of a resource that a browser could not load, with the reason that it gives.
+/// Returns the error for a resource that a browser could not load, with the browser's reason.
 pub(super) fn not_loaded(path: &str, reason: Option<&str>) -> Error {
     let reason = reason.unwrap_or("it does not say why");
     let says_no_more = if reason == FAILED_OVER_QUIC {
@@ -272,7 +273,7 @@ mod tests {
         page
     }
 
-    /// What a browser tells of a document of one part.
+    /// Returns a browser's events for a page that is a single document.
     fn told(protocol: &str, status: u16) -> Vec<(&'static str, Value)> {
         let timing = json!({ "requestTime": 1.1, "sendStart": 200.0, "receiveHeadersEnd": 300.5 });
         let response = json!({

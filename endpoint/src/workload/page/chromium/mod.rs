@@ -1,4 +1,4 @@
-//! Chromium as the client of a page: started without a window, told to load it, and asked what it saw.
+//! Chromium as the client of a page: starts it without a window, makes it load the page, and records its events.
 
 mod devtools;
 mod load;
@@ -22,9 +22,9 @@ use crate::transport::identity::{SERVER_NAME, key_fingerprint};
 use crate::workload::RunPlace;
 use crate::workload::command::Host;
 
-/// What keeps Chromium to the page: no window, no sandbox of its own (it is root in a guest that has nothing else), one process,
-/// nothing asked for in the background. What it draws is an application's window, which has no tabs: a tab has an animation while
-/// its page loads, and drawing that was three quarters of the CPU time of a long load.
+/// The options that restrict Chromium to the page: no window, no sandbox of its own (it is root in a guest that runs
+/// nothing else), one process, no background requests. It runs as an application's window, which has no tabs: a tab
+/// shows an animation while its page loads, and drawing that took three quarters of the CPU time of a long load.
 const USUAL: [&str; 20] = [
     "--app=data:text/html,",
     "--headless",
@@ -48,14 +48,17 @@ const USUAL: [&str; 20] = [
     "--user-data-dir=/tmp/chromium",
 ];
 
-/// After its load event a browser may still ask for something, as scripts would have it: for so long of the run's clock.
+/// How long the browser may stay without events after its load event before the load ends, in nanoseconds: scripts
+/// could still request something.
 const QUIET_NS: u64 = 2_000_000_000;
 
-/// From one visit to the next, on the run's clock: QUIC's connections end when they were idle for half a minute (Chromium's and
-/// quic-go's own limit), the servers' others after less ([`super::servers`]).
+/// The time between two visits, in nanoseconds of the run's clock. It is longer than the idle time-out of QUIC
+/// connections of half a minute (Chromium's and quic-go's own limit), and than that of the servers' other connections
+/// ([`super::servers`]).
 const BETWEEN_VISITS_NS: u64 = 40_000_000_000;
 
-/// Asks what was shown when, two frames after all of the page has come. Times are milliseconds since the navigation.
+/// The script that reports the paint times, two frames after all of the page has arrived. Its times are milliseconds
+/// since the navigation.
 const PAINTS: &str = r#"new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => {
     let largest = null;
     const observer = new PerformanceObserver(seen => { for (const each of seen.getEntries()) largest = each.startTime; });
@@ -66,10 +69,10 @@ const PAINTS: &str = r#"new Promise(resolve => requestAnimationFrame(() => reque
     }, 20);
 })))"#;
 
-/// Has the browser load the page, and writes its records.
+/// Makes the browser load the page, and writes its records.
 ///
 /// # Errors
-/// A browser that does not start, or ends; a page that does not load as it is.
+/// The browser does not start, or ends early; the page does not load as it should.
 pub(super) async fn drive(
     orchestrator: &mut Orchestrator,
     page: &Page,
@@ -101,7 +104,8 @@ fn unexpected(order: Option<Order>) -> Result<()> {
 fn argv(executable: String, page: &Page, fingerprint: &str) -> Vec<String> {
     let quic = match page.http {
         Http::H1 | Http::H2 => "--disable-quic".to_owned(),
-        // Only of hosts with such an origin it takes a certificate of unknown roots over QUIC: another port of the same host.
+        // Over QUIC, Chromium accepts a certificate of an unknown root only for hosts with such an origin, here another
+        // port of the same host.
         Http::H3 if page.discovers_http3 => format!("--origin-to-force-quic-on={SERVER_NAME}:1"),
         Http::H3 => format!("--origin-to-force-quic-on={SERVER_NAME}:{PORT}"),
     };
@@ -138,7 +142,7 @@ async fn browse(devtools: &mut DevTools, page: &Page, epoch_ns: u64) -> Result<V
     Ok(records.chain([loaded]).collect())
 }
 
-/// Loads the page, and gives when it was told to.
+/// Loads the page. Returns when the navigation was started, and the load.
 async fn visit<'a>(devtools: &mut DevTools, page: &'a Page, epoch_ns: u64) -> Result<(Moment, Load<'a>)> {
     let origin = format!("https://{SERVER_NAME}:{PORT}");
     let path = &page.resources[0].path;
@@ -152,7 +156,7 @@ async fn visit<'a>(devtools: &mut DevTools, page: &'a Page, epoch_ns: u64) -> Re
     Ok((navigation_start, load))
 }
 
-/// Goes to an empty page, until the connections of the page before are closed because nobody uses them.
+/// Navigates to an empty page, and waits until the connections of the previous page have been closed as idle.
 async fn leave(devtools: &mut DevTools) -> Result<()> {
     devtools.order("Page.navigate", json!({ "url": "about:blank" })).await?;
     let deadline = Deadline::new()?;
@@ -166,7 +170,7 @@ async fn leave(devtools: &mut DevTools) -> Result<()> {
     }
 }
 
-/// Takes events up until all of the page has come, or nothing does any more.
+/// Handles events until all of the page has arrived, or no more events come.
 async fn follow(devtools: &mut DevTools, load: &mut Load<'_>) -> Result<()> {
     let deadline = Deadline::new()?;
     while !load.is_whole() {

@@ -3,7 +3,7 @@ use crate::job::{Quality, Rule};
 
 const MS: u64 = 1_000_000;
 
-/// Ten segments of a second each; playing starts with one, three fit.
+/// Returns a medium of ten segments of a second each; playing starts with one, and the buffer holds three.
 fn medium() -> Stream {
     Stream {
         seed: 1,
@@ -35,7 +35,7 @@ fn end(at_ms: u64) -> (u64, Action) {
     (at_ms * MS, Action::End {})
 }
 
-/// Asks for a segment now, which must be this one.
+/// Requests a segment now, which must be this one.
 fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> RequestId {
     let is_first = player.tickets == 0;
     let wanted = WantedSegment { segment, since_ns: at_ms * MS, ahead_ns: ahead_ms * MS, is_first };
@@ -43,7 +43,8 @@ fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> RequestI
     player.sent()
 }
 
-/// Fetches one segment after another, each taking so long, whenever the player asks. Gives what it did.
+/// Fetches one segment after another, each taking one of these durations, whenever the player asks. Returns the
+/// player's actions.
 fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u64, Action)> {
     let mut durations_ms = durations_ms.into_iter();
     let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1), 0, None::<(RequestId, u64)>);
@@ -65,13 +66,14 @@ fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u6
 
 #[test]
 fn segments_that_come_in_time_play_without_a_stall() {
-    // 300 ms each, asked for one after another: nothing after the first is waited for.
+    // 300 ms each, requested one after another: the player never waits after the first.
     assert_eq!(watch(&medium(), [300; 5]), [play(300, 0), end(5300)]);
 }
 
 #[test]
 fn stalls_have_their_number_and_length() {
-    // Arrivals at 500, 1200, 3000, 5500, 6000. Plays 0 and 1 from 500 to 2500, 2 from 3000 to 4000, 3 and 4 from 5500.
+    // The segments arrive at 500, 1200, 3000, 5500, 6000. The player plays 0 and 1 from 500 to 2500, 2 from 3000 to
+    // 4000, 3 and 4 from 5500.
     let expected = [play(500, 0), stall(2500), play(3000, 2), stall(4000), play(5500, 3), end(7500)];
     assert_eq!(watch(&medium(), [500, 700, 1800, 2500, 500]), expected);
 }
@@ -86,8 +88,8 @@ fn a_segment_in_the_nick_of_time_is_no_stall() {
 #[test]
 fn playing_starts_with_enough_at_hand_or_all_that_is_left() {
     let media = Stream { start_buffer_ns: 3000 * MS, ..medium() };
-    // Three at 3 · 1500; they last until 7500. There is room for the fourth at 5500; it comes at 9500, and the fifth at
-    // 11 000. They are all that is left, so playing goes on with the two.
+    // Three have arrived at 3 · 1500; they last until 7500. There is room for the fourth at 5500; it arrives at 9500,
+    // and the fifth at 11 000. No more are left, so playing continues with the two.
     let expected = [play(4500, 0), stall(7500), play(11_000, 3), end(13_000)];
     assert_eq!(watch(&media, [1500, 1500, 1500, 4000, 1500]), expected);
 }
@@ -99,17 +101,17 @@ fn a_full_buffer_is_waited_out() {
         let request_id = ask(&mut player, at_ms, segment, ahead_ms);
         player.arrived(request_id, (at_ms + 100) * MS);
     }
-    // At 300, 800 + 1000 + 1000 ms are at hand, of which 800 must have been played before another second fits.
+    // At 300, 800 + 1000 + 1000 ms are buffered, of which 800 must have been played before another second fits.
     assert_eq!(player.next(300 * MS), wait(1100));
     assert_eq!(player.next(1000 * MS), wait(1100));
     let request_id = ask(&mut player, 1100, 3, 2000);
-    // The wanted is sent: now only the end changes anything, but at 3100 nothing is at hand.
+    // The request has been sent: now only an arrival changes anything, although the buffer is empty at 3100.
     assert_eq!(player.next(1200 * MS), NextAction::Wait { until_ns: None });
     player.arrived(request_id, 1300 * MS);
     assert_eq!(player.next(1300 * MS), wait(2100));
     let request_id = ask(&mut player, 2100, 4, 2000);
     player.arrived(request_id, 2200 * MS);
-    // All that will be watched is at hand: the end is all there is to wait for.
+    // All that will be watched is buffered: only the end is left to wait for.
     assert_eq!(player.next(2200 * MS), wait(5100));
     assert_eq!(player.next(5100 * MS), NextAction::Done);
     assert_eq!(player.take_actions(), [play(100, 0), end(5100)]);
@@ -152,7 +154,7 @@ fn a_seek_throws_away_what_is_at_hand_and_under_way() {
     player.arrived(second, 200 * MS);
     let third = ask(&mut player, 200, 2, 1900);
     assert_eq!(player.next(300 * MS), wait(1100));
-    // The first full second of play time is over at 1100, and asked about late.
+    // The first full second of play time is over at 1100, and the player is asked later.
     let NextAction::Request(wanted) = player.next(1150 * MS) else { panic!("nothing is at hand") };
     assert_eq!((wanted.since_ns, wanted.ahead_ns, wanted.is_first), (1150 * MS, 0, true));
     let sought = (1100 * MS, Action::Seek { segment: wanted.segment });
@@ -167,8 +169,8 @@ fn a_seek_throws_away_what_is_at_hand_and_under_way() {
 #[test]
 fn a_viewer_who_seeks_as_the_buffer_runs_out_sees_no_stall() {
     let media = Stream { seek_ratio: 1.0, ..medium() };
-    // Whenever a second has been played, the viewer seeks; the buffer holds just that second.
-    // Nine requests: five are played, four are under way when the viewer seeks.
+    // The viewer seeks whenever a second has been played; the buffer holds just that second. There are nine requests:
+    // five segments are played, four are under way when the viewer seeks.
     let actions = watch(&media, [1500; 9]);
     let kinds: Vec<_> = actions.iter().map(|(at_ns, action)| (at_ns / MS, std::mem::discriminant(action))).collect();
     let [play, seek, end] = [Action::Play { segment: 0 }, Action::Seek { segment: 0 }, Action::End {}]
@@ -179,7 +181,7 @@ fn a_viewer_who_seeks_as_the_buffer_runs_out_sees_no_stall() {
 
 #[test]
 fn nobody_seeks_while_nothing_plays() {
-    // Segments of 300 ms that take 1000 each: of the wall's time most is stalls, and a draw comes with play time alone.
+    // Segments of 300 ms take 1000 ms each: most of the time is stalls, and draws are made only with play time.
     let media = Stream { segment_ns: 300 * MS, seek_ratio: 1.0, watch_ns: 4000 * MS, ..medium() };
     let actions = watch(&Stream { start_buffer_ns: 300 * MS, ..media }, [1000; 100]);
     let (mut played_ns, mut since_ns) = (0, None);
