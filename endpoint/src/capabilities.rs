@@ -98,7 +98,7 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// The first two numbers of the kernel's release.
+/// Returns the first two numbers of the kernel's release.
 ///
 /// # Errors
 /// As `uname(2)`.

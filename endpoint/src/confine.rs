@@ -30,8 +30,8 @@ const ATTEMPT: &str = "restrict what can be written (Landlock)";
 /// # Arguments
 /// * `writable` - directories that it can write to, and all below them.
 /// * `must` - fail if the kernel has no Landlock, rather than go on without.
-/// * `huge_pages` - give it a directory for temporary files (`TMPDIR`) of its own, which it can write to as well, in memory with
-///   huge pages; where the host refuses, it is left the one that it has.
+/// * `huge_pages` - give it a directory for temporary files (`TMPDIR`) of its own, which it can write to as well, in
+///   memory with huge pages; where the host refuses, `TMPDIR` stays unchanged.
 pub(crate) fn run(mut writable: Vec<PathBuf>, must: bool, huge_pages: bool, program: &[OsString]) -> ExitCode {
     let memory = huge_pages.then(guest_memory::file_system).and_then(Result::ok);
     let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
@@ -68,11 +68,11 @@ pub(crate) fn restriction(writable: &[PathBuf], level: CompatLevel) -> Result<Ru
         .context(ATTEMPT)
 }
 
-/// The restriction of a process, and of all it starts, that runs by another host's word: it reads below one directory, writes below some,
-/// and reaches nothing of the machine by sockets without a file (abstract ones, Linux 6.12) or by signals.
+/// Returns a ruleset for a process, and all it starts, that runs on another host's orders: it reads below one
+/// directory, writes below some, and reaches no process of the machine by abstract sockets (Linux 6.12) or by signals.
 ///
 /// # Errors
-/// A kernel whose Landlock cannot do all of it.
+/// The kernel's Landlock does not support all of it.
 pub(crate) fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreated> {
     const ALL: ABI = ABI::V6;
     Ruleset::default()

@@ -1,9 +1,10 @@
-//! Programs that run by another host's word, contained as far as a process without privileges can be.
+//! Contains programs that run on another host's orders, as far as a process without privileges can.
 //!
-//! What holds all programs on a host ([`super::on_host`]) holds them, and more: root gives itself up first, so that they are nobody's; their
-//! processes are bounded; they have no capabilities, make no user namespaces, and reach no key and no socket of the user's; and they read
-//! nothing but the files that they are shown, of which some are hidden ([`super::process::Hold::Contained`]). What cannot be had is an
-//! error, so that nothing runs without it. The network is the machine's.
+//! All restrictions of programs on a host apply ([`super::on_host`]), and more: a process of root becomes the user
+//! nobody first; the number of processes is limited; programs have no capabilities, cannot create user namespaces, and
+//! reach no keys or sockets of the user's; and they read only the files that they are shown, of which some are hidden
+//! ([`super::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
+//! it. The network is the machine's.
 
 use std::fs;
 use std::net::IpAddr;
@@ -28,37 +29,37 @@ use crate::role;
 use crate::transport::Place;
 use crate::workload;
 
-/// Processes and threads that programs have at a time.
+/// The most processes and threads of the programs at a time.
 const MOST_PROCESSES: u64 = 512;
-/// First kernel with a largest process number for each process number space.
+/// The first kernel with a limit on process IDs for each PID namespace.
 const PROCESS_NUMBERS_APART: (u32, u32) = (6, 14);
-/// Numbers that the kernel gives once, and never again (`RESERVED_PIDS` of `kernel/pid.c`).
+/// How many of the lowest process IDs are not reused after a wrap-around (`RESERVED_PIDS` of `kernel/pid.c`).
 const NUMBERS_USED_ONCE: u64 = 300;
-/// Whose files are everybody's.
+/// The user and group ID of nobody.
 const NOBODY: u32 = 65534;
 /// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
 const JOIN_SESSION_KEYRING: libc::c_long = 1;
-/// Memory for files, where the containment is only tried.
+/// The memory for files when the containment is only tried, in bytes.
 const TRIED_BYTES: u64 = 16 << 20;
 
-/// What is asked of the containment.
+/// The options of the containment.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Hidden {
-    /// A directory that programs find empty, as the machine names it.
+    /// A directory of the machine that programs see as empty.
     #[arg(long)]
     hidden: Vec<PathBuf>,
 }
 
-/// Serves the client of a job of programs until told to finish.
+/// Serves the client of a job that runs programs, until the order to finish.
 ///
 /// # Arguments
-/// * `place` - where this host is, and which one its client is.
+/// * `place` - this host's address and that of its client.
 pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode {
     ended(|| {
         let job = check::load(job_file)?;
         let Some(sandbox) = workload::of(&job.workload).sandbox(&job) else { bail!("the job runs no programs") };
         let client = place.only_from.context("programs are run for one client only: name it with --only-from")?;
-        // An IPv4 client of a server that listens at IPv6 has an IPv6 address.
+        // A server that listens on IPv6 sees an IPv4 client under an IPv6 address.
         let names = [("server", place.address.ip().to_canonical()), ("client", client.to_canonical())];
         apart(|| {
             contain(sandbox.written_bytes, &names, hidden)?;
@@ -67,7 +68,7 @@ pub(crate) fn serve(job_file: &Path, place: Place, hidden: &Hidden) -> ExitCode 
     })
 }
 
-/// Sees whether this host can contain programs, by containing one that does nothing.
+/// Checks whether this host can contain programs, by containing one that does nothing.
 pub(crate) fn check(hidden: &Hidden) -> ExitCode {
     ended(|| {
         apart(|| {
@@ -81,24 +82,25 @@ fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
     work().unwrap_or_else(|error| complain(&format!("{error:#}")))
 }
 
-/// Goes on as nobody and in processes of its own.
+/// Continues as nobody and in processes of its own.
 fn apart(carry_out: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
     give_up_root()?;
     on_host::apart(NetworkOf::Machine, || ended(carry_out))
 }
 
-/// Contains this process, the first of its process number space, and all that it will start.
+/// Contains this process, the first of its PID namespace, and all that it will start.
 fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Result<()> {
     bound_processes()?;
     forbid_user_namespaces()?;
     leave_keys()?;
-    // When the machine's memory is used up, these go first.
+    // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
     on_host::lay_files(written_bytes, Path::new("/"), &[], names)?;
     hidden.hidden.iter().try_for_each(|directory| root::hide(directory))
 }
 
-/// Makes a caller that is root nobody. Where nobody else exists, as for the root of a user namespace, it stays who it is.
+/// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
+/// the same.
 fn give_up_root() -> Result<()> {
     if !geteuid().is_root() || !is_mapped(&uid_map()?, NOBODY) {
         return Ok(());
@@ -107,7 +109,8 @@ fn give_up_root() -> Result<()> {
     setgroups(&[]).context("leave root's groups (setgroups)")?;
     setresgid(group, group, group).context("leave root's group (setresgid)")?;
     setresuid(user, user, user).context("give up being root (setresuid)")?;
-    // Both are forgotten when the user changes. Without the first, what describes this process in /proc would be root's.
+    // Both settings are reset when the user changes. Without the first, this process's files in /proc would belong to
+    // root.
     set_dumpable(true).context("stay the owner of /proc/self (prctl PR_SET_DUMPABLE)")?;
     set_pdeathsig(Signal::SIGKILL).context("ask to die with the server (prctl PR_SET_PDEATHSIG)")?;
     ensure!(getppid() == parent, "the server has ended");
@@ -118,7 +121,8 @@ fn uid_map() -> Result<String> {
     fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
 }
 
-/// Whether a user of this number exists in a user namespace (user_namespaces(7): first number inside, first outside, how many).
+/// Returns whether a user ID exists in a user namespace (user_namespaces(7): first ID inside, first outside, number of
+/// IDs).
 fn is_mapped(uid_map: &str, user: u32) -> bool {
     uid_map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
@@ -126,7 +130,8 @@ fn is_mapped(uid_map: &str, user: u32) -> bool {
     })
 }
 
-/// Bounds the processes. Resource limits do not hold for the machine's root, and who is the root of a user namespace may be.
+/// Limits the number of processes. Resource limits do not apply to the machine's root, which the root of a user
+/// namespace may be.
 fn bound_processes() -> Result<()> {
     setrlimit(Resource::RLIMIT_NPROC, MOST_PROCESSES, MOST_PROCESSES).context("bound the processes (RLIMIT_NPROC)")?;
     if kernel_release()? >= PROCESS_NUMBERS_APART {
@@ -140,7 +145,7 @@ fn bound_processes() -> Result<()> {
     Ok(())
 }
 
-/// In a user namespace of its own a program would have capabilities again.
+/// Forbids user namespaces, in which a program would have capabilities again.
 fn forbid_user_namespaces() -> Result<()> {
     write_setting("/proc/sys/user/max_user_namespaces", 0)
 }
@@ -149,7 +154,7 @@ fn write_setting(file: &str, value: u64) -> Result<()> {
     fs::write(file, value.to_string()).with_context(|| format!("write {value} to {file}"))
 }
 
-/// Leaves the keys that the kernel keeps for the user's session (keyrings(7)).
+/// Gives up access to the keys that the kernel keeps for the user's session (keyrings(7)).
 fn leave_keys() -> Result<()> {
     // SAFETY: the call takes two numbers; 0 is no name.
     let joined = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0) };

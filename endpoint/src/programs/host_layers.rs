@@ -1,8 +1,9 @@
-//! The machine's own files as programs of a native run see them: a layer in memory over each of its file systems, which takes what they
-//! write.
+//! The machine's files as programs of a native run see them: each of its file systems is covered by a layer in memory,
+//! which receives what they write.
 //!
-//! A guest has one layer over all. On a host, overlayfs shows no file system but the one that its directory is of, and in a user
-//! namespace it refuses a directory with others below it. So a directory without one has a layer; of any other, each entry is seen to.
+//! A guest has one layer over all files. On a host, overlayfs does not cross into other file systems, and in a user
+//! namespace it refuses a directory with mounts below it. So a directory without mounts gets a layer; in any other
+//! directory, each entry is handled by itself.
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, DirEntry, File};
@@ -17,21 +18,21 @@ use nix::mount::{MsFlags, mount};
 
 use super::root::{EMPTIED, ROOT, WORK, WRITTEN, below_root, bind};
 
-/// Directories that are not the machine's own in any case.
+/// Directories that do not hold files of the machine.
 const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// The devices that programs have.
+/// The devices that programs see.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// The machine's file systems, before anything of the run's is mounted over them.
+/// The machine's file systems, before the run mounts anything over them.
 pub(crate) struct HostFiles {
     mount_points: Vec<PathBuf>,
-    /// The machine's `/tmp`, which the run's own hides.
+    /// The machine's `/tmp`, which is hidden by the run's own.
     tmp: File,
 }
 
 impl HostFiles {
-    /// As they are now. To be called in the mount namespace of the run: of another one's nothing can be bound.
+    /// Opens them. Must be called in the mount namespace of the run, since mounts of another one cannot be bound.
     ///
     /// # Errors
     /// No `/proc`, or no `/tmp`.
@@ -41,13 +42,13 @@ impl HostFiles {
         Ok(Self { mount_points: mount_points(&mounts), tmp })
     }
 
-    /// Puts a layer over all that programs see, below [`ROOT`].
+    /// Puts a layer over all files that programs see, below [`ROOT`].
     ///
     /// # Arguments
-    /// * `working_directory` - seen even where it is below a directory that programs have empty.
+    /// * `working_directory` - remains visible even below a directory that programs see as empty.
     ///
     /// # Errors
-    /// A kernel without overlayfs, or that refuses it here.
+    /// The kernel has no overlayfs, or refuses it here.
     pub(super) fn layer(&self, working_directory: &Path) -> Result<()> {
         let mut layers = 0;
         self.layer_entries(Path::new("/"), working_directory, &mut layers)
@@ -56,7 +57,7 @@ impl HostFiles {
     fn layer_entries(&self, directory: &Path, working_directory: &Path, layers: &mut u32) -> Result<()> {
         let target = below_root(directory)?;
         fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
-        // What the user may not look into, programs do not either.
+        // Programs do not see directories that the user may not read.
         let Ok(entries) = fs::read_dir(self.reached_at(directory)) else { return Ok(()) };
         for entry in entries {
             let entry = entry.with_context(|| format!("list {}", directory.display()))?;
@@ -102,7 +103,7 @@ impl HostFiles {
         let options =
             format!("userxattr,lowerdir={},upperdir={},workdir={}", escaped(&lower), escaped(&upper), escaped(&work));
         match mount(Some("overlay"), target, Some("overlay"), MsFlags::empty(), Some(options.as_str())) {
-            // Of a file system that overlayfs takes no layer from, such as FAT, or that the user may not look into.
+            // A file system that overlayfs does not support, such as FAT, or that the user may not read.
             Err(Errno::EINVAL | Errno::EACCES) => Ok(()),
             mounted => mounted.with_context(|| {
                 format!(
@@ -113,7 +114,7 @@ impl HostFiles {
         }
     }
 
-    /// Where a file of the machine's is reached.
+    /// Returns the path through which a file of the machine is reached.
     fn reached_at(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("/tmp") {
             Ok(below) => PathBuf::from(format!("/proc/self/fd/{}", self.tmp.as_raw_fd())).join(below),
@@ -121,10 +122,10 @@ impl HostFiles {
         }
     }
 
-    /// Shows a file or directory of the machine's `/tmp` at its own path again.
+    /// Makes a file or directory of the machine's `/tmp` visible at its own path again.
     ///
     /// # Errors
-    /// It is not there.
+    /// It does not exist.
     pub(crate) fn reveal(&self, path: &Path) -> Result<()> {
         if !path.starts_with("/tmp") {
             return Ok(());
@@ -141,7 +142,7 @@ impl HostFiles {
     }
 }
 
-/// `/dev` with the devices that any user may open.
+/// Builds `/dev` with the devices that any user may open.
 pub(super) fn bind_devices() -> Result<()> {
     for device in DEVICES {
         let (source, target) = (Path::new("/dev").join(device), Path::new(ROOT).join("dev").join(device));
@@ -151,7 +152,7 @@ pub(super) fn bind_devices() -> Result<()> {
     Ok(())
 }
 
-/// Has a mount refuse to be written to, whatever else it was made with (mount_setattr(2)).
+/// Makes a mount read-only and keeps its other attributes (mount_setattr(2)).
 fn make_read_only(target: &Path) -> Result<()> {
     let path = CString::new(target.as_os_str().as_bytes()).context("a path contains a NUL byte")?;
     // SAFETY: all-zero is a valid value.
@@ -166,7 +167,8 @@ fn make_read_only(target: &Path) -> Result<()> {
     Errno::result(result).map(drop).with_context(|| format!("keep {} from being written to", target.display()))
 }
 
-/// The directories at which file systems are mounted (proc_pid_mountinfo(5): the fifth field, with octal escapes).
+/// Returns the directories at which file systems are mounted (proc_pid_mountinfo(5): the fifth field, with octal
+/// escapes).
 fn mount_points(mounts: &[u8]) -> Vec<PathBuf> {
     let lines = mounts.split(|&byte| byte == b'\n');
     let fields = lines.filter_map(|line| line.split(|&byte| byte == b' ').nth(4));
@@ -184,7 +186,7 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     text
 }
 
-/// A path as overlayfs reads it in its options.
+/// Escapes a path for overlayfs's options.
 fn escaped(path: &Path) -> String {
     let text = String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
     ['\\', ':', ','].into_iter().fold(text, |text, sign| text.replace(sign, &format!("\\{sign}")))

@@ -1,4 +1,5 @@
-//! Programs that are not netwarp's own: the file system and the processes they see, what they print, when they serve.
+//! Programs that are not part of netwarp: the file system and the processes they see, their output, and when servers
+//! are ready.
 
 pub(crate) mod containment;
 pub(crate) mod host_layers;

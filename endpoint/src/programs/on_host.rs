@@ -1,7 +1,7 @@
 //! Programs of the machine on the host's own kernel: in processes and files that end with the run, whoever starts it.
 //!
-//! They are root of a user namespace: so they may do nothing to the host that its user may not. Landlock keeps them from writing
-//! to what has no layer ([`super::host_layers`]).
+//! They are root in a user namespace, so they can do nothing to the host that its user could not do. Landlock keeps
+//! them from writing to files that are not covered by a layer ([`super::host_layers`]).
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -21,18 +21,18 @@ use crate::netns::{unshare_mounts_and_messages, unshare_processes};
 use crate::userns;
 use crate::workload::{self, Sandbox};
 
-/// Whose network programs are in.
+/// The network namespace of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NetworkOf {
-    /// One of the run's, which nobody else is in.
+    /// One of the run, with nothing else in it.
     Run,
-    /// The machine's, over which they have no rights.
+    /// The machine's, over which they have no privileges.
     Machine,
 }
 
-/// Goes on as root of a user namespace, and as the first process of a process number space: when it ends, however it does, the kernel
-/// ends all that it has started and buries them. Programs would else outlive their roles as the children of whoever started the run, who
-/// does not know them. The caller must have one thread.
+/// Continues as root in a new user namespace, and as the first process of a new PID namespace: when it ends, however it
+/// does, the kernel ends and reaps all that it has started. Otherwise programs would outlive their roles as children of
+/// the process that started the run, which does not know them. The caller must have one thread.
 ///
 /// # Errors
 /// The host forbids it.
@@ -59,11 +59,11 @@ pub(crate) fn apart(network: NetworkOf, carry_out: impl FnOnce() -> ExitCode) ->
 /// Builds the file system that a job's programs see.
 ///
 /// # Arguments
-/// * `run_directory` - where what they print is kept, which stays in sight.
-/// * `hosts` - names that resolve, with their addresses.
+/// * `run_directory` - where their output is kept; it remains visible.
+/// * `hosts` - host names that resolve, with their addresses.
 ///
 /// # Errors
-/// A host that does not allow it.
+/// The host does not allow it.
 pub(crate) fn build_files(
     job: &Job,
     run_directory: &Path,
@@ -76,13 +76,13 @@ pub(crate) fn build_files(
     workload.fill_sandbox(job)
 }
 
-/// Puts the file system together that programs see, with room for this much that they write.
+/// Builds the file system that programs see, with room for the bytes that they may write.
 ///
 /// # Arguments
 /// * `in_sight` - files and directories of the machine that the caller still needs.
 ///
 /// # Errors
-/// A host that does not allow it.
+/// The host does not allow it.
 pub(crate) fn lay_files(
     written_bytes: u64,
     working_directory: &Path,
@@ -96,10 +96,10 @@ pub(crate) fn lay_files(
     root::build(&Base::Host(files), working_directory, hosts)
 }
 
-/// Keeps what a job's programs have written, if it is to be kept.
+/// Keeps the files that a job's programs have written, if the job says so.
 ///
 /// # Errors
-/// A file that cannot be copied.
+/// A file cannot be copied.
 pub(crate) fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
     match workload::of(&job.workload).sandbox(job) {
         Some(Sandbox { keep: true, .. }) => written::keep(&run_directory.join(written::KEPT)),

@@ -1,4 +1,5 @@
-//! What a program prints: kept in the run directory if there is one, bounded, and looked through for the line that says it is ready.
+//! The output of a program: keeps a bounded part in the run directory, if there is one, and returns its lines, one of
+//! which may say that the program is ready.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -8,9 +9,10 @@ use anyhow::{Context as _, Result};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 
-/// What a stream may leave in the run directory. A program that floods it loses the rest, not its run.
+/// The most bytes of a stream that are kept in the run directory. A program that prints more loses the rest, but its
+/// run continues.
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
-/// What of it goes into the record, for metrics.
+/// The most bytes of a stream that go into the record, for metrics.
 pub(crate) const RECORDED_BYTES: usize = 1 << 20;
 
 const READ_BYTES: usize = 64 * 1024;
@@ -20,19 +22,19 @@ const READ_BYTES: usize = 64 * 1024;
 pub(crate) struct Output {
     pipe: Receiver,
     file: Option<File>,
-    /// All that was printed, kept or not.
+    /// How many bytes were printed, kept or not.
     pub bytes: u64,
-    /// The beginning, for the record.
+    /// The beginning of the output, for the record.
     recorded: Vec<u8>,
-    /// What came since the last line's end.
+    /// The bytes since the end of the last line.
     line: Vec<u8>,
 }
 
 impl Output {
-    /// Keeps what comes out of a pipe, in a file if there is to be one. Must be called inside the runtime.
+    /// Keeps what is read from a pipe, in a file if there is a path. Must be called inside the runtime.
     ///
     /// # Errors
-    /// A file that cannot be made; a descriptor that is no pipe.
+    /// The file cannot be created; the descriptor is not a pipe.
     pub(crate) fn new(pipe: impl Into<std::os::fd::OwnedFd>, path: Option<&Path>) -> Result<Self> {
         let pipe = Receiver::from_owned_fd(pipe.into()).context("watch a program's output")?;
         let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
@@ -40,11 +42,11 @@ impl Output {
         Ok(Self { pipe, file, bytes: 0, recorded: Vec::new(), line: Vec::new() })
     }
 
-    /// Keeps what comes next; none when the program has closed the stream, else the lines that it ends, if they are asked
-    /// for. Dropping this future loses nothing.
+    /// Reads and keeps more output. Returns none when the program has closed the stream, otherwise the completed lines
+    /// if they are asked for. Dropping this future loses nothing.
     ///
     /// # Errors
-    /// A pipe that cannot be read; a run directory that is full.
+    /// The pipe cannot be read; the disk of the run directory is full.
     pub(crate) async fn keep_next(&mut self, wants_lines: bool) -> Result<Option<Vec<String>>> {
         let mut bytes = [0; READ_BYTES];
         let count = self.pipe.read(&mut bytes).await.context("read a program's output")?;
@@ -55,12 +57,12 @@ impl Output {
         Ok(Some(if wants_lines { self.lines(&bytes[..count]) } else { Vec::new() }))
     }
 
-    /// The beginning of what was printed, as text; bytes that are no UTF-8 are replaced.
+    /// Returns the beginning of the output as text; bytes that are not UTF-8 are replaced.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.recorded).into_owned()
     }
 
-    /// The last line, for messages: what a program said before it failed.
+    /// Returns the last line, for error messages.
     pub(crate) fn last_line(&self) -> Option<String> {
         let text = self.text();
         text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
@@ -80,7 +82,7 @@ impl Output {
     fn lines(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut ended = Vec::new();
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // A line without an end must not take all memory.
+            // A line without an end must not exhaust memory.
             if self.line.len() + piece.len() <= RECORDED_BYTES {
                 self.line.extend_from_slice(piece);
             }

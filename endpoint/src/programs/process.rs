@@ -1,4 +1,4 @@
-//! A program under way: started below [`super::root::ROOT`], watched, and ended.
+//! A running program: started below [`super::root::ROOT`], watched, and ended.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,45 +20,46 @@ use super::output::Output;
 use super::root::ROOT;
 use crate::confine::{containment, restriction};
 
-/// Open files, as an ordinary login has them.
+/// The limit of open files, as in an ordinary login session.
 const OPEN_FILES: u64 = 4096;
 
-/// The first of two descriptors that a program takes orders from and answers to, where it does.
+/// The first of the two descriptors through which a program is controlled, if it is.
 const CONTROL_FD: RawFd = 3;
 
-/// What is to be started.
+/// How a program is started.
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
     /// The program and its arguments.
     pub argv: &'a [String],
-    /// All of its environment.
+    /// The complete environment.
     pub environment: &'a [(String, String)],
-    /// Where it starts, as it sees it.
+    /// The directory in which it starts, as it sees it.
     pub working_directory: &'a Path,
-    /// Where its output is kept, `NAME.stdout` and `NAME.stderr` in this directory; none where nobody would look.
+    /// The directory in which its output is kept, as `NAME.stdout` and `NAME.stderr`; none if it is not kept.
     pub output_directory: Option<&'a Path>,
-    /// Such as `server`.
+    /// The program's name in files and messages, such as `server`.
     pub name: &'a str,
-    /// What it finds open as descriptors 3, to read from, and 4, to write to. Both are above 4 here.
+    /// What the program finds open as descriptor 3, to read from, and 4, to write to. Both numbers are above 4 in this
+    /// process.
     pub control: Option<(OwnedFd, OwnedFd)>,
-    /// What holds it.
+    /// What restricts the program.
     pub hold: Hold,
 }
 
-/// What holds a program beside the file system that it sees.
+/// What restricts a program beside the file system that it sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// The guest, whose files are read-only on the host.
+    /// The guest, in which the host's files are read-only.
     Guest,
-    /// Landlock, on a host: it writes to what has a layer, and to nothing else.
+    /// Landlock, on a host: the program can write only to files that are covered by a layer.
     Layers,
-    /// As well, for programs that run by another host's word: it reads nothing but what it is shown, reaches no socket of the
-    /// machine's by its name, and has no capability.
+    /// The same, and more for programs that run on another host's orders: the program reads only what it is shown,
+    /// reaches no abstract socket of the machine, and has no capabilities.
     Contained,
 }
 
 impl Hold {
-    /// The restriction that the program takes on, if it does.
+    /// Returns the ruleset that the program applies to itself, if there is one.
     fn restriction(self) -> Result<Option<RulesetCreated>> {
         Ok(match self {
             Self::Guest => None,
@@ -68,14 +69,14 @@ impl Hold {
     }
 }
 
-/// A program that was started, with its descendants a session of its own.
+/// A program that was started, in a session with its descendants.
 #[derive(Debug)]
 pub(crate) struct Program {
     /// The program's own process.
     pub process: Process,
-    /// What it prints.
+    /// Its standard output.
     pub stdout: Output,
-    /// What it complains of.
+    /// Its standard error.
     pub stderr: Output,
 }
 
@@ -83,7 +84,7 @@ impl Program {
     /// Starts a program. Must be called inside the runtime.
     ///
     /// # Errors
-    /// A program that is not there, or that the kernel does not run.
+    /// The program does not exist, or the kernel cannot execute it.
     pub(crate) fn start(start: &Start<'_>) -> Result<Self> {
         let (program, arguments) = start.argv.split_first().context("there is no command")?;
         let mut command = Command::new(program);
@@ -93,7 +94,7 @@ impl Program {
         let working_directory = start.working_directory.to_owned();
         let control = start.control.as_ref().map(|(orders, answers)| [orders.as_raw_fd(), answers.as_raw_fd()]);
         let (hold, mut restriction) = (start.hold, start.hold.restriction()?);
-        // SAFETY: between fork and exec this makes system calls only, and the process that forks has one thread.
+        // SAFETY: between fork and exec this makes only system calls, and the forking process has one thread.
         unsafe { command.pre_exec(move || enter(&working_directory, control, hold, restriction.take())) };
         let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
         let stdout = child.stdout.take().context("the program has no standard output")?;
@@ -111,7 +112,7 @@ impl Program {
     }
 }
 
-/// The process of a program, apart from what it prints.
+/// The process of a program, without its output.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -119,7 +120,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// How it ended, when it has. Dropping this future loses nothing.
+    /// Waits until the process has ended, and returns its exit status. Dropping this future loses nothing.
     ///
     /// # Errors
     /// As `waitpid(2)`.
@@ -128,14 +129,14 @@ impl Process {
         self.child.wait().context("ask how a program ended (waitpid)")
     }
 
-    /// Sends a signal to it and to what it has started in its session.
+    /// Sends a signal to the process and to what it has started in its session.
     pub(crate) fn signal(&self, signal: Signal) {
-        // It fails only if all of them are gone.
+        // It fails only if all of them have ended.
         let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
     }
 }
 
-/// What the program's process does before it becomes the program.
+/// Prepares the program's process between fork and exec.
 fn enter(
     working_directory: &Path,
     control: Option<[RawFd; 2]>,
@@ -143,7 +144,7 @@ fn enter(
     restriction: Option<RulesetCreated>,
 ) -> io::Result<()> {
     for (ours, theirs) in control.into_iter().flatten().zip(CONTROL_FD..) {
-        // SAFETY: what is at the other number is of no use to the program.
+        // SAFETY: the program has no use for what is open at the other number.
         if unsafe { libc::dup2(ours, theirs) } < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -163,21 +164,21 @@ fn enter(
     Ok(())
 }
 
-/// Has the program, root of a user namespace, come to be without capabilities (capabilities(7): what is not in the bounding set, root does
-/// not get by executing a file).
+/// Removes all capabilities of the program, which is root in a user namespace, when it is executed (capabilities(7):
+/// executing a file does not give root capabilities outside the bounding set).
 fn drop_capabilities() -> io::Result<()> {
     for capability in 0.. {
         // SAFETY: the call takes numbers.
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
             let error = io::Error::last_os_error();
-            // The first that the kernel does not know.
+            // The first capability that the kernel does not know.
             return if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 { Ok(()) } else { Err(error) };
         }
     }
     Ok(())
 }
 
-/// What programs may write to on a host: all that they see but for the kernel's own files.
+/// Returns the directories that programs may write to on a host: all that they see except for the kernel's own files.
 fn writable() -> Result<Vec<PathBuf>> {
     let list = || format!("list {ROOT}");
     let entries = fs::read_dir(ROOT).with_context(list)?.collect::<io::Result<Vec<_>>>().with_context(list)?;
@@ -185,12 +186,12 @@ fn writable() -> Result<Vec<PathBuf>> {
     Ok(of_programs.map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink()).collect())
 }
 
-/// A descriptor that is readable when the process has ended (`pidfd_open(2)`).
+/// Returns a descriptor that is readable when the process has ended (`pidfd_open(2)`).
 fn open_pidfd(child: &Child) -> Result<OwnedFd> {
     // SAFETY: the call takes two numbers.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, libc::PIDFD_NONBLOCK) };
     ensure!(descriptor >= 0, "watch a program (pidfd_open): {}", io::Error::last_os_error());
-    // SAFETY: the descriptor is new, and nobody else knows of it.
+    // SAFETY: the descriptor is new, and nothing else uses it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
@@ -205,7 +206,7 @@ fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// How an end reads in a message: `exited with status 3`, `was killed by SIGSEGV`.
+/// Describes an exit status for a message: `exited with status 3`, `was killed by SIGSEGV`.
 pub(crate) fn how_it_ended(status: ExitStatus) -> String {
     match (status.code(), status.signal().map(Signal::try_from)) {
         (Some(code), _) => format!("exited with status {code}"),

@@ -1,4 +1,4 @@
-//! When a server can be asked: it waits for clients at a port, has printed a line, or has made a file.
+//! Detects when a server is ready: it listens at a port, has printed a line, or has created a file.
 
 use std::fs;
 use std::io;
@@ -14,36 +14,36 @@ use crate::netlink::Socket;
 use crate::netlink::sock_diag::waiting_sockets;
 use crate::netns::NetNs;
 
-/// The first pause between two looks, in nanoseconds, and the longest; each is twice the one before.
+/// The first pause between two checks, in nanoseconds; each pause is twice the one before, up to [`LONGEST_PAUSE_NS`].
 ///
-/// In virtual time a pause is no waste and no guess: time passes only when every program waits for something, so that a
-/// server which is not ready after a pause has nothing left to do before its next timer.
+/// In virtual time a pause costs nothing and needs no guess: time passes only when every program waits for something,
+/// so a server that is not ready after a pause has nothing left to do before its next timer.
 pub(crate) const FIRST_PAUSE_NS: u64 = 1_000_000;
-/// See [`FIRST_PAUSE_NS`].
+/// The longest pause between two checks, in nanoseconds; see [`FIRST_PAUSE_NS`].
 pub(crate) const LONGEST_PAUSE_NS: u64 = 10_000_000;
 
-/// What is waited for.
+/// The sign that a server is ready.
 pub(crate) enum Readiness {
-    /// A socket at this port, at any if there is none.
+    /// A socket that listens at this port, or at any port if there is none.
     Port {
-        /// The port.
+        /// The port; none for any.
         wanted: Option<u16>,
-        /// Asks for the network namespace's sockets.
+        /// The netlink socket that lists the network namespace's sockets.
         sockets: Socket,
-        /// Where the programs' processes are, in a network namespace that has others' sockets too.
+        /// The directory that lists the programs' processes, in a network namespace with sockets of other processes.
         processes: Option<PathBuf>,
     },
-    /// A line that matches.
+    /// A printed line that matches.
     Line(Regex),
-    /// A file, as it is seen from outside.
+    /// A file, by its path outside the programs' file system.
     File(PathBuf),
 }
 
 impl Readiness {
-    /// What a job's server is waited for. Must be called in the server's network namespace.
+    /// Returns the sign that a job's server is ready. Must be called in the server's network namespace.
     ///
     /// # Errors
-    /// A pattern that is none; a kernel without `sock_diag`.
+    /// The pattern is invalid; the kernel has no `sock_diag`.
     pub(crate) fn of(ready: &Ready) -> Result<Self> {
         Ok(match ready {
             Ready::Listening { port } => Self::Port {
@@ -58,10 +58,10 @@ impl Readiness {
         })
     }
 
-    /// Whether the server is ready, as far as a look can tell.
+    /// Returns whether the server's socket or file exists.
     ///
     /// # Errors
-    /// A kernel that does not answer.
+    /// The kernel does not answer.
     pub(crate) fn is_there(&mut self) -> Result<bool> {
         Ok(match self {
             Self::Port { wanted, sockets, processes } => {
@@ -80,12 +80,12 @@ impl Readiness {
         })
     }
 
-    /// Whether a line that the server printed says that it is ready.
+    /// Returns whether a line that the server printed says that it is ready.
     pub(crate) fn is_said_by(&self, line: &str) -> bool {
         matches!(self, Self::Line(pattern) if pattern.is_match(line))
     }
 
-    /// In words, for a server that never was.
+    /// Describes the sign, for the message about a server that did not get ready.
     pub(crate) fn wanted(&self) -> String {
         match self {
             Self::Port { wanted: Some(port), .. } => format!("a socket that waits at port {port}"),
@@ -96,7 +96,7 @@ impl Readiness {
     }
 }
 
-/// The inodes of all sockets that processes have open. A process that ends meanwhile has none.
+/// Returns the inodes of all sockets that the processes have open. A process that ends meanwhile has none.
 fn socket_inodes(processes: &Path) -> io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     for process in fs::read_dir(processes)? {

@@ -1,5 +1,5 @@
-//! The first process of a host's programs (`netwarp-endpoint reap`): it mounts what they have of their own, buries their
-//! orphans, and takes all of them with it when it ends.
+//! The first process of a host's programs (`netwarp-endpoint reap`): it mounts their own file systems, reaps their
+//! orphans, and ends all of them when it ends.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,19 +16,19 @@ use nix::unistd::sethostname;
 use super::root::mount_fresh;
 use crate::netns::{NetNs, unshare_mounts_names_and_processes};
 
-/// What it says on standard output once the mounts are there.
+/// The line on standard output that says that the mounts are done.
 const READY: &[u8] = b"ready\n";
 
-/// The process that all programs of a host live and die with.
+/// The reaper, with which all programs of a host end.
 #[derive(Debug)]
 pub(crate) struct Reaper(Child);
 
 impl Reaper {
-    /// Gives the calling process mounts and a host name of its own, and every process it starts from now on a process
-    /// number space that ends with the reaper.
+    /// Moves the calling process into new mount and UTS namespaces, and every process that it starts from now on into a
+    /// PID namespace that ends with the reaper.
     ///
     /// # Errors
-    /// A kernel without these namespaces.
+    /// The kernel does not have these namespaces.
     pub(crate) fn start(host_name: &str) -> Result<Self> {
         unshare_mounts_names_and_processes()?;
         let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
@@ -52,15 +52,16 @@ impl Reaper {
 }
 
 impl Drop for Reaper {
-    /// The kernel kills all that is left in its process number space. It is not waited for: it ends when the last of them has
-    /// been waited for, and a program that still runs is a child of the caller.
+    /// Kills the reaper, and with it the kernel kills all that is left in its PID namespace. The reaper is not waited
+    /// for: it ends only when the last of them has been waited for, and a program that still runs is a child of the
+    /// caller.
     fn drop(&mut self) {
-        // It fails only if it is gone already.
+        // It fails only if the reaper has ended already.
         let _ = self.0.kill();
     }
 }
 
-/// What the reaper does.
+/// Runs the reaper.
 pub(crate) fn run() -> ExitCode {
     match prepare() {
         Ok(()) => bury_orphans(),
@@ -74,20 +75,21 @@ pub(crate) fn run() -> ExitCode {
 fn prepare() -> Result<()> {
     set_pdeathsig(Signal::SIGKILL).context("ask to die with the role (prctl PR_SET_PDEATHSIG)")?;
     mount_fresh("proc", "proc", None)?;
-    // Of a network namespace that is not its own, the kernel lets nobody mount a view of the devices.
+    // The kernel allows mounting a view of the devices only for a network namespace of one's own.
     if NetNs::current()?.is_ours()? {
         mount_fresh("sysfs", "sys", None)?;
     }
-    // SAFETY: standard output is open and nobody else uses it; it is closed with this File, which says that no more comes.
+    // SAFETY: standard output is open and nothing else uses it; it is closed with this File, which says that no more
+    // comes.
     let mut answer = unsafe { File::from_raw_fd(std::io::stdout().as_raw_fd()) };
     answer.write_all(READY).context("say that all is there")
 }
 
-/// Waits for children whose own parents are gone, for ever: the end comes from outside.
+/// Reaps orphaned processes forever: the reaper is ended from outside.
 fn bury_orphans() -> ! {
     let mut child_ended = SigSet::empty();
     child_ended.add(Signal::SIGCHLD);
-    // It fails only for a mask that is none.
+    // It fails only for an invalid mask.
     let _ = child_ended.thread_block();
     loop {
         while !matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive) | Err(_)) {}

@@ -1,7 +1,7 @@
-//! The file system that programs see: the machine's, with layers in memory on top that take whatever they write.
+//! The file system that programs see: the machine's, with layers in memory on top that receive what they write.
 //!
-//! Built once, before client and server start: both see the same files, as if they had copied what they
-//! share. What each has of its own (`/proc`, `/sys`) comes with its processes ([`super::reaper`]).
+//! It is built once, before client and server start, and both see the same files. What each has of its own (`/proc`,
+//! `/sys`) is mounted for its processes ([`super::reaper`]).
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -14,42 +14,43 @@ use nix::mount::{MsFlags, mount};
 
 use super::host_layers::{HostFiles, bind_devices};
 
-/// Where the file system is put together; programs have it as `/`.
+/// Where the file system is built; programs see it as `/`.
 pub(crate) const ROOT: &str = "/tmp/root";
-/// What programs wrote, as overlayfs keeps it.
+/// The upper directory of overlayfs: what programs wrote.
 pub(crate) const WRITTEN: &str = "/tmp/layer/upper";
-/// Overlayfs wants a directory of its own beside the layer.
+/// The work directory that overlayfs needs beside the layer.
 pub(super) const WORK: &str = "/tmp/layer/work";
-/// Where the working directory is kept while an empty `/tmp` is put over it.
+/// Where the working directory is kept while an empty `/tmp` is mounted over it.
 const HELD: &str = "/tmp/layer/held";
-/// Directories that are not the machine's, on a host.
+/// On a host, the parent of directories that do not hold files of the machine.
 const OWN: &str = "/tmp/layer/own";
-/// Home directory, empty: whatever the user has in theirs would enter the run.
+/// The home directory, which is empty: the user's files would otherwise influence the run.
 pub(crate) const HOME: &str = "/tmp/home";
 
-/// Directories below [`ROOT`] that programs find empty, whatever the machine has there.
+/// Directories below [`ROOT`] that programs see as empty, whatever the machine has there.
 pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
-/// Files of `/etc` that are written here.
+/// Files of `/etc` that are written for the run.
 pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf"];
 
 const ANYBODY: u32 = 0o1777;
 
-/// Whose files are below the layers.
+/// The files below the layers.
 pub(crate) enum Base {
-    /// A guest's: its root is the machine's, and one file system.
+    /// A guest's files: its root is the machine's, as one file system.
     Guest,
-    /// The machine's own.
+    /// The machine's own files.
     Host(HostFiles),
 }
 
 /// Builds the file system below [`ROOT`].
 ///
 /// # Arguments
-/// * `working_directory` - of the programs, with its files even where it is one that programs have empty.
-/// * `hosts` - names that resolve, with their addresses.
+/// * `working_directory` - the programs' working directory, whose files are visible even below a directory that
+///   programs see as empty.
+/// * `hosts` - host names that resolve, with their addresses.
 ///
 /// # Errors
-/// A kernel without overlayfs; a working directory that does not exist.
+/// The kernel has no overlayfs; the working directory does not exist.
 pub(crate) fn build(base: &Base, working_directory: &Path, hosts: &[(&str, IpAddr)]) -> Result<()> {
     for directory in [ROOT, WRITTEN, WORK, HELD] {
         fs::create_dir_all(directory).with_context(|| format!("create {directory}"))?;
@@ -75,7 +76,7 @@ pub(crate) fn build(base: &Base, working_directory: &Path, hosts: &[(&str, IpAdd
     write_names(hosts)
 }
 
-/// Puts a file system in memory over `/tmp`, with room for this much.
+/// Mounts a file system in memory over `/tmp`, with room for this many bytes.
 ///
 /// # Errors
 /// The kernel refuses it.
@@ -84,14 +85,14 @@ pub(crate) fn mount_memory(bytes: u64) -> Result<()> {
     mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).context("mount tmpfs on /tmp")
 }
 
-/// One layer over all files of a guest.
+/// Puts one layer over all files of a guest.
 fn layer_all() -> Result<()> {
     let layers = format!("lowerdir=/,upperdir={WRITTEN},workdir={WORK}");
     mount(Some("overlay"), ROOT, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))
         .with_context(|| format!("mount overlayfs on {ROOT} ({layers})"))
 }
 
-/// Where a path of the programs is, seen from outside.
+/// Returns a path of the programs as seen from outside.
 pub(crate) fn below_root(path: &Path) -> Result<PathBuf> {
     let relative = path.strip_prefix("/").with_context(|| format!("{} does not begin with /", path.display()))?;
     Ok(Path::new(ROOT).join(relative))
@@ -105,7 +106,8 @@ pub(crate) fn mount_fresh(kind: &str, directory: &str, options: Option<&str>) ->
         .with_context(|| format!("mount {kind} on {}", target.display()))
 }
 
-/// Has programs find a directory of the machine's empty. One that they do not see anyway, or that is not there, is not made.
+/// Makes programs see a directory of the machine as empty. A directory that they do not see anyway, or that does not
+/// exist, is not created.
 ///
 /// # Errors
 /// It cannot be covered.
@@ -119,8 +121,8 @@ pub(super) fn hide(directory: &Path) -> Result<()> {
     bind(&nothing, &target)
 }
 
-/// Puts an empty directory in memory over one below [`ROOT`]. On a host it is in the memory that all of the run's files share, which
-/// has a bound.
+/// Mounts an empty directory in memory over one below [`ROOT`]. On a host it is in the memory that all files of the run
+/// share, whose size is limited.
 fn put_empty(base: &Base, directory: &str) -> Result<()> {
     if let Base::Guest = base {
         return mount_fresh("tmpfs", directory, None);
@@ -143,7 +145,7 @@ fn open_to_all(directory: &str) -> Result<()> {
         .with_context(|| format!("open {} to all", path.display()))
 }
 
-/// `/dev` with the usual devices, terminals and shared memory.
+/// Builds `/dev` with the usual devices, terminals and shared memory.
 fn build_devices(base: &Base) -> Result<()> {
     match base {
         Base::Guest => mount_fresh("devtmpfs", "dev", None)?,
@@ -163,19 +165,20 @@ fn build_devices(base: &Base) -> Result<()> {
         ("/proc/self/fd/2", "stderr"),
     ] {
         let link = Path::new(ROOT).join("dev").join(link);
-        // The kernel has made a ptmx device for the terminals of the first instance.
+        // The kernel has created a ptmx device for the first instance of the terminals.
         let linked = remove(&link).and_then(|()| symlink(target, &link));
         linked.with_context(|| format!("link {} to {target}", link.display()))?;
     }
     Ok(())
 }
 
-/// Names are in `/etc/hosts`, and nowhere else: there is nobody to ask, and asking would take seconds.
+/// Writes the files that resolve names: only `/etc/hosts` is used, because there is no name server, and asking one
+/// would take seconds.
 fn write_names(hosts: &[(&str, IpAddr)]) -> Result<()> {
     let sources = "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n".to_owned();
     for (file, content) in NAME_FILES.iter().zip([hosts_file(hosts), sources, String::new()]) {
         let path = Path::new(ROOT).join("etc").join(file);
-        // The host's may be a link to somewhere that is not here.
+        // The host's file may be a link to a path that does not exist here.
         match remove(&path).and_then(|()| fs::write(&path, &content)) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => cover(&path, file, &content)?,
             written => written.with_context(|| format!("write {}", path.display()))?,
@@ -184,8 +187,8 @@ fn write_names(hosts: &[(&str, IpAddr)]) -> Result<()> {
     Ok(())
 }
 
-/// Puts a file of this content over one that the user may not replace. A link to nowhere is left alone: nobody finds anything there
-/// either.
+/// Mounts a file with this content over one that the user may not replace. A dangling link is left alone: programs find
+/// nothing there either.
 fn cover(path: &Path, name: &str, content: &str) -> Result<()> {
     if !path.exists() {
         return Ok(());

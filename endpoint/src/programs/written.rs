@@ -1,4 +1,4 @@
-//! What programs wrote, copied out of the layer in memory before it goes.
+//! Copies what programs wrote out of the layer in memory before it is gone.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -8,15 +8,15 @@ use anyhow::{Context as _, Result};
 
 use super::root::{EMPTIED, NAME_FILES, ROOT, WRITTEN};
 
-/// Where it is kept in the run directory.
+/// The directory in the run directory for these files.
 pub(crate) const KEPT: &str = "written";
 
 /// Copies all files and links that programs wrote to a directory, each at its own path below it.
 ///
-/// Sockets, devices and directories without a file are left out, and what was deleted is not told.
+/// Sockets, devices and directories without a file are left out, and deleted files are not listed.
 ///
 /// # Errors
-/// A file that cannot be copied: the disk is full, as a rule.
+/// A file cannot be copied, usually because the disk is full.
 pub(crate) fn keep(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
     copy_below(Path::new(WRITTEN), directory, Path::new(""))?;
@@ -26,7 +26,7 @@ pub(crate) fn keep(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies what is below a directory and on the same file system.
+/// Copies all below a directory that is on the same file system.
 fn copy_below(from: &Path, to: &Path, seen_at: &Path) -> Result<()> {
     let attempt = || format!("keep what programs wrote in /{}", seen_at.display());
     let device = fs::symlink_metadata(from).with_context(attempt)?.dev();
@@ -46,7 +46,7 @@ fn copy_below(from: &Path, to: &Path, seen_at: &Path) -> Result<()> {
                 symlink(fs::read_link(&source).with_context(attempt)?, &target).with_context(attempt)?;
             } else {
                 fs::copy(&source, &target).with_context(attempt)?;
-                // Nobody is to find a program that runs as somebody else, or a file they cannot remove.
+                // No copy is a set-user-ID program, or a file that the user cannot remove.
                 let mode = about.mode() & 0o755 | 0o600;
                 fs::set_permissions(&target, Permissions::from_mode(mode)).with_context(attempt)?;
             }
