@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,14 +30,17 @@ class PythonCpu(Unobserved):
     """
 
     def __init__(self) -> None:
-        self.cpu_s = 0.0
-        self._processes: list[int] = []
+        self.coordinator_s = 0.0
+        """Of this process: with `dask-local`, the scheduler's too."""
+        self.workers_s = 0.0
+        self._workers: list[int] = []
 
     def planned(self, runs: int, clock: Clock) -> None:
         """Find the processes, of which none is a guest yet, and begin."""
         del runs, clock
-        self._processes = [os.getpid(), *_descendants(os.getpid())]
-        self.cpu_s = -self._spent_s()
+        self._workers = _descendants(os.getpid())
+        self.coordinator_s = -time.process_time()
+        self.workers_s = -sum(map(_process_cpu_s, self._workers))
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
         """End the bench where a run failed: its cost says nothing."""
@@ -46,10 +50,8 @@ class PythonCpu(Unobserved):
 
     def ended(self) -> None:
         """End."""
-        self.cpu_s += self._spent_s()
-
-    def _spent_s(self) -> float:
-        return sum(map(_process_cpu_s, self._processes))
+        self.coordinator_s += time.process_time()
+        self.workers_s += sum(map(_process_cpu_s, self._workers))
 
 
 def measure(repeats: int) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _cpu_s(executor: str, runs: int) -> float:
             jobs=2 if executor == "local" else None,
             observer=spent,
         )
-    return spent.cpu_s
+    return spent.coordinator_s + spent.workers_s
 
 
 def _descendants(process: int) -> list[int]:
