@@ -1,1 +1,1 @@
-"""Samples → estimates with intervals, and how two of them differ."""
+"""Statistics: estimates with confidence intervals, and comparisons of samples."""

@@ -1,8 +1,9 @@
-"""Two cells → how they differ, and whether that can be told from chance.
+"""Compares a metric's samples of two cells, and tests whether they differ.
 
-Replicates that share their loss seed are compared pair by pair: both transports met the same
-draws, so what the draws alone do cancels out. Differences are ratios (means of log-ratios), or
-plain differences where a sample is 0. A difference below the smallest relevant one is none,
+Replicates that share their loss seed are compared pair by pair: both transports had the same random
+numbers, so that the variation due to these cancels out. Differences are ratios (means of
+log-ratios), or
+plain differences where a sample is 0. A difference below the smallest relevant one does not count,
 however exactly it was measured: the three answers are less, more and equivalent (three-sided
 testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
 """
@@ -21,14 +22,14 @@ from netwarp.estimate.stats import CONFIDENCE, Interval, mean_of, standard_devia
 
 ALPHA = 1 - CONFIDENCE
 RELEVANT = 0.01
-"""Default of the smallest relevant difference, as a share."""
+"""Default of the smallest relevant difference, as a ratio."""
 WILCOXON_MINIMUM = 6  # with fewer pairs its two-sided p-value cannot fall below 0.05
 
 Scale = Literal["ratio", "difference"]
 
 
 class Verdict(StrEnum):
-    """What a comparison says of the second cell against the first."""
+    """The verdict of a comparison: the second cell against the first."""
 
     LESS = "less"
     MORE = "more"
@@ -40,7 +41,7 @@ class Verdict(StrEnum):
 
     @property
     def decided(self) -> bool:
-        """Whether a difference was found."""
+        """Whether the verdict is a difference."""
         return self in (Verdict.LESS, Verdict.MORE)
 
 
@@ -58,22 +59,22 @@ Samples = Mapping[int, Sample]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How `contender` relates to `baseline`.
+    """The comparison of `contender` with `baseline`.
 
     `effect` is contender ÷ baseline on the ratio scale, contender − baseline on the difference
-    scale; `ci95` is its unadjusted 95 % interval. `p` is the chance of such samples if the true
-    difference were no larger than `relevant`, `equivalence_p` the chance if it were larger;
-    `adjusted_p` belongs to the verdict and is set by `holm`, until then it is the smaller of the
-    two. Exact comparisons have no p-values: nothing in them was random.
+    scale; `ci95` is its unadjusted 95 % interval. `p` is the probability of such samples if the
+    true difference were no larger than `relevant`, `equivalence_p` that if it were larger;
+    `adjusted_p` belongs to the verdict and is set by `holm`; until then it is the smaller of the
+    two. Exact comparisons, in which nothing was random, have no p-values.
     """
 
     scale: Scale
     relevant: float
-    """The smallest relevant difference: a share on the ratio scale, else in the metric's unit."""
+    """The smallest relevant difference: a ratio on the ratio scale, else in the metric's unit."""
     effect: float | None
     ci95: Interval | None
     location: Location | None
-    """The log of the ratio, or the difference; None with fewer than two samples."""
+    """Estimate of the log-ratio, or of the difference; None with fewer than two samples."""
     p: float | None
     equivalence_p: float | None
     adjusted_p: float | None
@@ -87,7 +88,7 @@ class Comparison:
 
     @property
     def neutral(self) -> float:
-        """The effect that means no difference."""
+        """The value of `effect` that means no difference: 1 or 0."""
         return 1.0 if self.scale == "ratio" else 0.0
 
     @property
@@ -97,7 +98,7 @@ class Comparison:
 
     @property
     def stdev(self) -> float | None:
-        """Standard deviation that one more replicate adds, on the scale of `location`."""
+        """Standard deviation of a single replicate, on the scale of `location`."""
         if self.location is None:
             return None
         return self.spread or self.location.error * math.sqrt(self.n)
@@ -111,14 +112,14 @@ class Comparison:
 def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
     """Compare two cells; paired where replicates share their seeds, else Welch's test.
 
-    Where a run failed, the verdict says that and no more: the rest would be a choice of the
-    fortunate. The numbers are those of the runs that succeeded, in pairs when paired. The verdict
-    is that of this comparison alone: pass all comparisons of a table through `holm`.
+    Where a run failed, the verdict is only that, as comparing the remaining runs would be biased.
+    The numbers are those of the runs that succeeded, in pairs when paired. The verdict is not
+    adjusted for other comparisons: pass all comparisons of a table through `holm`.
 
     Args:
         baseline: samples by replicate.
-        contender: the same of the cell that is held against it.
-        relevant: the smallest relevant difference, as a share of the larger mean.
+        contender: samples of the cell that is compared with it.
+        relevant: the smallest relevant difference, as a ratio to the larger mean.
     """
     shared = _shared(baseline, contender)
     if shared is not None:
@@ -137,8 +138,9 @@ def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -
 def holm(family: Sequence[Comparison]) -> list[Comparison]:
     """Adjust p-values and verdicts for the number of comparisons made together.
 
-    Holm 1979, Scandinavian Journal of Statistics 6:65: the chance of even one false verdict in
-    the family stays at most 5 %. Exact and untested comparisons are not part of the family.
+    Holm 1979, Scandinavian Journal of Statistics 6:65: the probability of at least one false
+    verdict in the family stays at most 5 %. Exact and untested comparisons are not part of the
+    family.
     """
     tested = sorted((_decisive_p(c), i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
@@ -153,7 +155,7 @@ def holm(family: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
-    """Give the replicates of both whose seeds agree; None where they are not pairs."""
+    """Give the replicates that both have with equal seeds; None where samples are not paired."""
     shared = sorted(baseline.keys() & contender.keys())
     agree = all(
         baseline[r].seed is not None and baseline[r].seed == contender[r].seed for r in shared
@@ -176,7 +178,7 @@ def _compared(
     location = location_of(differences) if paired else difference_of(first, second)
     constant = min(a) == max(a) and min(b) == max(b)
     if constant:
-        # The quotient of the numbers themselves, not of their logarithms, which are rounded.
+        # This is the quotient of the values themselves, as logarithms are rounded.
         location = Location(math.log(b[0] / a[0]) if positive else b[0] - a[0], 0.0, n - 1)
     exact = constant or (paired and list(a) == list(b))
     low, high = location.interval(CONFIDENCE)
@@ -223,7 +225,7 @@ def _decisive_p(found: Comparison) -> float:
 
 
 def _verdict(found: Comparison, adjusted_p: float) -> Verdict:
-    """Decide at an adjusted p-value, which is that of the likelier of the two answers."""
+    """Decide at an adjusted p-value: the smaller one, of a difference or of equivalence."""
     if found.location is None or found.effect is None:
         return found.verdict
     if found.exact and found.effect == found.neutral:

@@ -1,4 +1,4 @@
-"""By what samples are judged: which difference is relevant, and which error is allowed."""
+"""The criteria of verdicts: the smallest relevant difference, and the allowed error probability."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from netwarp.estimate.comparison import ALPHA, RELEVANT
 
 @dataclass(frozen=True)
 class Criteria:
-    """What counts as a difference, and how often the samples may be looked at."""
+    """The smallest relevant difference, and the number of looks at the samples."""
 
     relevant: float = RELEVANT
-    """The smallest relevant difference, as a share."""
+    """The smallest relevant difference, as a ratio."""
     looks: int = 1
-    """Times that the samples may be judged while replicates are added: the error is shared out
-    evenly over them."""
+    """Number of times that the samples may be judged while replicates are added; the error
+    probability is divided evenly among them."""
 
     @property
     def alpha(self) -> float:
-        """Chance of a wrong verdict that one look may take.
+        """The error probability of a single look.
 
-        Bonferroni's inequality: whatever the looks have in common, and wherever one stops, the
-        chance of a wrong verdict at any of them is at most 5 %.
+        By Bonferroni's inequality the probability of a wrong verdict at any of the looks is at most
+        5 %, however they depend on each other and wherever one stops.
         """
         return ALPHA / self.looks

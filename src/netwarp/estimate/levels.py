@@ -1,6 +1,6 @@
-"""Levels of a factor as numbers: what orders them, spaces them on an axis, and fits slopes.
+"""Reads levels of a factor as numbers, to sort them, place them on an axis, and fit slopes.
 
-How people read them is in `netwarp.wording`.
+Their texts for people are made in `netwarp.wording`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers behind the labels of a factor, in one unit ("" where there is none)."""
+    """The numeric values of a factor's labels, in one unit ("" where there is none)."""
 
     unit: str
     values: Mapping[str, float]
@@ -45,7 +45,7 @@ def scale_of(labels: Sequence[str]) -> Scale | None:
         if not all(map(math.isfinite, numbers.values())):
             continue
         unit, divisor = unit_of(max(numbers.values(), default=0))
-        # 12 digits: 100 × 0.07 is not quite 7 in binary.
+        # Rounded to 12 digits, as 100 × 0.07 is not exactly 7 in binary.
         shown = {label: float(f"{n / divisor:.12g}") for label, n in numbers.items()}
         return Scale(unit, shown)
     return None

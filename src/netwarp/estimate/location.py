@@ -1,4 +1,4 @@
-"""An estimated quantity with its standard error: intervals and p-values by Student's t."""
+"""An estimate with its standard error, for intervals and p-values by Student's t."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Location:
     """A mean, its standard error and the degrees of freedom of Student's t.
 
-    With an error of 0 nothing was random: intervals are points, and chances are 0 or 1.
+    With an error of 0 nothing was random: intervals are points, and p-values are 0 or 1.
     """
 
     value: float
@@ -27,14 +27,14 @@ class Location:
     degrees: float
 
     def interval(self, confidence: float) -> Interval:
-        """Two-sided confidence interval."""
+        """Give the two-sided confidence interval."""
         if self.error == 0:
             return (self.value, self.value)
         half = self.error * student_quantile(self.degrees, confidence)
         return (self.value - half, self.value + half)
 
     def p_above(self, limit: float) -> float:
-        """Chance of a value this high, were the true one `limit` or less (one-sided p-value)."""
+        """Give the one-sided p-value of a value this high if the true one were `limit` or less."""
         if self.error == 0:
             return 0.0 if self.value > limit else 1.0
         t = (self.value - limit) / self.error
@@ -42,35 +42,36 @@ class Location:
         return tail if t > 0 else 1 - tail
 
     def p_below(self, limit: float) -> float:
-        """Chance of a value this low, were the true one `limit` or more (one-sided p-value)."""
+        """Give the one-sided p-value of a value this low if the true one were `limit` or more."""
         return Location(-self.value, self.error, self.degrees).p_above(-limit)
 
     def p_within(self, low: float, high: float) -> float:
-        """Chance of such a value, were the true one outside of `low` … `high`.
+        """Give the p-value of such a value if the true one were outside of `low` … `high`.
 
-        Two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15:657).
+        It is that of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics
+        15:657).
         """
         if self.error == 0:
             return 0.0 if low <= self.value <= high else 1.0
         return max(self.p_above(low), self.p_below(high))
 
     def p_outside(self, low: float, high: float) -> float:
-        """Chance of such a value, were the true one within `low` … `high` (two-sided)."""
+        """Give the two-sided p-value of such a value if the true one were within `low` … `high`."""
         return min(1.0, 2 * min(self.p_below(low), self.p_above(high)))
 
     def distance(self, *limits: float) -> float:
-        """How far it is from the nearest of these limits."""
+        """Give the distance to the nearest of some limits."""
         return min(abs(self.value - limit) for limit in limits)
 
 
 def location_of(values: Sequence[float]) -> Location:
-    """Locate the mean that two samples or more were drawn around."""
+    """Estimate the mean of the distribution of two samples or more."""
     error = standard_deviation(values) / math.sqrt(len(values))
     return Location(mean_of(values), error, len(values) - 1)
 
 
 def difference_of(first: Sequence[float], second: Sequence[float]) -> Location:
-    """Locate the difference of two means, second minus first (Welch 1947, Biometrika 34:28)."""
+    """Estimate the difference of two means, second minus first (Welch 1947, Biometrika 34:28)."""
     parts = [(standard_deviation(each) ** 2 / len(each), len(each) - 1) for each in (first, second)]
     variance = sum(part for part, _ in parts)
     value = mean_of(second) - mean_of(first)

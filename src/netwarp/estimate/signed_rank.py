@@ -14,7 +14,7 @@ MOST_EXACT = 50
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Two-sided p-value of differences of which none is 0."""
+    """Give the two-sided p-value of differences, none of which is 0."""
     ranks = _doubled_ranks([abs(difference) for difference in differences])
     positive = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
     smaller = min(positive, sum(ranks) - positive)
@@ -24,7 +24,7 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
 
 def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
-    """Twice the rank of each: equal sizes share the mean of their ranks, which may be a half."""
+    """Give twice the rank of each size: equal sizes share their mean rank, which may be a half."""
     order = sorted(range(len(sizes)), key=sizes.__getitem__)
     ranks = [0] * len(sizes)
     before = 0
@@ -37,7 +37,7 @@ def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
 
 
 def _share_up_to(ranks: Sequence[int], most: int) -> float:
-    """Share of all assignments of signs whose positive ranks add up to at most this."""
+    """Give the share of all assignments of signs whose sum of positive ranks is at most a bound."""
     ways: list[int] = [1] + [0] * sum(ranks)
     reached = 0
     for rank in ranks:

@@ -1,9 +1,9 @@
-"""Samples → estimates with confidence intervals.
+"""Estimates with confidence intervals from samples.
 
 Pure: numbers in, numbers out. Comparisons of two cells are in `netwarp.estimate.comparison`.
 
-A table of results needs nothing but this, so numpy and scipy, which take longer to import than a
-table to print, are used only in the functions that have no short closed form.
+A table of results needs only this module, so numpy and scipy, whose import takes longer than
+printing a table, are imported only in functions without a short closed form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the samples of one metric in one cell say. All in the metric's unit.
+    """The estimate of a metric in a cell. All numbers are in the metric's unit.
 
     `ci95` is the 95 % confidence interval of the mean; None when there is one sample only.
     """
@@ -51,12 +51,13 @@ class Estimate:
 
     @property
     def exact(self) -> bool:
-        """Whether several samples all are the same number: nothing random happened."""
+        """Whether there are several samples and all are equal, so that nothing was random."""
         return self.n > 1 and self.minimum == self.maximum
 
 
 def estimate(samples: Sequence[float]) -> Estimate:
-    """Describe `samples`; the interval of the mean is Student's t.
+    """Estimate mean, interval, median and spread of samples; the interval of the mean is Student's
+    t.
 
     Quantiles are interpolated linearly (type 7 of Hyndman and Fan 1996). Raises ValueError when
     there is no sample or one is not finite.
@@ -77,13 +78,15 @@ def estimate(samples: Sequence[float]) -> Estimate:
 
 
 def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Two-sided confidence interval of the mean by Student's t ("Student" 1908, Biometrika 6:1).
+    """Give the two-sided confidence interval of the mean by Student's t ("Student" 1908, Biometrika
+    6:1).
 
-    Of positive samples it is taken on the log scale: by the delta method the mean's logarithm has
-    the standard error s ÷ (mean · √n), so the bounds are factors of the mean and no bound is
-    negative, however few or skewed the samples. Where one is 0 the lower bound stops at 0.
+    For positive samples it is computed on the log scale: by the delta method the mean's logarithm
+    has the standard error s ÷ (mean · √n), so the bounds are factors of the mean and none is
+    negative, however few or skewed the samples are. Where a sample is 0 the lower bound is at least
+    0.
 
-    None for a single sample, which says nothing about spread; a point for equal samples.
+    It is None for a single sample, which has no spread, and a point for equal samples.
     """
     values = _finite(samples)
     if len(values) == 1:
@@ -99,7 +102,7 @@ def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> I
 
 
 def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
-    """Exact confidence interval of a proportion (Clopper and Pearson 1934, Biometrika 26:404).
+    """Give a proportion's exact confidence interval (Clopper, Pearson 1934, Biometrika 26:404).
 
     Bounds the loss ratio from `successes` packets dropped of `trials` offered; conservative. With
     no trial it is (0, 1). Raises ValueError unless 0 ≤ successes ≤ trials.
@@ -118,23 +121,23 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
 
 
 MOST_REPLICATES = 100_000
-"""The most replicates that are ever proposed: nobody would run more."""
+"""Largest number of replicates that is proposed; more would be impractical."""
 
 
 def replicates_needed(
     stdev: float, distance: float, alpha: float = 1 - CONFIDENCE, power: float = 0.8
 ) -> int | None:
-    """Replicates after which a t-test of paired differences tells `distance` from nothing.
+    """Give the number of replicates with which a paired t-test detects a difference of `distance`.
 
     Args:
         stdev: standard deviation of the differences between replicates seen so far.
-        distance: from the true mean to the limit that it is to be told from, in the same unit.
+        distance: distance of the true mean from the limit to be distinguished, in the same unit.
         alpha: two-sided level of the test.
-        power: chance that the test then finds it.
+        power: probability that the test detects it.
 
     Returns:
         The number, from the power of the t-test by its noncentral distribution (Cohen 1988,
-        chapter 2); None where a hundred thousand would not do.
+        chapter 2); None where a hundred thousand would not suffice.
     """
     if distance == 0:
         return None
@@ -155,7 +158,7 @@ def replicates_needed(
 
 
 def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
-    """Chance that a two-sided paired t-test with `n` pairs finds the effect."""
+    """Give the power of a two-sided paired t-test with `n` pairs."""
     from scipy.special import nctdtr
 
     critical = student_quantile(n - 1, 1 - alpha)
@@ -163,7 +166,7 @@ def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """Mean that is exactly the common value when all are equal (a float sum is not)."""
+    """Give the mean, which is exactly the common value when all are equal (a float sum is not)."""
     first = values[0]
     if all(value == first for value in values):
         return first

@@ -1,7 +1,7 @@
 """Student's t distribution, from the regularized incomplete beta function.
 
-scipy has both; importing it costs half a second, which is more than all else that a table of
-results needs. Tests hold these functions against scipy's.
+scipy has both, but importing it takes half a second, more than everything else that a table of
+results needs. Tests compare these functions with scipy's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SMALLEST = 1e-300
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """Chance of a t of at least this size, of either sign, with these degrees of freedom."""
+    """Give the two-sided p-value of a t with some degrees of freedom."""
     squared = t * t
     return _regularized_beta(
         degrees / 2, 0.5, degrees / (degrees + squared), squared / (degrees + squared)
@@ -25,7 +25,7 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @cache
 def student_quantile(degrees: float, confidence: float) -> float:
-    """How many standard errors a two-sided interval reaches to each side."""
+    """Give the half-width of a two-sided interval in standard errors: a quantile of t."""
     tail = 1 - confidence
     low, high = 0.0, 1.0
     while two_sided_p(high, degrees) > tail:
@@ -41,13 +41,13 @@ def student_quantile(degrees: float, confidence: float) -> float:
 
 
 def _regularized_beta(a: float, b: float, x: float, y: float) -> float:
-    """Regularized incomplete beta function I_x(a, b) (Abramowitz and Stegun 1964, 26.5).
+    """Give the regularized incomplete beta function I_x(a, b) (Abramowitz, Stegun 1964, 26.5).
 
-    `y` is 1 − x, which near 1 the caller knows to more digits.
+    `y` is 1 − x, which the caller knows more precisely when x is near 1.
     """
     if x <= 0 or y <= 0:
         return 0.0 if x <= 0 else 1.0
-    # The fraction converges quickly on this side of the distribution's middle.
+    # The continued fraction converges quickly for x below this point.
     if x > (a + 1) / (a + b + 2):
         return 1 - _regularized_beta(b, a, y, x)
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)

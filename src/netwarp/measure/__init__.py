@@ -1,1 +1,1 @@
-"""What metrics are made of: a run's records as metrics read them, and what a metric is."""
+"""The basis of metrics: what a metric is, and a run's records in the form that metrics read."""

@@ -1,4 +1,4 @@
-"""Whether a path that nobody sets changed during a run, by what was measured around it."""
+"""Detects that a real path changed during a run, from measurements before and after it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ if TYPE_CHECKING:
     from netwarp.wire import PathMeasurement
 
 RTT_SHARE = 0.25
-"""A median round-trip time that changed by more than this share is another path's."""
+"""Relative change of the median round-trip time above which the path has changed."""
 RTT_LEAST_NS = 500_000
-"""What hosts themselves add and take: less is never a change of the path."""
+"""Least change of the round-trip time, in ns, that counts: hosts themselves vary by less."""
 LOST_SHARE = 0.05
-"""Datagrams lost in one measurement and not in the other, beyond which something is wrong."""
+"""Difference between the two measurements' loss ratios above which the path has changed."""
 
 
 def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
-    """Say what of a path changed between two measurements; None where nothing did."""
+    """Describe what changed between two measurements of a path; None if nothing did."""
     lost = [1 - each.received / each.sent if each.sent else 1.0 for each in (before, after)]
     if abs(lost[0] - lost[1]) > LOST_SHARE:
         return f"{lost[0]:.0%} of its datagrams were lost before the run, {lost[1]:.0%} after it"

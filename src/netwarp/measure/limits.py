@@ -1,12 +1,11 @@
-"""What limited a sender: its application, windows, buffers, pacing or the link, by its connections'
-time.
+"""Attributes a sender's time to what limited it: application, windows, buffers, pacing or link.
 
 The kernel's TCP counts how long a connection had something to send, and how long its peer's window
 or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms); of SCTP and QUIC each sample
-stands for the time since the one before. The rest of the time a connection sent as much as it
-thought right. Where it had sent all that it was given, its application is what limited it. Else it
-is the link while packets queue at the bottleneck; where none do, pacing if it paces and its
-congestion window has room for a packet, and the window if it has not.
+stands for the time since the one before. For the rest of the time the sender's own control limited
+it: the application, where all data that it had was sent; else the link, while packets queue at the
+bottleneck; else pacing, if the connection paces and its congestion window has room for a packet;
+else the congestion window.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float] | None:
-    """Give the share of time that each limit held; None where no connection was sampled twice."""
+    """Give the share of time for each limit; None where no connection was sampled twice."""
     delays = queue_delays(job, records, job.direction)
     delay_at = dict(zip(delays.at_ns, delays.delay_ns, strict=True))
     path = job.paths[0]
@@ -66,14 +65,14 @@ def _own_limit(
     paced: bool,
     path: Path,
 ) -> Limit:
-    """Say what limited a connection that neither window nor buffer of an end held back.
+    """Give the limit of a connection that neither the peer's window nor the send buffer limited.
 
     Args:
-        samples: the connection's.
-        index: place of the sample.
+        samples: the connection's samples.
+        index: index of the sample.
         queued: times at which packets queued at the bottleneck.
-        paced: whether it paces.
-        path: where its packets go.
+        paced: whether the connection paces.
+        path: the path of its packets.
     """
     if samples.has_sent_all[index]:
         return "application"

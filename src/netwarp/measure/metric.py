@@ -1,4 +1,4 @@
-"""What a metric is: one entry that names it, words it, and computes it from a run's records."""
+"""Defines a metric: one entry has its name, its texts, and its computation from a run's records."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index", "1
 Better = Literal["lower", "higher", "neither"]
 
 FASTER = ("faster", "slower")
-"""Words for times that somebody waits through."""
+"""Words for waiting times."""
 SHORTER = ("shorter", "longer")
-"""Words for times that last."""
+"""Words for lengths of time."""
 LOWER = ("lower", "higher")
 """Words for rates, counts and shares."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that every run has, if its workload and its transport can say it."""
+    """A number that is computed for every run whose workload and transport determine it."""
 
     name: str
-    """Stable; ends in its unit, or in the direction it was counted in, or in the statistic that it
-    is of a unit before (`_max`, `_p95`)."""
+    """Stable name; ends in its unit, which a direction or a statistic may follow (`_down`, `_max`,
+    `_p95`)."""
     unit: Unit
     better: Better
     title: str
-    """Title on axes and column heads, without the unit."""
+    """Title on axes and in column heads, without the unit."""
     description: str
     """Exact definition, for the reference and the report."""
     source: str
-    """The records it is made from, by their kind."""
+    """Kinds of the records that it is computed from."""
     measure: Callable[[RunRecords], float | None]
-    """Computes it; None where the run's records cannot say it."""
+    """Computes it from a run's records; None where these do not determine it."""
     words: tuple[str, str] = LOWER
-    """What a smaller and what a larger value is called in a comparison."""
+    """Words for a smaller and for a larger value in a comparison."""
     head: str | None = None
     """Head of its column in the printed table. Default: its title in lower case."""
     in_report: bool = False
     """Whether the report's table of results has a column of it."""
     beside: tuple[str, ...] | None = None
-    """The metrics printed beside it, where a study is mainly about this one; `*.NAME` is what each
-    of several workloads has."""
+    """Metrics printed beside it where it is a study's main metric; `*.NAME` is the metric NAME of
+    each of several workloads. None for a metric that is never the main one."""
 
     @property
     def is_whole(self) -> bool:

@@ -1,4 +1,4 @@
-"""Metrics that a study names itself: numbers that programs print, each ending in its unit."""
+"""Describes metrics that a study defines: printed numbers, with the unit in the name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNITS: Mapping[str, tuple[Unit, Better]] = {
     "count": ("count", "neither"),
     "ratio": ("ratio", "neither"),
 }
-"""Units by the ends of names, and which way is better."""
+"""Unit, and whether higher or lower values are better, by the end of the name."""
 ENDINGS = ", ".join(f"_{ending}" for ending in _UNITS)
 _NAME = re.compile(
     rf"(?P<what>[a-z][a-z0-9]*(?:_[a-z0-9]+)*?)_(?P<unit>{'|'.join(_UNITS)})"
@@ -41,8 +41,8 @@ def printed_metric(
     """Describe a metric by its name, such as ``latency_s_p99``.
 
     Args:
-        name: what the study calls it.
-        measure: reads it off a run; none is needed to word it.
+        name: the metric's name in the study.
+        measure: reads it from a run; not needed for its texts.
 
     Returns:
         None where the name does not end in a unit, or in a direction or a statistic after it.

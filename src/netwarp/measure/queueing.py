@@ -1,9 +1,9 @@
-"""Queueing delay and round-trip time under load, from what the routers' queues were like.
+"""Computes queueing delay and round-trip time under load from samples of the routers' queues.
 
-A bottleneck is a queue that is served at its rate, and a delay line behind it or before it. Where
-netem keeps the rate, both are in one qdisc: of a packet that came at ``t``, its bytes have left by
-``t`` plus the line's delay if it never queued. So the bytes queued at ``t`` are those that had come
-by ``t`` less those that have left by ``t`` plus that delay.
+A bottleneck is a queue that is served at its rate, with a delay line behind or before it. Where
+netem keeps the rate, both are in one qdisc: a packet that arrives at ``t`` and does not queue
+leaves at ``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived by
+``t``, less those that have left by ``t`` plus that delay.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Delays:
-    """A delay over time: at each of the times, in order."""
+    """A delay over time: times and delays, both in ns, in order of time."""
 
     at_ns: tuple[int, ...]
     delay_ns: tuple[float, ...]
 
     def quantile_ns(self, share: float) -> float | None:
-        """Give the delay that is not exceeded for this share of the time; None of no samples.
+        """Give the delay that is not exceeded for a share of the time; None without samples.
 
         Each sample stands for half the time to its neighbours on both sides.
         """
@@ -51,7 +51,7 @@ class Delays:
         return max(self.delay_ns)
 
     def within(self, span_ns: tuple[int, int]) -> Delays:
-        """Keep those of a stretch of time."""
+        """Select the samples within a span of time."""
         kept = [
             (at_ns, delay_ns)
             for at_ns, delay_ns in zip(self.at_ns, self.delay_ns, strict=True)
@@ -63,7 +63,7 @@ class Delays:
 def queue_delays(
     job: Job, records: Sequence[Record], direction: Direction, path: int = 0
 ) -> Delays:
-    """Compute how long a packet that came at the time of each sample had to queue.
+    """Compute the queueing delay of a packet that arrives at the time of each sample.
 
     Zero where the rate is unlimited. Empty where the run was not sampled.
     """
@@ -120,7 +120,7 @@ def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delay
 
 
 def _queued_bytes(samples: QueueSamples, index: int, line_ns: int) -> float | None:
-    """Give the bytes before the delay line; None where no later sample says what has left it."""
+    """Give the bytes queued before the delay line; None where no later sample determines them."""
     at_ns, backlog_bytes = samples.at_ns[index], samples.backlog_bytes[index]
     until_ns = at_ns + line_ns
     later = bisect_right(samples.at_ns, until_ns)
@@ -151,7 +151,7 @@ def _changing(
     start: int | None,
     after: Callable[[Change], int | None],
 ) -> Callable[[int], int | None]:
-    """Look up a value of a path that its timeline's events change."""
+    """Make a function from a time to a path's value at that time, which events change."""
     changes = [(0, start)] + [
         (each.at_ns, value)
         for each in records

@@ -1,4 +1,4 @@
-"""The records of a run that succeeded, as metrics read them: each selection is made once."""
+"""The records of a successful run in the form that metrics read; each selection is made once."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ if TYPE_CHECKING:
 
 
 class Arrival(Protocol):
-    """Something whole that the receiver got."""
+    """A complete object that the receiver got, such as a transfer, a segment or a resource."""
 
     @property
     def first_byte_ns(self) -> int | None:
-        """When the first of it was at hand; None where nobody can say."""
+        """Time of its first byte, in ns of the run's clock; None where it is unknown."""
 
     @property
     def bytes(self) -> int:
-        """Size of its content."""
+        """Size of its content in bytes."""
 
 
 class ContentReader(Protocol):
-    """How a workload's records tell of its content."""
+    """Interprets the records of a workload: its start, its end, and what arrived."""
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client began."""
+        """Give the time at which the client started, in ns of the run's clock."""
 
     def breaks_off(self, job: Job) -> bool:
-        """Say whether it goes on for a time, rather than until all of something is done."""
+        """Say whether it ends after a given time, rather than when all content has arrived."""
         del job
         return False
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Give the records that times are taken from: all of them, unless it says otherwise."""
+        """Select the records from which times are taken; by default all of them."""
         del job
         return records
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give what the receiver got, each whole."""
+        """Give the complete objects that the receiver got."""
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when all that was asked had happened; closing connections is not counted."""
+        """Give the time of completion, in ns of the run's clock, before connections are closed."""
 
 
 @dataclass(frozen=True)
 class RunRecords:
-    """What was asked and what was written down. Times are in nanoseconds of the run's clock."""
+    """A run's job and records. Times are in ns of the run's clock."""
 
     job: Job
     records: Sequence[Record]
@@ -67,7 +67,7 @@ class RunRecords:
         return select.of_kind(self.records, kind)
 
     def once(self, make: Callable[[RunRecords], T]) -> T:
-        """Make something of the run that several metrics need, when the first one asks for it."""
+        """Compute a value that several metrics need, once for the run."""
         if make not in self._made:
             self._made[make] = make(self)
         made: T = self._made[make]
@@ -75,81 +75,81 @@ class RunRecords:
 
     @cached_property
     def measured(self) -> Sequence[Record]:
-        """The records that times are taken from, such as the last transfer's."""
+        """Records from which times are taken, such as those of the last transfer."""
         return self.reader.measured(self.job, self.records)
 
     @cached_property
     def span_ns(self) -> tuple[int, int]:
-        """First connect and end of what is measured."""
+        """Times of the first connect and of completion, of the part that is measured."""
         return self._span_ns(self.measured)
 
     @cached_property
     def whole_span_ns(self) -> tuple[int, int]:
-        """First connect and end of the whole run, all its transfers."""
+        """Times of the first connect and of completion, of the whole run with all its transfers."""
         return self._span_ns(self.records)
 
     @cached_property
     def ready_ns(self) -> int:
-        """When the connections were ready for application data for the first time."""
+        """Time at which the initial connections were ready for application data."""
         return select.ready_ns(self.measured)
 
     @cached_property
     def received(self) -> list[Transfer]:
-        """The measured transfers as the receiver saw them; none of a player."""
+        """The measured transfers as the receiver recorded them; empty for a player."""
         return select.received(self.job, self.measured)
 
     @cached_property
     def content_bits(self) -> int:
-        """Content received in what is measured."""
+        """Content received in the part that is measured, in bits."""
         return 8 * self._content_bytes(self.measured)
 
     @cached_property
     def whole_content_bytes(self) -> int:
-        """Content received in the whole run."""
+        """Content received in the whole run, in bytes."""
         return self._content_bytes(self.records)
 
     @cached_property
     def first_byte_ns(self) -> int:
-        """When the receiver had the first content byte."""
+        """Time at which the receiver had the first byte of content."""
         arrivals = self.reader.arrivals(self.job, self.measured)
         return min(each.first_byte_ns for each in arrivals if each.first_byte_ns is not None)
 
     @cached_property
     def sender_stats(self) -> list[Stats]:
-        """What the sender's stack counted on each connection of what is measured."""
+        """Counters of the sender's stack, for each measured connection."""
         sides = select.connections(self.measured, select.sender(self.job))
         return [each.stats for each in sides]
 
     def calibration(self, direction: Direction) -> list[Calibration]:
-        """Give what was counted on all links of one direction."""
+        """Give the packet counts on all links of one direction."""
         return [each for each in self.of_kind(Calibration) if each.direction == direction]
 
     def cpu_ns(self, side: Side) -> int | None:
-        """Give the CPU time of one side's process; None in virtual time, where it is free."""
+        """Give the CPU time in ns of one side's process; None in virtual time."""
         used = [each for each in self.of_kind(Usage) if each.side == side]
         return used[-1].user_ns + used[-1].system_ns if used else None
 
     @cached_property
     def given_up(self) -> int:
-        """Connections that were given up because the client moved."""
+        """Number of connections that were abandoned because the client moved."""
         return sum(each.abandoned for each in select.connections(self.records, "client"))
 
     @cached_property
     def handover_gaps_ns(self) -> list[int]:
-        """The longest time without new content that each handover made."""
+        """For each handover, the longest time in ns without new content."""
         gaps = (each.longest_gap_ns for each in self.of_kind(Handover))
         return [gap for gap in gaps if gap is not None]
 
     @cached_property
     def probed_rtts_ns(self) -> list[int]:
-        """Smallest round-trip times of the idle paths."""
+        """Smallest round-trip times of the idle paths, in ns."""
         rtts = [each.min_rtt_ns for each in self.of_kind(Probe)]
         rtts += [each.min_rtt_ns for each in self.path_measurements]
         return [rtt for rtt in rtts if rtt is not None]
 
     @cached_property
     def path_measurements(self) -> list[PathMeasurement]:
-        """What was measured of a path between two hosts, before the run and after it."""
+        """Measurements of a path between two hosts, before the run and after it."""
         return self.of_kind(PathMeasurement)
 
     def _span_ns(self, records: Sequence[Record]) -> tuple[int, int]:
@@ -160,7 +160,7 @@ class RunRecords:
 
 
 def total(values: Iterable[int | None]) -> int | None:
-    """Add up; None when nothing was counted, or one of them cannot say."""
+    """Add up counts; None when there are none, or one is unknown."""
     counted = list(values)
     if not counted or None in counted:
         return None

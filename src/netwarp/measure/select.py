@@ -1,4 +1,4 @@
-"""Which of a run's records a metric is made from."""
+"""Selects the records of a run from which a metric is computed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:
 
 
 def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
-    """Give connections and transfers of one of the run's transfers."""
+    """Give the connection and transfer records of one of the run's transfers."""
     return [
         record
         for record in records
@@ -27,41 +27,43 @@ def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
 
 
 def connections(records: Iterable[Record], side: Side) -> list[Connection]:
-    """Give the connections as one side saw them."""
+    """Give the connections as one side recorded them."""
     return [each for each in of_kind(records, Connection) if each.side == side]
 
 
 def received(job: Job, records: Iterable[Record]) -> list[Transfer]:
-    """Give the transfers as the receiver saw them."""
+    """Give the transfers as the receiver recorded them."""
     return [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
 
 
 def leaves_file(job: Job) -> bool:
-    """Say whether programs move the content, so that there is a file in the end and no transfer."""
+    """Say whether programs transfer the content: the result is a file, no transfer record."""
     stack = job.transport.stack
     return stack is not None and stack.contract == "interop"
 
 
 def receiver(job: Job) -> Side:
-    """Tell which side the content goes to."""
+    """Give the side that receives the content."""
     return "client" if job.direction == "down" else "server"
 
 
 def sender(job: Job) -> Side:
-    """Tell which side the content comes from."""
+    """Give the side that sends the content."""
     return "server" if job.direction == "down" else "client"
 
 
 def start_ns(records: Iterable[Record]) -> int:
-    """When the client first called connect."""
+    """Give the time at which the client first called connect, in ns of the run's clock."""
     return min(connection.start_ns for connection in connections(records, "client"))
 
 
 def ready_ns(records: Iterable[Record]) -> int:
-    """When the client's connections were ready for application data for the first time.
+    """Give the time at which the client's initial connections were ready for application data, in
+    ns.
 
-    A connection that was given up because the client moved has a successor: so many connections as
-    were not given up stood at once, and the first so many to be ready are the first ones.
+    A connection that was abandoned because the client moved has a successor. So the number of
+    initial connections is that of the connections not abandoned, and they are the first to be
+    ready.
     """
     clients = connections(records, "client")
     at_once = sum(not connection.abandoned for connection in clients)

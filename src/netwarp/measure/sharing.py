@@ -1,6 +1,6 @@
-"""How workloads share a path: their rates over time, fairness, how soon they get fair, and harm.
+"""Computes how workloads share a path: shares over time, fairness, convergence time, and harm.
 
-Shares are of content that arrived, in steps as the endpoint counted them.
+Shares are those of the content that arrived, in the endpoint's steps of time.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FAIR_WITHIN = 0.1
 """The delta of delta-fair convergence (Bansal et al., SIGCOMM 2001; RFC 5166, section 2.3)."""
 WINDOW_NS = NS_PER_S
 WINDOW_RTTS = 10
-"""Shares are looked at over a second, or ten round-trip times where those are longer."""
+"""The window for shares is a second, or this many round-trip times where those are longer."""
 
 
 def jain_index(rates: Sequence[float]) -> float | None:
     """Compute Jain's fairness index, (Σx)² ÷ (n · Σx²) (Jain, Chiu, Hawe: DEC-TR-301, 1984).
 
-    It is 1 where all are equal and 1/n where one has everything; None where nobody has anything.
+    It is 1 where all are equal, and 1/n where one has everything; None where all are 0.
     """
     squares = sum(rate * rate for rate in rates)
     return sum(rates) ** 2 / (len(rates) * squares) if squares else None
@@ -34,8 +34,8 @@ def jain_index(rates: Sequence[float]) -> float | None:
 
 def harm(solo: float, together: float, *, more_is_better: bool) -> float | None:
     """Compute the harm done to a workload (Ware et al., "Beyond Jain's Fairness Index", HotNets
-    2019): (solo - together) / solo of what is better high, (together - solo) / together of what is
-    better low. None where that would divide by nothing.
+    2019): (solo - together) / solo where more is better, (together - solo) / together where less is
+    better. None where the divisor is 0.
     """
     worse, better = (together, solo) if more_is_better else (solo, together)
     return (better - worse) / better if better else None
@@ -43,18 +43,18 @@ def harm(solo: float, together: float, *, more_is_better: bool) -> float | None:
 
 @dataclass(frozen=True)
 class Arrived:
-    """The content of one workload that had arrived by the end of each step of a run."""
+    """The content of one workload that had arrived by the end of each step of time, in bytes."""
 
     step_ns: int
     sums_bytes: tuple[int, ...]
 
     @staticmethod
     def of(goodput: Goodput) -> Arrived:
-        """Add up a run's record."""
+        """Make the cumulative counts from a run's goodput record."""
         return Arrived(goodput.step_ns, tuple(accumulate(goodput.bytes, initial=0)))
 
     def until(self, at_ns: float) -> float:
-        """Give the bytes that had come by a time, as if they came evenly within a step."""
+        """Give the bytes that had arrived by a time, interpolated linearly within a step."""
         step, last = at_ns / self.step_ns, len(self.sums_bytes) - 1
         whole = min(max(int(step), 0), last)
         after = min(whole + 1, last)
@@ -62,29 +62,30 @@ class Arrived:
         return self.sums_bytes[whole] + passed * (self.sums_bytes[after] - self.sums_bytes[whole])
 
     def between(self, since_ns: float, until_ns: float) -> float:
-        """Give the bytes that came in a stretch of time."""
+        """Give the bytes that arrived in a span of time."""
         return self.until(until_ns) - self.until(since_ns)
 
 
 def shares(arrived: Sequence[Arrived], since_ns: float, until_ns: float) -> list[float] | None:
-    """Give each workload's share of what arrived in a stretch of time; None of nothing."""
+    """Give each workload's share of the bytes that arrived in a span of time; None if none did."""
     came = [each.between(since_ns, until_ns) for each in arrived]
     total = sum(came)
     return [each / total for each in came] if total else None
 
 
 def convergence_ns(arrived: Sequence[Arrived], span_ns: tuple[int, int], rtt_ns: int) -> int | None:
-    """Give the time until all have a fair share: delta-fair convergence (RFC 5166, section 2.3).
+    """Give the time in ns until all have a fair share: delta-fair convergence (RFC 5166, section
+    2.3).
 
-    It is the time from when all are there to the beginning of the first window in which each has
-    its nth part within a tenth of it, and from which on each has that until the end as well: shares
+    It lasts from the time when all have started to the beginning of the first window in which each
+    share is 1/n within a tenth, provided that the shares from there to the end are so, too: shares
     that only cross are not fair. The window is a second, or ten round-trip times if that is longer;
-    it is moved on by a tenth of itself. None where there is no such window.
+    it is moved in steps of a tenth of its length. None where there is no such window.
 
     Args:
-        arrived: what came of each.
-        span_ns: from when all are there until the first one ends.
-        rtt_ns: of the idle path.
+        arrived: the content that arrived, for each workload.
+        span_ns: from the time when all have started until the first one ends.
+        rtt_ns: round-trip time of the idle path.
     """
     window_ns = max(WINDOW_NS, WINDOW_RTTS * rtt_ns)
     since_ns, until_ns = span_ns

@@ -1,4 +1,4 @@
-"""Times that begin at one host and end at another: known as well as their clocks' offset is."""
+"""Times from one host's clock to another's, which are uncertain by their clock offset."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ if TYPE_CHECKING:
     from netwarp.wire import Record
 
 MOST_UNCERTAIN = 0.1
-"""A time is not given whose uncertainty, either way, is more than this share of it."""
+"""A time is not given if its uncertainty (±) is more than this share of it."""
 
 
 def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
-    """Say how far the server's times can be off, either way; None where there is one clock."""
+    """Give the uncertainty (±) of the server's times in ns; None where there is one clock."""
     bounds = [each.clock_uncertainty_ns for each in of_kind(records, PathMeasurement)]
     known = [each for each in bounds if each is not None]
     return max(known) if known else None
 
 
 def is_known(span_ns: float, records: Sequence[Record]) -> bool:
-    """Whether a time from one host's clock to the other's is known well enough to be given."""
+    """Say whether a time from one host's clock to the other's is certain enough to be given."""
     uncertainty_ns = clock_uncertainty_ns(records)
     return uncertainty_ns is None or uncertainty_ns <= MOST_UNCERTAIN * span_ns
 
 
 def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
-    """Say why the time of an upload cannot be given, which ends by the server's clock.
+    """Give the reason why the time of an upload, which ends on the server's clock, cannot be given.
 
     Args:
-        span_ns: from the client's start to the server's last byte.
-        records: of the run.
+        span_ns: time from the client's start to the server's last byte.
+        records: the run's records.
 
     Returns:
-        None where it can, as in all runs with one clock.
+        None where it can be given, as in all runs with one clock.
     """
     if is_known(span_ns, records):
         return None

@@ -1,4 +1,4 @@
-"""The metrics of one run, kept small: a study may have a hundred thousand runs in memory."""
+"""Compact storage of a run's metrics: a study may have a hundred thousand runs in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 
 class Values(Mapping[str, float]):
-    """Numbers by name. Runs that have the same names share them, and have eight bytes a number."""
+    """Numbers by name, eight bytes each; runs with the same names share these."""
 
     __slots__ = ("_numbers", "_places")
 
@@ -31,5 +31,5 @@ class Values(Mapping[str, float]):
 
 @lru_cache(maxsize=256)
 def _places(names: tuple[str, ...]) -> Mapping[str, int]:
-    """Give the place of each name among these; one mapping for all runs that have them."""
+    """Give the index of each name; runs with the same names share one mapping."""
     return {name: place for place, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""What travels. A workload is a folder: its keys, its jobs, its metrics, what its records say."""
+"""The workloads: a folder for each, with its study keys, jobs, metrics and checks of records."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def workload_of(job: wire.Job) -> Workload[Any]:
 
 
 def relative_paths(table: object) -> Mapping[str, str | None]:
-    """Give the keys of a ``[workload]`` table whose relative names start at the study.
+    """Give the keys of a ``[workload]`` table that name files relative to the study's folder.
 
-    A table that is none, or of no known kind, has none: `section_model` says what is wrong with it.
+    It is empty for a table of unknown kind and for other values, which `section_model` refuses.
     """
     kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
     chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
@@ -75,7 +75,7 @@ def relative_paths(table: object) -> Mapping[str, str | None]:
 
 
 def file_readers(table: object) -> Mapping[str, FileReader]:
-    """Give the keys of a ``[workload]`` table whose files are read with the study."""
+    """Give the functions that read files named in a ``[workload]`` table with the study, by key."""
     kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
     chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
     return chosen.section.file_readers if chosen else {}
@@ -85,7 +85,7 @@ def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:
     """Choose the model of a ``[workload]`` table by its kind.
 
     Raises:
-        KeyValueError: no such kind, or a key that only another one has.
+        KeyValueError: no such kind, or a key that only another kind has.
     """
     kind = table.get("kind", next(iter(WORKLOADS)))
     chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None

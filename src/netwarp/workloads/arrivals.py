@@ -1,4 +1,4 @@
-"""When messages are due: the keys that all workloads share which send by a schedule."""
+"""Arrival processes: the study keys of workloads that send messages by a schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netwarp.workloads.base import FileReader, WorkloadSection
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6
 DRAWN_MESSAGES = 100
-"""Allowed for beyond twice as many as are expected, where arrivals are drawn."""
+"""Messages allowed for beyond twice the expected number, where arrivals are random."""
 MOST_TRACE_BYTES = 32 << 20
 MessageCount = Annotated[
     int, Field(ge=1, le=MOST_MESSAGES, strict=True), Kind("a whole number from 1 to 10000000")
@@ -29,11 +29,11 @@ OF_ONE_KIND: Mapping[str, tuple[ArrivalsName, bool]] = {
     "on": ("onoff", True), "off": ("onoff", True), "times": ("trace", False),
     "trace": ("trace", False),
 }  # fmt: skip
-"""Keys that only one kind of arrivals uses, and whether it needs each."""
+"""By key: the only kind of arrivals that uses the key, and whether that kind needs it."""
 
 
 class ReadTrace(Section):
-    """Times that were read from a file."""
+    """Arrival times that were read from a file."""
 
     label: str
     file: str
@@ -46,11 +46,12 @@ Trace = Annotated[ReadTrace, Kind("a file of times")]
 def read_trace(name: str) -> Mapping[str, Any]:
     """Read a file with the time of a message on each line; see `WorkloadSection.file_readers`.
 
-    A time is a number of seconds or has a unit; empty lines and those that begin with # are none.
+    A time is a number of seconds or has a unit; empty lines and those that begin with # are
+    ignored.
 
     Raises:
         UnreadableFileError: it cannot be read.
-        KeyValueError: a line is no time, or earlier than the one before; its key is None.
+        KeyValueError: a line is not a time, or earlier than the one before; its key is None.
     """
     remedy = "one time a line, in order, such as 0.02 (seconds) or 20ms"
     text = read_regular_file(Path(name), MOST_TRACE_BYTES).decode("utf-8", errors="replace")
@@ -79,17 +80,17 @@ def _time_ns(written: str) -> int:
 
 
 class ArrivalsSection(WorkloadSection):
-    """Messages that are due at certain times, whether the ones before have arrived or not."""
+    """Messages that are sent at given times, whether those before have arrived or not."""
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"trace": None}
     file_readers: ClassVar[Mapping[str, FileReader]] = {"trace": read_trace}
 
     interval_ns: PeriodNs | None = Field(default=None, alias="interval")
-    """From one message to the next; of Poisson arrivals the mean, of bursts within one."""
+    """Time from one message to the next; the mean for `poisson`, within on-periods for `onoff`."""
     count: MessageCount | None = None
-    """How many messages are sent. Either this or `duration`."""
+    """Number of messages. Either this or `duration`."""
     duration_ns: PeriodNs | None = Field(default=None, alias="duration")
-    """How long messages are sent."""
+    """Time for which messages are sent."""
     arrivals: ArrivalsName = "constant"
     """When messages are due. `constant`: at equal intervals. `poisson`: a Poisson process. `onoff`:
     at equal intervals in on-periods, none in off-periods, both exponentially distributed. `trace`:
@@ -107,24 +108,24 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def given_times_ns(self) -> tuple[int, ...] | None:
-        """The times given, in the study or in a file; None where arrivals are made."""
+        """The arrival times in ns of the study or a file; None where they are generated."""
         return self.trace.at_ns if self.trace is not None else self.times_ns
 
     @property
     def resolved_interval_ns(self) -> int:
-        """The interval of arrivals that are made."""
+        """The interval of generated arrivals, in ns; the mean where they are random."""
         if self.interval_ns is None:
             raise AssertionError("arrivals that are made have an interval")
         return self.interval_ns
 
     @property
     def has_pace(self) -> bool:
-        """Whether it is said how long it is from one message to the next."""
+        """Whether the interval between messages is given."""
         return self.interval_ns is not None
 
     @property
     def lasts_ns(self) -> int:
-        """When the last message is due after the first, on average where arrivals are drawn."""
+        """Time from the first message to the last, in ns; the mean where arrivals are random."""
         if self.duration_ns is not None:
             return self.duration_ns
         if self.given_times_ns is not None:
@@ -136,11 +137,11 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def least_ns(self) -> int:
-        """How long it goes on at least."""
+        """Least time that the workload lasts, in ns."""
         return self.lasts_ns
 
     def wire_arrivals(self) -> wire.Arrivals:
-        """Give what the endpoint is told of them."""
+        """Give the arrivals part of the job."""
         match self.arrivals:
             case "constant":
                 return wire.ConstantArrivals(kind="constant", interval_ns=self.resolved_interval_ns)
@@ -157,7 +158,7 @@ class ArrivalsSection(WorkloadSection):
                 return wire.TraceArrivals(kind="trace", at_ns=self.given_times_ns or ())
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse flows that outlast the run, or of more messages than can be counted."""
+        """Refuse flows that outlast the run's limit, or have too many messages."""
         del parts
         if self.lasts_ns >= limit_ns:
             given = {"duration": self.duration_ns, "times": self.times_ns, "trace": self.trace}
@@ -217,7 +218,7 @@ class ArrivalsSection(WorkloadSection):
 
 
 def most_messages(asked: wire.Flow | wire.RequestResponse) -> int:
-    """Say how many messages are due at most; of drawn arrivals, all but surely."""
+    """Give the largest number of messages; random arrivals practically never exceed it."""
     arrivals = asked.arrivals
     bounds = [] if asked.messages is None else [asked.messages]
     if isinstance(arrivals, wire.TraceArrivals):

@@ -1,6 +1,6 @@
-"""What a workload is for the rest of netwarp: its keys, its jobs, and how its records are read.
+"""The interface of a workload: its study keys, its jobs, and how its records are read.
 
-A workload is a folder here with one subclass of `Workload`, and a model in
+A workload is a folder beside this file with a subclass of `Workload`, and a model in
 `netwarp.wire.workload`.
 """
 
@@ -22,7 +22,7 @@ from netwarp.measure.run_records import Arrival, ContentReader
 from netwarp.wire import Direction, Job, Record, Resume, TransportKind
 
 GUEST_MEMORY_BYTES = 1 << 30
-"""Memory of a guest that runs nobody's programs but netwarp's."""
+"""Memory in bytes of a guest that runs only netwarp's own programs."""
 NO_PROGRAMS = (
     "it runs programs, and a server runs none by another host's word: use the virtual backend"
 )
@@ -30,16 +30,16 @@ NO_FILES = (
     "it sends files, and a server reads none by another host's word: give the workload a size, or"
     " use the virtual backend"
 )
-"""Why servers of other hosts refuse a workload."""
+"""Reasons why a server on another host refuses a workload."""
 FileSize = Callable[[str], int]
-"""Looks up the size of a file in bytes."""
+"""Gives the size of a file in bytes."""
 FileReader = Callable[[str], Mapping[str, Any]]
-"""Reads a file or folder into the table that stands for it in a study from then on: it has a
-`label`, and all that runs need to know.
+"""Reads a file or folder into a table that replaces its name in the study; the table has a `label`,
+and all that runs need.
 
 Raises:
     UnreadableFileError: it cannot be read.
-    KeyValueError: it is not what it should be; the key is None.
+    KeyValueError: its contents are invalid; the key is None.
 """
 W = TypeVar("W", bound=wire.Workload)
 
@@ -55,139 +55,139 @@ class ServerCommand:
 
 
 class WorkloadSection(Section):
-    """What travels: the keys that all workloads have."""
+    """The ``[workload]`` section: the keys that all workloads have."""
 
     kind: str
     start_jitter_ns: DurationNs = Field(default=0, alias="start_jitter")
-    """The client begins later than it could by a random time below this, drawn evenly for each
-    replicate and the same for all cells. Where nothing else is random, replicates differ by it: in
-    their phase against the kernel's timer ticks (10 ms) and against what happens at fixed times."""
+    """The client's start is delayed by a random time below this, uniformly distributed, drawn for
+    each replicate and the same for all cells. Where nothing else is random, it makes replicates
+    differ in their phase relative to the kernel's timer ticks (10 ms) and to events at fixed
+    times."""
     relative_paths: ClassVar[Mapping[str, str | None]] = {}
-    """Keys that name files or folders, where a relative one starts at the study; with what stands
-    for a key that is not given."""
+    """Keys that name files or folders relative to the study's folder, with the default of each."""
     file_readers: ClassVar[Mapping[str, FileReader]] = {}
-    """Of these, the keys whose files are read with the study, each with what reads it."""
+    """Those of these keys whose files are read with the study, each with its reader."""
 
     takes_losses: ClassVar[bool] = False
-    """Whether it makes sense over a transport that repeats nothing."""
+    """Whether it can be carried by a transport that does not retransmit."""
     uses_stream_both_ways: ClassVar[bool] = False
-    """Whether one stream carries it both ways at the same time."""
+    """Whether one stream carries data in both directions at the same time."""
     follows_client: ClassVar[bool] = True
-    """Whether it goes on when the client moves to another path."""
+    """Whether it continues when the client moves to another path."""
 
     @property
     @abstractmethod
     def content_direction(self) -> Direction:
-        """Which way most bytes go: that direction's queue and buffers are sized for them."""
+        """Direction of most bytes, for which queues and buffers are sized."""
 
     @property
     def lone_message_bytes(self) -> int | None:
-        """Size of its messages, where each may travel by itself one way and be lost; else None."""
+        """Size in bytes of independent one-way messages, which may be lost, or None."""
         return None
 
     @property
     def dials_again(self) -> bool:
-        """Whether connections follow others of the run although the client stays where it is."""
+        """Whether it opens further connections during a run, handovers aside."""
         return False
 
     @property
     def is_alone(self) -> bool:
-        """Whether it shares a run with no other workload."""
+        """Whether it must be the only workload of a run."""
         return False
 
     @property
     def has_table(self) -> bool:
-        """Whether a run writes a table of its messages beside its records."""
+        """Whether a run writes a table of its messages (`packets.csv`) beside its records."""
         return False
 
     @property
     def least_ns(self) -> int:
-        """How long it goes on at least after it began, as far as its keys say."""
+        """Least time in ns from its start to its end, as far as its keys determine it."""
         return 0
 
     @property
     def breaks_off(self) -> bool:
-        """Whether it is broken off after a time, whole or not."""
+        """Whether it is aborted after a given time, complete or not."""
         return False
 
     @property
     def fills_ns(self) -> int | None:
-        """How long it sends as much as goes through; None where it has a size, or a pace."""
+        """Time in ns for which it sends at full rate; None where it has a size or a rate."""
         return None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Give the same with content of a size that does not pass in the time it has."""
+        """Give its job with a content too large to be transferred in the time it has."""
         del size_bytes
         return job
 
     @property
     def usual_transport(self) -> TransportKind | None:
-        """What carries it where the study names no transport; None where it has to."""
+        """The transport where the study names none; None where the study has to name one."""
         return None
 
     def parts(self, streams: int | None) -> int:
-        """Give the number of parts that travel at once.
+        """Give the number of parts of the content that are transferred concurrently.
 
         Args:
-            streams: those of the transport's own connections, where the study gives them.
+            streams: streams of an association, where the study sets them.
         """
         del streams
         return 1
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse what cannot be done within a run.
+        """Refuse a workload that cannot be completed within a run.
 
         Args:
-            limit_ns: the run has failed when its own clock says more than this.
+            limit_ns: limit of the run's virtual time; the run fails beyond it.
             parts: see `parts`.
 
         Raises:
-            KeyValueError: with a key from the top of the study.
+            KeyValueError: refused; the key is the full dotted one.
         """
 
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
-        """Refuse a transport that does not carry it.
+        """Refuse a transport that cannot carry it.
 
         Args:
             kind: the transport.
             moves: whether the client moves between paths.
 
         Raises:
-            KeyValueError: with a key from the top of the study.
+            KeyValueError: refused; the key is the full dotted one.
         """
 
     def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
-        """Refuse a way to use earlier connections that it does not go over a transport with.
+        """Refuse a way of resumption that it cannot use over a transport.
 
         Raises:
-            KeyValueError: with a key from the top of the study.
+            KeyValueError: refused; the key is the full dotted one.
         """
 
     @abstractmethod
     def job(self, parts: int) -> wire.Workload:
-        """Give what the endpoint is told, with seeds of 0."""
+        """Give the workload part of the job, with seeds of 0."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the machine that runs can need."""
+    """A program of the host that runs may need."""
 
     name: str
-    """As people call it."""
+    """Name of the program for messages."""
     names: tuple[str, ...]
-    """What its executable may be called, the preferred one first."""
+    """Names of its executable, the preferred one first."""
     install: str
-    """How to come by it."""
+    """How to install it."""
 
 
 Tone = Literal["grade", "start", "stopped", "moving"]
-"""What a phase is to who waits: content of some grade, or a wait: for the first of it, because
-nothing is left, or after having moved."""
+"""Kind of a phase for the user: content of some quality (`grade`), or a wait: for the first content
+(`start`), because none is left (`stopped`), or after a seek (`moving`)."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of time in which a workload did one thing."""
+    """A period in which a workload was in one state."""
 
     start_ns: int
     end_ns: int
@@ -196,83 +196,83 @@ class Phase:
 
 @dataclass(frozen=True)
 class Item:
-    """One of many things that were done at the same time."""
+    """One of several concurrent activities, such as the load of a resource."""
 
     name: str
     phases: Sequence[Phase]
-    """In order of time, none over another."""
+    """Phases in order of time, without overlap."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """What a workload did over time, for charts. Times are in nanoseconds of the run's clock."""
+    """A workload's activity over time, for charts. Times are in ns of the run's clock."""
 
     title: str = ""
-    """Whose activity it is, such as `The player`."""
+    """The actor, such as `The player`."""
     phases: Sequence[Phase] = ()
     """The phases in order of time, without overlap."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
-    """How the labels of phases are to be shown; grades from the worst to the best."""
+    """Tone by label of a phase; grades in order from the worst to the best."""
     buffered_ns: Sequence[tuple[int, int]] = ()
-    """The play time buffered, as corners of a line: time and level."""
+    """The play time buffered as the vertices of a line: time and level, both in ns."""
     jumps: Sequence[tuple[int, str]] = ()
-    """Moments at which the viewer moved, with where to."""
+    """Times of the viewer's seeks, each with a label of the new position."""
     items: Sequence[Item] = ()
-    """Things done at the same time, in the order in which they are to be shown."""
+    """Concurrent activities, in the order in which they are shown."""
     milestones: Sequence[tuple[int, str]] = ()
-    """Moments at which something was reached, with what."""
+    """Times of milestones, with their names."""
 
 
 @dataclass(frozen=True)
 class HttpArchive:
-    """A run as HAR 1.2 has it: one of its pages, and that page's entries."""
+    """A run in HAR 1.2: a page, and its entries."""
 
     page: Mapping[str, Any]
     entries: Sequence[Mapping[str, Any]]
 
 
 class Workload(ContentReader, ABC, Generic[W]):
-    """A kind of workload."""
+    """A kind of workload, such as `bulk`."""
 
     section: ClassVar[type[WorkloadSection]]
-    """The model of its keys, whose `kind` is a literal with its name."""
+    """Model of its study section, whose `kind` is a literal of its name."""
     wire_type: type[W]
-    """The wire model of its jobs."""
+    """Wire model of its part of a job."""
     metrics: ClassVar[tuple[Metric, ...]] = ()
-    """The metrics that only it has."""
+    """Metrics that only this workload has."""
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
-        """Give those that the study itself has named."""
+        """Give the metrics that the study itself defines."""
         del job
         return ()
 
     def memory_bytes(self, job: Job) -> int:
-        """Say how much memory a guest has for it."""
+        """Give the memory in bytes of a guest that runs it."""
         del job
         return GUEST_MEMORY_BYTES
 
     @property
     def name(self) -> str:
-        """The value of `kind`."""
+        """Its name: the value of `kind`."""
         (name,) = get_args(self.section.model_fields["kind"].annotation)
         return str(name)
 
     def of(self, job: Job) -> W:
-        """Give the workload section of a job, which must be of this kind.
+        """Give the workload part of a job, which must be of this kind.
 
         Raises:
-            TypeError: the job is of another workload.
+            TypeError: the job has another workload.
         """
         if not isinstance(job.workload, self.wire_type):
             raise TypeError(f"{job.run} is not of the workload {self.name}")
         return job.workload
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
-        """Refuse keys that no cell of a study makes use of.
+        """Refuse keys that have no effect in any cell of a study.
 
         Args:
             given: levels and values by key.
-            sections: those of all cells.
+            sections: the workload sections of all cells.
 
         Raises:
             KeyValueError: with a key relative to the section.
@@ -280,31 +280,31 @@ class Workload(ContentReader, ABC, Generic[W]):
         del given, sections
 
     def with_file_size(self, workload: W, size_of: FileSize) -> W:
-        """Fill in the size of a file that is sent, if there is one.
+        """Fill in the size of the file that is sent, if there is one.
 
         Raises:
-            KeyValueError: the file is not one that can be sent; with a key from the top.
+            KeyValueError: the file cannot be sent; the key is the full dotted one.
         """
         del size_of
         return workload
 
     def content_bytes(self, job: Job) -> int | None:
-        """Say about how much content a run carries; None where only the run itself knows."""
+        """Estimate the content of a run in bytes; None where it is not known in advance."""
         del job
         return None
 
     def messages(self, job: Job) -> int:
-        """Say how many messages are sent each by itself; 0 of content that goes as it comes, and
-        where only the run itself knows.
-        """
+        """Give the number of separate messages; 0 for other content, and where it is random."""
         del job
         return 0
 
     def server_refusal(self, job: Job) -> str | None:
-        """Say why a server does not take it from another host; None where it does.
+        """Give the reason why a server refuses it from a client on another host; None where it
+        accepts.
 
-        A server reads no file by another host's word, and runs no program but a `server_command`
-        that its owner allows. A new workload is not taken before somebody has looked at it.
+        A server reads no files at another host's request, and runs no program but a
+        `server_command` that its owner allows. A new workload is refused until it has been reviewed
+        and overrides this.
         """
         del job
         return f"a server takes no workload of kind {self.name!r} from another host"
@@ -317,86 +317,86 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Say how many bytes of content travel at most, where a server takes it."""
+        """Give the most content in bytes that a run can transfer, for a server that accepts it."""
         return self.content_bytes(job) or 0
 
     programs: ClassVar[tuple[Program, ...]] = ()
-    """The programs that runs of it can need."""
+    """Programs of the host that its runs may need."""
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
-        """Give the programs that a run needs."""
+        """Give the programs of the host that a run needs."""
         del job
         return ()
 
     def programs_cpu_s(self, job: Job) -> float:
-        """Say about how much CPU time the programs of a run take beside what they exchange."""
+        """Estimate the CPU time of a run's programs in s, data transfer not counted."""
         del job
         return 0.0
 
     def runs_programs(self, job: Job) -> bool:
-        """Say whether a run has programs of others: they write where they please but for a guest,
-        and repeat only if they draw nothing from the CPU.
+        """Say whether a run executes programs other than netwarp's. Outside of a guest these can
+        write anywhere, and they repeat exactly only if they take no random numbers from the CPU.
         """
         del job
         return False
 
     def dials(self, job: Job) -> bool:
-        """Say whether netwarp itself opens the connections, so that records tell of them."""
+        """Say whether netwarp itself opens the connections, so that they are in the records."""
         del job
         return True
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client began."""
+        """Give the time at which the client started, in ns of the run's clock."""
         return select.start_ns(records)
 
     @abstractmethod
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give what the receiver got, each delivery whole."""
+        """Give the complete objects that the receiver got (transfers, segments, resources)."""
 
     @abstractmethod
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when all that was asked had happened; closing connections is not counted."""
+        """Give the time of completion, in ns of the run's clock, before connections are closed."""
 
     @abstractmethod
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say how the records contradict that all that was asked happened; None if they do not."""
+        """Describe how the records contradict a complete run; None if they do not."""
 
     def simulator_refusal(self, job: Job) -> str | None:
-        """Say why ns-3's applications cannot do it, or None when they can."""
+        """Give the reason why ns-3's applications cannot carry it out; None when they can."""
         del job
         return f"no application of ns-3 does a {self.name}: choose another workload"
 
     def simulator_traffic(self, job: Job) -> dict[str, Any]:
-        """Give what ns-3's applications are to send, by the names of the simulation program.
+        """Give the parameters of ns-3's applications, by the names of the simulation program.
 
         Raises:
-            BackendError: ns-3's applications cannot do it.
+            BackendError: ns-3's applications cannot carry it out.
         """
         raise BackendError(self.simulator_refusal(job))
 
     def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
-        """Word what ns-3 saw as records; nothing where it did not come to its end.
+        """Convert the result of ns-3 to records; empty where the simulation did not complete.
 
         Args:
-            job: what was asked.
+            job: the run's job.
             answer: FlowMonitor's sums, and times of the run's clock.
 
         Raises:
-            BackendError: ns-3's applications cannot do it.
+            BackendError: ns-3's applications cannot carry it out.
         """
         del answer
         raise BackendError(self.simulator_refusal(job))
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the last end was done, as far as a run came; None where none was."""
+        """Give the time in ns at which the last end finished, or None; also of failed runs."""
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
-        """Write a run as HAR has it, as far as it came; None where nothing came over HTTP."""
+        """Convert a run to HAR, also a failed one; None where nothing was loaded over HTTP."""
         del job, records, title
         return None
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Arrange what it did by time, as far as a run came."""
+        """Give its activity over time, also of a failed run."""
         del job, records
         return Activity()

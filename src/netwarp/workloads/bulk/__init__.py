@@ -1,4 +1,4 @@
-"""`bulk`: one file, as fast as it goes, once or several times."""
+"""The workload `bulk`: transfer of one file at full rate, once or several times."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from netwarp.workloads.bulk.section import BulkSection
 
 MOST_SERVED_CHUNKS = 100
 MOST_SERVED_TRANSFERS = 100
-"""How many a server serves in a run of another host."""
+"""Largest number of transfers that a server accepts in a run from another host."""
 
 
 class BulkWorkload(Workload[wire.Bulk]):
-    """Times are those of the run's last transfer."""
+    """Transfer of a file; times are those of the run's last transfer."""
 
     section = BulkSection
     wire_type = wire.Bulk
     metrics = BULK_METRICS
 
     def with_file_size(self, workload: wire.Bulk, size_of: FileSize) -> wire.Bulk:
-        """Fill in the size of the file, if one is sent."""
+        """Fill in the size of the file in bytes, if one is sent."""
         if not isinstance(workload.content, FileContent):
             return workload
         key, name = "workload.file", workload.content.path
@@ -46,15 +46,15 @@ class BulkWorkload(Workload[wire.Bulk]):
         return workload.model_copy(update={"content": content})
 
     def memory_bytes(self, job: Job) -> int:
-        """Say how much memory a guest has: more where programs write the content to files."""
+        """Give a guest's memory in bytes: more where programs write the content to files."""
         if not leaves_file(job):
             return super().memory_bytes(job)
-        # What was sent and what was received, in a layer that takes half of the memory.
+        # The files sent and received are in a tmpfs layer, which can take half of the memory.
         content_bytes = self.of(job).content.size_bytes
         return GUEST_MEMORY_BYTES + (4 * content_bytes >> 20 << 20)
 
     def runs_programs(self, job: Job) -> bool:
-        """Say whether programs move the content by the interop runner's contract."""
+        """Say whether programs with the QUIC interop runner's interface do the transfer."""
         return leaves_file(job)
 
     def dials(self, job: Job) -> bool:
@@ -62,7 +62,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         return not leaves_file(job)
 
     def content_bytes(self, job: Job) -> int:
-        """Say how much content all transfers of a run have."""
+        """Give the content of all transfers of a run in bytes."""
         bulk = self.of(job)
         return bulk.content.size_bytes * bulk.transfers
 
@@ -78,53 +78,53 @@ class BulkWorkload(Workload[wire.Bulk]):
         return None
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client first called connect, or its program was started."""
+        """Give the time at which the client first called connect, or its program was started."""
         left = of_kind(records, Download)
         return left[0].started_ns if left else super().start_ns(records)
 
     def breaks_off(self, job: Job) -> bool:
-        """Say whether it has a time."""
+        """Say whether it is aborted after a given time."""
         return self.of(job).duration_ns is not None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Give connections and transfers of the run's last transfer, or what a program left."""
+        """Select the records of the run's last transfer, or of the programs."""
         if leaves_file(job):
             return of_kind(records, Download)
         return of_transfer(records, self.of(job).transfers - 1)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give the transfers as the receiver saw them, or the file that its program left."""
+        """Give the transfers as the receiver recorded them, or the file that its program wrote."""
         return of_kind(records, Download) if leaves_file(job) else received(job, records)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the receiver had the last byte, its program had ended, or it was broken off."""
+        """Give the time of the last byte at the receiver, of its program's end, or of the abort."""
         if leaves_file(job):
             return max(each.ended_ns for each in of_kind(records, Download))
         bulk, came = self.of(job), received(job, records)
         last_ns = max(transfer.last_byte_ns for transfer in came)
         if bulk.duration_ns is None or sum(each.bytes for each in came) == bulk.content.size_bytes:
             return last_ns
-        # However early its last byte came: others may have had the path since then.
+        # The abort counts, not the last byte: afterwards other workloads may have used the path.
         return max(last_ns, self.start_ns(records) + bulk.duration_ns)
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say how the ends differ, from each other or from what was asked."""
+        """Describe how the two ends' records contradict each other or the job."""
         return verdict.difference(job, self.of(job), records)
 
     def simulator_refusal(self, job: Job) -> str | None:
-        """Say why ns-3's applications cannot send it; None when they can."""
+        """Give the reason why ns-3's applications cannot send it; None when they can."""
         return simulated.refusal(job, self.of(job))
 
     def simulator_traffic(self, job: Job) -> dict[str, Any]:
-        """Give what ns-3's applications are to send."""
+        """Give the parameters of ns-3's applications."""
         return simulated.traffic(self.of(job))
 
     def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
-        """Word what ns-3 saw as records."""
+        """Convert the result of ns-3 to records."""
         return simulated.records(job, self.of(job), answer)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the last end had the last byte, or the confirmation of it."""
+        """Give the time at which the later end had the last byte, or its acknowledgement."""
         ends = [each.last_byte_ns for each in of_kind(records, Transfer)]
         ends += [each.ended_ns for each in of_kind(records, Download)]
         return max(ends, default=None)

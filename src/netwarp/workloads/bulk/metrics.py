@@ -1,4 +1,4 @@
-"""Metrics of files that programs of the machine carry by the interop runner's contract."""
+"""Metrics of transfers by programs that implement the interface of the QUIC interop runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``[workload]`` with ``kind = "bulk"``: one file, as fast as it goes."""
+"""The section ``[workload]`` with ``kind = "bulk"``: transfer of one file at full rate."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ from netwarp.workloads.base import WorkloadSection
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
 MOST_PARTS = 100
-"""What the endpoint sends at once: few beside the streams that a QUIC stack lets a peer open."""
+"""Largest number of concurrent parts: below the number of streams that QUIC stacks allow a peer."""
 PartCount = Annotated[
     int, Field(ge=1, le=MOST_PARTS, strict=True), Kind(f"a whole number from 1 to {MOST_PARTS}")
 ]
 
 
 class BulkSection(WorkloadSection):
-    """One file, as fast as it goes."""
+    """Transfer of one file at full rate."""
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"file": None}
 
     kind: Literal["bulk"] = "bulk"
-    """A file, or bytes made from the seed."""
+    """A file, or bytes generated from the seed."""
     verify: bool = True
-    """Hash the content at both ends and compare; otherwise the receiver counts and discards. What
-    has a `duration` is counted alone."""
+    """Hash the content at both ends and compare; otherwise the receiver counts and discards.
+    Content with a `duration` is only counted."""
     size_bytes: SizeBytes | None = Field(default=None, alias="size")
-    """How many bytes to send, made from the seed. Either this, `file` or `duration`."""
+    """Number of bytes to send, generated from the seed. Either this, `file` or `duration`."""
     duration_ns: PeriodNs | None = Field(default=None, alias="duration")
-    """The client breaks off after this time, and what has arrived by then is the result. Without a
-    size, as much is sent as goes through."""
+    """The client aborts after this time, and what has arrived by then is the result. Without a
+    size, data is sent for the whole time."""
     file: str | None = None
     """A file to send; a relative path starts at the study file."""
     direction: Direction = "down"
     """`down` sends from server to client, `up` from client to server."""
     chunks: PartCount | None = None
-    """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
-    one connection (`quic`; `sctp` with several streams, counted round). Default: 1, and for `sctp`
-    as many as its streams."""
+    """Number of parts into which the content is cut, which are sent concurrently: part i over
+    connection i, or over stream i of one connection (`quic`; `sctp` with several streams, modulo
+    their number). Default: 1, and for `sctp` the number of its streams."""
     dial: wire.Dial = "sequential"
-    """How the connections are opened: each when the one before is connected, or all at once."""
+    """Whether each connection is opened when the one before is connected, or all at once."""
     transfers: Count = 1
-    """How often the content is sent in a run, on new connections each time. Metrics are those of
-    the last transfer, which may resume what the first one left."""
+    """Number of times that the content is sent in a run, each time on new connections. Metrics are
+    those of the last transfer, which may resume sessions of the first."""
 
     @property
     def content_direction(self) -> Direction:
-        """Which way the file goes."""
+        """Direction in which the file is sent."""
         return self.direction
 
     @property
     def dials_again(self) -> bool:
-        """Whether later transfers dial again."""
+        """Whether there are later transfers, which open new connections."""
         return self.transfers > 1
 
     def parts(self, streams: int | None) -> int:
-        """Give the number of chunks: the study's, or one for each stream of the transport."""
+        """Give the number of chunks: the study's, or one for each stream of an association."""
         return self.chunks or streams or 1
 
     def job(self, parts: int) -> wire.Bulk:
-        """Give what the endpoint is told; a file has no size yet."""
+        """Give the workload part of the job; the size of a file is not yet filled in."""
         content: wire.Content
         if self.file is None:
             content = wire.Seeded(kind="seeded", seed=0, size_bytes=self.size_bytes or 0)
@@ -84,26 +84,26 @@ class BulkSection(WorkloadSection):
 
     @property
     def least_ns(self) -> int:
-        """How long it goes on: as long as it is given, where it has no end of its own."""
+        """Least time that it lasts, in ns: its duration where it has no size, else 0."""
         return self.fills_ns or 0
 
     @property
     def breaks_off(self) -> bool:
-        """Whether it has a duration."""
+        """Whether it is aborted after a duration."""
         return self.duration_ns is not None
 
     @property
     def fills_ns(self) -> int | None:
-        """How long it sends as much as goes through; None where it has a size."""
+        """Time in ns for which it sends at full rate; None where it has a size."""
         return self.duration_ns if self.size_bytes is None and self.file is None else None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Give the same with content of a size that does not pass in the time it has."""
+        """Give its job with a content too large to be transferred in its duration."""
         content = wire.Seeded(kind="seeded", seed=0, size_bytes=size_bytes)
         return job.model_copy(update={"content": content})
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse what outlasts the run, more chunks than bytes, or than can travel at once."""
+        """Refuse a duration beyond the run's limit, more chunks than bytes, and too many chunks."""
         if self.duration_ns is not None and self.duration_ns >= limit_ns:
             raise KeyValueError(
                 "workload.duration",

@@ -1,4 +1,4 @@
-"""A file in ns-3: BulkSendApplication."""
+"""Transfer of a file in ns-3, by its BulkSendApplication."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_COUNTED = wire.Stats(
 
 
 def refusal(job: Job, bulk: Bulk) -> str | None:
-    """Say why ns-3's applications cannot send the file; None when they can."""
+    """Give the reason why ns-3's applications cannot send the file; None when they can."""
     if not TRANSPORTS[job.transport.kind].repeats_what_is_lost:
         return "a bulk has to arrive whole: choose tcp"
     if bulk.direction != "up":
@@ -40,12 +40,12 @@ def refusal(job: Job, bulk: Bulk) -> str | None:
 
 
 def traffic(bulk: Bulk) -> dict[str, Any]:
-    """Give what is to be sent, by the names of the simulation program."""
+    """Give the application's parameters, by the names of the simulation program."""
     return {"size_bytes": bulk.content.size_bytes}
 
 
 def records(job: Job, bulk: Bulk, answer: Mapping[str, Any]) -> list[Record]:
-    """Word the times as records; nothing where the last byte did not arrive."""
+    """Convert the times to records; empty where the last byte did not arrive."""
     if answer["done_s"] is None:
         return []
     done_ns, first_ns = (round(answer[name] * NS_PER_S) for name in ("done_s", "first_s"))

@@ -1,4 +1,4 @@
-"""Whether both ends of a file moved all bytes, and the same ones."""
+"""Checks that both ends of a file transfer have all bytes, and the same ones."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from netwarp.wire import Bulk, Download, Job, Record, Transfer
 
 
 def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
-    """Say how the ends differ, from each other or from what was asked; None if in nothing."""
+    """Describe how the two ends' records contradict each other or the job; None if they do not."""
     if bulk.duration_ns is not None:
         return _difference_of_broken_off(job, bulk, records)
     wanted_bytes = bulk.content.size_bytes * bulk.transfers
     if leaves_file(job):
-        # Its hash was held against the original's by the endpoint, which has both.
+        # The endpoint, which has both files, has compared their hashes.
         left_bytes = sum(each.bytes for each in of_kind(records, Download))
         told = f"the client's program left {left_bytes} of {wanted_bytes} bytes"
         return None if left_bytes == wanted_bytes else told
     moved = of_kind(records, Transfer)
     moved.sort(key=lambda transfer: (transfer.transfer, transfer.chunk))
     for side in ("client", "server"):
-        # A sender's record is of its last piece: what given up connections carried is before it.
+        # A sender's record is of its last piece, after what abandoned connections carried.
         moved_bytes = sum(
             each.bytes + (0 if side == receiver(job) else each.resumed_at_bytes)
             for each in moved
@@ -39,7 +39,7 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
 
 
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
-    """Say how what the receiver has recorded cannot be; the sender has nothing to say of it."""
+    """Describe an impossible record of the receiver; the sender of an aborted transfer has none."""
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
     if sorted(each.chunk for each in came) != list(range(bulk.chunks)):
         return f"the {receiver(job)} recorded {len(came)} of {bulk.chunks} chunks"
@@ -50,10 +50,10 @@ def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -
 
 
 def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
-    """Whether both ends hashed the same bytes.
+    """Say whether both ends hashed the same bytes.
 
-    A sender that was asked for the rest of a chunk has no hash of all of it: there the endpoint
-    held the receiver's against the original.
+    A sender that was asked only for the rest of a chunk has no hash of the whole chunk: then the
+    endpoint has compared the receiver's hash with the original's.
     """
     at_receiver = {(each.transfer, each.chunk): each.sha256 for each in moved
                    if each.side == receiver(job)}  # fmt: skip

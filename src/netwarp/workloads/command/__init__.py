@@ -1,4 +1,4 @@
-"""`command`: programs of the machine, a server and a client, unmodified."""
+"""The workload `command`: unmodified programs of the host, a server and a client."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class CommandWorkload(Workload[wire.Command]):
-    """What the programs exchange is theirs: netwarp knows when they ran, and what they printed."""
+    """Unmodified programs, of which netwarp knows only when they ran and what they printed."""
 
     section = CommandSection
     wire_type = wire.Command
     metrics = COMMAND_METRICS
 
     def dials(self, job: Job) -> bool:
-        """Say no: programs have sockets of their own."""
+        """Return False: programs open their own sockets."""
         del job
         return False
 
     def runs_programs(self, job: Job) -> bool:
-        """Say yes: they are anybody's programs."""
+        """Return True: the programs are not netwarp's."""
         del job
         return True
 
@@ -48,29 +48,29 @@ class CommandWorkload(Workload[wire.Command]):
         return ServerCommand(command_text(command.server), port)
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
-        """Give the numbers that the study reads from what the programs print."""
+        """Give the metrics that the study reads from the programs' output."""
         return tuple(_metric(rule) for rule in self.of(job).metrics)
 
     def memory_bytes(self, job: Job) -> int:
-        """Say how much memory programs have, files that they write included."""
+        """Give the memory of the programs in bytes, including files that they write."""
         return self.of(job).memory_bytes
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client's program was started."""
+        """Give the time at which the client's program was started."""
         return min(each.started_ns for each in of_kind(records, Program) if each.side == "client")
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Give nothing: nobody but the programs knows what arrived."""
+        """Give no arrivals: only the programs know what arrived."""
         del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the client's program ended."""
+        """Give the time at which the client's program ended."""
         del job
         return max(each.ended_ns for each in of_kind(records, Program) if each.side == "client")
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say that a program has no record, or has not printed what is to be measured."""
+        """Describe a missing record, or a missing number in the output; None if complete."""
         told = {each.side for each in of_kind(records, Program)}
         missing = {"server", "client"} - told
         if missing:
@@ -83,7 +83,7 @@ class CommandWorkload(Workload[wire.Command]):
         return None
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the last program ended."""
+        """Give the time at which the last program ended."""
         return max((each.ended_ns for each in of_kind(records, Program)), default=None)
 
 

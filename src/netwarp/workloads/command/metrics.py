@@ -1,4 +1,4 @@
-"""How long programs took."""
+"""Metrics of the running time of programs."""
 
 from __future__ import annotations
 

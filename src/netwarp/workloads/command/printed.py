@@ -1,4 +1,4 @@
-"""Numbers that programs print, read from their records."""
+"""Reads metrics that a study defines from the output of its programs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from netwarp.wire import Record
 
 RECORDED_BYTES = 1 << 20
-"""How much of what a program prints is in its record (endpoint/src/programs/output.rs)."""
+"""Bytes of a program's output that its record keeps (endpoint/src/programs/output.rs)."""
 
 
 class PrintedSection(Section):
-    """Where in what a program prints a number is: `json` or `regex`."""
+    """Where a number is in a program's output: `json` or `regex`."""
 
     json_path: str | None = Field(default=None, alias="json", min_length=1)
-    """Names, and in arrays numbers from 0, on the way to the number, joined by dots, in the JSON
-    document that the program prints: all of its output, or the last line that is one."""
+    """Path to the number in the JSON document that the program prints: names, and indices from 0 in
+    arrays, joined by dots. The document is the whole output, or its last line that is JSON."""
     regex: str | None = None
-    """A regular expression (Python's `re`), a line at a time; its group is the number, or all of
-    it. Of several places the last counts."""
+    """A regular expression (Python's `re`) that is searched in each line; its group, or the whole
+    match, is the number. Of several matches the last counts."""
     program: Side = "client"
-    """Whose standard output it is."""
+    """The program whose standard output is read."""
     scale: float = Field(default=1.0, allow_inf_nan=False)
-    """What the number is multiplied with, to be in the unit that the metric's name says: `0.001` of
-    milliseconds for a name that ends in `_s`."""
+    """Factor by which the number is multiplied to get the unit in the metric's name: `0.001` for
+    milliseconds and a name that ends in `_s`."""
 
     @model_validator(mode="after")
     def _refuse_what_says_no_place(self) -> Self:
@@ -53,7 +53,7 @@ class PrintedSection(Section):
         return self
 
     def rule(self, name: str) -> wire.PrintedMetric:
-        """Give what a job says of it."""
+        """Give the rule in the job."""
         extraction: wire.JsonValue | wire.Pattern = (
             wire.JsonValue(kind="json", path=self.json_path)
             if self.json_path is not None
@@ -65,10 +65,10 @@ class PrintedSection(Section):
 
 
 def refuse_names_without_unit(names: Mapping[str, PrintedSection]) -> None:
-    """See that metrics say their unit.
+    """Check that the names of metrics end in a unit.
 
     Raises:
-        KeyValueError: one does not.
+        KeyValueError: a name does not.
     """
     for name in names:
         if printed_metric(name) is None:
@@ -91,14 +91,14 @@ def _refuse_pattern(pattern: str) -> None:
 
 
 class NothingPrintedError(ValueError):
-    """What a program printed has no such number."""
+    """The number is not in a program's output."""
 
 
 def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
-    """Read a number off what a run's program printed.
+    """Read a metric from a program's output.
 
     Raises:
-        NothingPrintedError: it is not there.
+        NothingPrintedError: the number is not in the output.
     """
     side: Side = "server" if rule.by_server else "client"
     program = next(each for each in records if isinstance(each, Program) and each.side == side)

@@ -1,4 +1,4 @@
-"""``[workload]`` with ``kind = "command"``: programs of the machine, unmodified."""
+"""The section ``[workload]`` with ``kind = "command"``: unmodified programs of the host."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PORT = re.compile(r"port:([0-9]{1,5})")
 
 
 def parse_ready(value: object) -> wire.Ready:
-    """Read when a server is ready.
+    """Read the condition under which a server is ready.
 
     Raises:
-        UnitError: not one of the ways in which a server can say so.
+        UnitError: not one of the known conditions.
     """
     if isinstance(value, wire.Listening | wire.Line | wire.ReadyFile):
         return value
@@ -48,10 +48,10 @@ def parse_ready(value: object) -> wire.Ready:
 
 
 def parse_word(value: object) -> str:
-    """Read a word of a command.
+    """Read a value for a placeholder in commands.
 
     Raises:
-        UnitError: not a text or a number.
+        UnitError: neither a text nor a number.
     """
     if isinstance(value, bool):
         return str(value).lower()
@@ -61,10 +61,10 @@ def parse_word(value: object) -> str:
 
 
 def parse_command(value: object) -> tuple[str, ...]:
-    """Read a command: a text is the shell's to read, a list is a program and its arguments.
+    """Read a command: a text for the shell, or a list of a program and its arguments.
 
     Raises:
-        UnitError: neither, or nothing in it.
+        UnitError: neither, or empty.
     """
     if isinstance(value, str) and value.strip():
         return (*SHELL, value)
@@ -88,9 +88,9 @@ ReadyField = Annotated[
 
 
 class CommandSection(WorkloadSection):
-    """A server and a client, programs of the machine, unmodified.
+    """A server and a client, unmodified programs of the machine.
 
-    Each runs on its host, with the machine's files below a layer in memory that takes what it
+    Each runs on its host, and sees the machine's files below an overlay in memory to which it
     writes. The names `server` and `client` resolve to the hosts' addresses. `/tmp`, `/run` and the
     home directory are empty.
     """
@@ -100,35 +100,36 @@ class CommandSection(WorkloadSection):
     kind: Literal["command"] = "command"
     """Programs of the machine, unmodified."""
     server: CommandLine
-    """The server. It is asked to end (SIGTERM) when the client has ended."""
+    """The server's command. It gets SIGTERM when the client has ended."""
     client: CommandLine
-    """The client, started when the server is ready. The run fails unless it exits with status
-    0."""
+    """The client's command, started when the server is ready. It must exit with status 0, or the
+    run fails."""
     ready: ReadyField = wire.Listening(kind="listening", port=None)
     """When the server is ready: a socket waits for clients, at any port (`"listening"`) or at one
     (`"port:8080"`), it has printed a line that matches (`"line:REGEX"`), or there is a file
     (`"file:/PATH"`). Default: `"listening"`."""
     environment: dict[str, str] = Field(default={})
-    """What both have in their environment beside PATH, HOME, LANG, TERM, USER and LOGNAME; nothing
-    of the caller's."""
+    """Environment variables of both, beside PATH, HOME, LANG, TERM, USER and LOGNAME; the caller's
+    environment is not passed on."""
     words: dict[str, Word] = Field(default={})
-    """Words that stand in commands and environment as `{NAME}`; the factor `command.NAME` varies
+    """Values of placeholders `{NAME}` in commands and environment; the factor `command.NAME` varies
     one. `{server}` and `{client}` are the hosts' names, `{port}` is the port of `ready`, or 80, and
-    `{run}` is the run's name; braces around anything else are left alone."""
+    `{run}` is the run's name; braces around anything else are left as they are."""
     metrics: dict[str, PrintedSection] = Field(default={})
-    """Metrics that the study reads from what programs print, each a table: `json = "a.b.0"` (names
-    and numbers on the way through the JSON document that the program prints) or `regex = "(…) s"`
-    (Python's; its group, where it matches last); `program` (whose output: `client`, the default, or
-    `server`); and `scale`, which the number is multiplied with. Names end in their unit: `_s`,
+    """Metrics that the study reads from the programs' output, each a table: `json = "a.b.0"` (the
+    path to the number, by names and indices, in the JSON document that the program prints) or
+    `regex = "(…) s"` (Python's; its group in the last match); `program` (the program whose output
+    is read: `client`, the default, or `server`); and `scale`, by which the number is multiplied.
+    Names end in their unit: `_s`,
     `_ns`, `_bit_s`, `_per_s`, `_bytes`, `_packets`, `_ratio`, `_count`, and `_min`, `_max`, `_p99`
     and so on may follow. A run without the number has failed."""
     directory: str = "."
-    """Where both start; a relative path starts at the study file."""
+    """Working directory of both; a relative path starts at the study file."""
     memory_bytes: SizeBytes = Field(default=GUEST_MEMORY_BYTES, alias="memory")
     """Memory of programs and of the files they write, which take at most half of it. Default:
     1GiB."""
     keep: bool = False
-    """Whether what the programs wrote is kept, in `written/` of the run's directory."""
+    """Whether files that the programs wrote are kept, in `written/` of the run's directory."""
 
     @model_validator(mode="after")
     def _refuse_what_cannot_be(self) -> Self:
@@ -141,16 +142,16 @@ class CommandSection(WorkloadSection):
 
     @property
     def is_alone(self) -> bool:
-        """Programs share a run with no other workload."""
+        """True: programs must be the only workload of a run."""
         return True
 
     @property
     def content_direction(self) -> Direction:
-        """Servers send more than clients, as a rule."""
+        """Direction of most bytes: down, as servers usually send more than clients."""
         return "down"
 
     def job(self, parts: int) -> wire.Command:
-        """Give what the endpoint is told."""
+        """Give the workload part of the job."""
         del parts
         port = self.ready.port if isinstance(self.ready, wire.Listening) else None
         words = {"server": "server", "client": "client", "port": str(port or USUAL_PORT)}
@@ -172,5 +173,5 @@ class CommandSection(WorkloadSection):
 
 
 def command_text(argv: tuple[str, ...]) -> str:
-    """Write a command as it was given."""
+    """Write a command as text: as it was given to the shell, or quoted."""
     return argv[2] if argv[:2] == SHELL and len(argv) == len(SHELL) + 1 else shlex.join(argv)

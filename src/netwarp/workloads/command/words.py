@@ -1,4 +1,4 @@
-"""Words that stand for others in commands: ``{server}``, ``{port}``, and what a study varies."""
+"""Placeholders in commands: ``{server}``, ``{port}``, and those that a study defines."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from netwarp.fields import KeyValueError
 
 USUAL_PORT = 80
 FIXED = ("server", "client", "port", "run")
-"""Words that netwarp fills, the last of them when the run's name is known."""
+"""Placeholders that netwarp fills; `run` is filled for each run."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
-    """Put words into a text. Braces around anything else are left alone: shells, awk and JSON have
-    their own.
+    """Fill the placeholders in a text. Braces around anything else stay, as shells and JSON use
+    them.
     """
     return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
 
 
 def refuse_useless(words: Mapping[str, str], texts: tuple[str, ...]) -> None:
-    """See that words can stand in commands, and that each stands in one.
+    """Check that placeholders have valid names, and that each is used in some command.
 
     Raises:
-        KeyValueError: one cannot, or does not.
+        KeyValueError: an invalid name, or an unused placeholder.
     """
     for name in words:
         key = f"words.{name}"

@@ -1,4 +1,4 @@
-"""`flow`: messages of one size, each sent when it is due."""
+"""The workload `flow`: messages of one size, each sent at its scheduled time."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from netwarp.workloads.flow.section import FlowSection
 
 
 class FlowWorkload(Workload[wire.Flow]):
-    """What counts is when each message arrived, and which ones did not."""
+    """Messages by a schedule: measured are each message's delay, and which messages were lost."""
 
     section = FlowSection
     wire_type = wire.Flow
     metrics = FLOW_METRICS
 
     def content_bytes(self, job: Job) -> int | None:
-        """Say how many bytes the messages have; None where their number is drawn."""
+        """Give the size of all messages in bytes; None where their number is random."""
         flow = self.of(job)
         return None if flow.messages is None else flow.messages * flow.message_bytes
 
     def messages(self, job: Job) -> int:
-        """Say how many messages there are; 0 where their number is drawn."""
+        """Give the number of messages; 0 where it is random."""
         return self.of(job).messages or 0
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse a table of packets, which would be written where nobody fetches it."""
+        """Refuse a table of packets, which the server's host would write and nobody would fetch."""
         flow = self.of(job)
         if flow.packet_table and flow.direction == "up":
             return "its table of packets would be written at the server: leave out packet_table"
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Say how many bytes the messages have at most; of drawn arrivals, all but surely."""
+        """Give the most bytes of all messages; random arrivals practically never exceed it."""
         flow = self.of(job)
         return flow.message_bytes * most_messages(flow)
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client dialled; of a simulator, which does not tell, when it first sent."""
+        """Give the time at which the client connected, or in ns-3 first sent."""
         dialled = [each.start_ns for each in connections(records, "client")]
         return min(dialled or (each.first_ns for each in of_kind(records, FlowSent)))
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
-        """Give nothing: messages are no content that has to arrive whole."""
+        """Give no arrivals: messages are not content that must arrive completely."""
         del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the last message arrived, or was sent where later ones were lost."""
+        """Give the time of the last arrival, or of sending a later message that was lost."""
         del job
         return max(_moments_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say how what was sent and what arrived cannot be."""
+        """Describe a contradiction in the records of messages sent and received, or None."""
         flow = self.of(job)
         sent = of_kind(records, FlowSent)
         arrived = of_kind(records, FlowStats)
-        # A simulator's monitor sees packets alone, and so does nobody else who sees no messages.
+        # ns-3's FlowMonitor sees only packets, no messages.
         arrived = [each for each in arrived if each.unit == "message"] or arrived
         if len(sent) != 1 or len(arrived) != 1:
             return f"the flow has {len(sent)} senders and {len(arrived)} receivers on record, not 1"
@@ -77,19 +77,19 @@ class FlowWorkload(Workload[wire.Flow]):
         return None
 
     def simulator_refusal(self, job: Job) -> str | None:
-        """Say why ns-3's applications cannot send it; None when they can."""
+        """Give the reason why ns-3's applications cannot send it; None when they can."""
         return simulated.refusal(job, self.of(job))
 
     def simulator_traffic(self, job: Job) -> dict[str, Any]:
-        """Give what ns-3's applications are to send."""
+        """Give the parameters of ns-3's applications."""
         return simulated.traffic(self.of(job))
 
     def simulator_records(self, job: Job, answer: Mapping[str, Any]) -> list[Record]:
-        """Word what ns-3 saw as records."""
+        """Convert the result of ns-3 to records."""
         return simulated.records(self.of(job), answer)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the last message was sent, or arrived."""
+        """Give the time at which the last message was sent or arrived, whichever is later."""
         return max(_moments_ns(records), default=None)
 
 

@@ -1,4 +1,4 @@
-"""What happened to the packets and the messages of a flow."""
+"""Metrics of the packets and messages of a flow: delay, jitter, loss, throughput."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
 
 
 def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
-    """Give a delay; between two hosts None where their clocks are too far from known for it."""
+    """Give a delay in s; None between two hosts whose clock offset is not known well enough."""
     delay_s = _of(run, unit, quantity)
     if delay_s is None or not is_known(delay_s * NS_PER_S, run.records):
         return None
@@ -37,7 +37,7 @@ def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | No
 
 
 def throughput_bit_s(stats: FlowStats) -> float | None:
-    """Give the bits received over the time from the first to the last; None of a single one."""
+    """Give the bits received per second from first to last reception; None for a single one."""
     if stats.first_received_ns is None or stats.last_received_ns is None:
         return None
     span_ns = stats.last_received_ns - stats.first_received_ns
@@ -92,13 +92,13 @@ def _lateness_s_max(run: RunRecords) -> float | None:
 
 
 def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Metric, ...]:
-    """Make the metrics that packets and messages both have.
+    """Make the metrics that both packets and messages have.
 
     Args:
-        unit: what is counted.
-        prefix: begins their names.
-        what: the unit in the plural, as titles have it.
-        since: from when a delay counts.
+        unit: packets or messages.
+        prefix: prefix of the metrics' names.
+        what: the unit in the plural, for titles.
+        since: the event from which a delay is counted.
     """
 
     def of(quantity: Quantity) -> Callable[[RunRecords], float | None]:

@@ -1,4 +1,4 @@
-"""``[workload]`` with ``kind = "flow"``: messages of one size, each sent when it is due."""
+"""The section ``[workload]`` with ``kind = "flow"``: messages of one size, sent by a schedule."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class FlowSection(ArrivalsSection):
     follows_client: ClassVar[bool] = False
 
     kind: Literal["flow"]
-    """Messages, each sent when it is due."""
+    """Messages, each sent at its scheduled time."""
     direction: Direction = "down"
     """`down` sends from server to client, `up` from client to server."""
     payload_bytes: SizeBytes = Field(default=1200, alias="payload")
     """Size of a message, 24 to 65507 bytes. A datagram larger than the MTU less 28 is sent in
     fragments."""
     rate_bit_s: RateBitS = Field(default=None, alias="rate")
-    """How fast messages are sent, as payload bits a second. Either this or `interval`."""
+    """Rate of the messages in payload bits per second. Either this or `interval`."""
     packet_table: bool = False
     """Write a line for each message that arrived to `packets.csv` in the run's directory, and those
     of all runs to `packets.parquet`."""
 
     @property
     def content_direction(self) -> Direction:
-        """Which way the messages go."""
+        """Direction in which the messages are sent."""
         return self.direction
 
     @property
     def lone_message_bytes(self) -> int:
-        """Size of a message."""
+        """Size of a message in bytes."""
         return self.payload_bytes
 
     @property
@@ -55,18 +55,18 @@ class FlowSection(ArrivalsSection):
 
     @property
     def resolved_interval_ns(self) -> int:
-        """The interval given, or that of the rate."""
+        """The interval in ns: the one given, or that of the rate."""
         if self.rate_bit_s is None:
             return super().resolved_interval_ns
         return max(1, round(8 * self.payload_bytes * NS_PER_S / self.rate_bit_s))
 
     @property
     def has_pace(self) -> bool:
-        """Whether it is said how long it is from one message to the next."""
+        """Whether the interval between messages is given."""
         return self.interval_ns is not None or self.rate_bit_s is not None
 
     def job(self, parts: int) -> wire.Flow:
-        """Give what the endpoint is told."""
+        """Give the workload part of the job."""
         del parts
         return wire.Flow(
             kind="flow",

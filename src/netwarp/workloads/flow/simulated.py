@@ -1,4 +1,4 @@
-"""A flow in ns-3: UdpClient, or over TCP BulkSendApplication, watched by FlowMonitor."""
+"""A flow in ns-3: UdpClient, or BulkSendApplication over TCP, measured by FlowMonitor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def refusal(job: Job, flow: Flow) -> str | None:
-    """Say why ns-3's applications cannot send the flow; None when they can."""
+    """Give the reason why ns-3's applications cannot send the flow; None when they can."""
     if flow.direction != "up":
         return 'ns-3\'s clients send: set workload.direction = "up"'
     if not isinstance(flow.arrivals, wire.ConstantArrivals) or flow.messages is None:
@@ -33,7 +33,7 @@ def refusal(job: Job, flow: Flow) -> str | None:
 
 
 def traffic(flow: Flow) -> dict[str, Any]:
-    """Give what is to be sent, by the names of the simulation program."""
+    """Give the application's parameters, by the names of the simulation program."""
     if not isinstance(flow.arrivals, wire.ConstantArrivals) or flow.messages is None:
         raise TypeError("ns-3 was asked for a flow that it refuses")
     return {
@@ -45,7 +45,7 @@ def traffic(flow: Flow) -> dict[str, Any]:
 
 
 def records(flow: Flow, answer: Mapping[str, Any]) -> list[Record]:
-    """Word FlowMonitor's sums as records."""
+    """Convert FlowMonitor's sums to records."""
     sent = wire.FlowSent(
         record="flow_sent",
         side="client",

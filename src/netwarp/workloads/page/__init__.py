@@ -1,4 +1,4 @@
-"""`page`: a web page over HTTP, loaded as a browser does."""
+"""The workload `page`: a web page loaded over HTTP as a browser does."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from netwarp.workloads.page.section import PageSection
 from netwarp.workloads.page.waterfall import waterfall
 
 MOST_SERVED_RESOURCES = 2000
-"""How many a server serves to another host."""
+"""Largest number of resources of a page that a server accepts from another host."""
 BROWSER_START_CPU_S = 2.0
 VISIT_CPU_S = 2.5
-"""CPU time of Chromium in a guest: until it can be told to load a page, and for a load; where many
-packets are lost, it is twice as much."""
+"""CPU time of Chromium in a guest, in s: to start, and to load a page; twice as much under heavy
+packet loss."""
 BROWSER_MEMORY_BYTES = 3 << 30
-"""Memory of a guest with a browser and all that it maps."""
+"""Memory in bytes of a guest with a browser."""
 
 
 class PageWorkload(Workload[wire.Page]):
-    """Times are those of the whole page."""
+    """Load of a web page; times are those of the whole page."""
 
     section = PageSection
     wire_type = wire.Page
@@ -42,16 +42,16 @@ class PageWorkload(Workload[wire.Page]):
     programs = tuple(PROGRAMS.values())
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
-        """Give the browser and the server, where they are not netwarp's own."""
+        """Give the browser and the server of the host that a run needs."""
         page = self.of(job)
         return [PROGRAMS[each.kind] for each in (page.client, page.server) if each is not None]
 
     def programs_cpu_s(self, job: Job) -> float:
-        """Say what a browser takes, to start and to show the page as often as it visits it."""
+        """Estimate a browser's CPU time in s, to start and for each visit."""
         return 0.0 if self.dials(job) else BROWSER_START_CPU_S + self.of(job).visits * VISIT_CPU_S
 
     def runs_programs(self, job: Job) -> bool:
-        """Say whether one end is a program of the machine."""
+        """Say whether an end is a program of the host."""
         return bool(self.needed_programs(job))
 
     def dials(self, job: Job) -> bool:
@@ -59,20 +59,20 @@ class PageWorkload(Workload[wire.Page]):
         return self.of(job).client is None
 
     def memory_bytes(self, job: Job) -> int:
-        """Say how much memory a guest has: more where a browser runs in it."""
+        """Give a guest's memory in bytes: more where a browser runs in it."""
         return GUEST_MEMORY_BYTES if self.dials(job) else BROWSER_MEMORY_BYTES
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client first connected, or the browser was told to load the page."""
+        """Give the time at which the client first connected, or the browser began to load."""
         loads = of_kind(records, PageLoad)
         return loads[0].navigation_start_ns if loads else super().start_ns(records)
 
     def content_bytes(self, job: Job) -> int:
-        """Say how much the page weighs."""
+        """Give the size of the page in bytes."""
         return sum(each.body_bytes for each in self.of(job).resources)
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse programs, files, and more resources than a server has for one run."""
+        """Refuse programs, files, and more resources than a server allows."""
         resources = self.of(job).resources
         if self.runs_programs(job):
             return NO_PROGRAMS
@@ -83,19 +83,19 @@ class PageWorkload(Workload[wire.Page]):
         return None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Give the records of the last visit."""
+        """Select the records of the last visit."""
         last = self.of(job).visits - 1
         return [
             each for each in records if not isinstance(each, Connection) or each.transfer == last
         ]
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Resource]:
-        """Give the resources that the client got."""
+        """Give the resources that the client received."""
         del job
         return of_kind(records, Resource)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the last resource had arrived, or the browser says that the page is loaded."""
+        """Give the time at which the last resource arrived, or of the browser's load event."""
         del job
         loads = of_kind(records, PageLoad)
         if loads:
@@ -103,17 +103,17 @@ class PageWorkload(Workload[wire.Page]):
         return max(each.response_end_ns for each in of_kind(records, Resource))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say what the client recorded that cannot be."""
+        """Describe an impossible record of the client; None if there is none."""
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the last resource had arrived."""
+        """Give the time at which the last resource had arrived."""
         return max((each.response_end_ns for each in of_kind(records, Resource)), default=None)
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Arrange what the page's resources waited for, as far as a run came."""
+        """Give the waterfall of the page's resources, also of a failed run."""
         return waterfall(self.of(job), records)
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
-        """Write a load as HAR has it, as far as it came."""
+        """Convert a page load to HAR, also of a failed run."""
         return http_archive(job, self.of(job), self.measured(job, records), title)

@@ -1,7 +1,7 @@
-"""A page's load as HAR 1.2 has it (http://www.softwareishard.com/blog/har-12-spec/).
+"""Converts a page load to HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/).
 
-Browser tools open it. Names that begin with an underscore are those that browsers add. The run's
-clock begins with the year 1970.
+Browsers' developer tools open it. Names that begin with an underscore are those that browsers add.
+Time 0 of the run is the beginning of 1970.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netwarp.workloads.base import HttpArchive
 
 NS_PER_MS = 1_000_000
 UNKNOWN = -1
-"""What HAR has in place of a number that nobody knows, or of a time that does not apply."""
+"""HAR's value for an unknown number, or a time that does not apply."""
 MEDIA_TYPES: Mapping[wire.ResourceType, str] = {
     "document": "text/html; charset=utf-8",
     "stylesheet": "text/css",
@@ -29,19 +29,19 @@ MEDIA_TYPES: Mapping[wire.ResourceType, str] = {
     "fetch": "application/json",
     "other": "application/octet-stream",
 }
-"""As the server says it."""
+"""Media types by type of resource, as the server sends them."""
 PROTOCOLS: Mapping[wire.Http, str] = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}
-"""As the Performance API names them (`nextHopProtocol`): by their ALPN identifiers."""
+"""ALPN identifiers, with which the Performance API names versions of HTTP (`nextHopProtocol`)."""
 
 
 def http_archive(job: Job, page: Page, records: Sequence[Record], title: str) -> HttpArchive:
-    """Write a load as a page of a HAR and its entries; a load that broke off as far as it came.
+    """Convert a page load to a HAR page and its entries; of a failed run, those that arrived.
 
     Args:
-        job: of the run.
-        page: its workload.
-        records: of the run.
-        title: what the page is called.
+        job: the run's job.
+        page: the job's workload.
+        records: the run's records.
+        title: the page's title.
     """
     came = sorted(of_kind(records, Resource), key=lambda each: (each.fetch_start_ns, each.resource))
     opened = {each.connection: each for each in connections(records, "client")}
@@ -112,9 +112,9 @@ def _response(resource: PageResource, came: Resource, protocol: str) -> dict[str
 
 
 def _timings(came: Resource, connection: Connection | None) -> dict[str, float]:
-    """Divide the time of a resource as HAR does; connecting is the first request's of a connection.
+    """Split a resource's time as HAR does; the connection's first request includes connecting.
 
-    How much of it was TLS's is not known apart; of a browser's connections nothing is.
+    The share of TLS is not known separately; of a browser's connections no times are known.
     """
     blocked_ns, connect_ns = came.request_start_ns - came.fetch_start_ns, None
     if came.request == 0 and connection is not None:

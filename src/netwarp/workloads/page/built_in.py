@@ -1,6 +1,6 @@
-"""The built-in pages: what they are made of, and how their resources depend on each other.
+"""The built-in pages: their resources, and how these depend on each other.
 
-Three have the weight of today's: a light, a usual and a heavy one. Their bytes by type follow the
+Three have sizes of today's pages: a light, a median and a heavy one. Their bytes by type follow the
 HTTP Archive's medians of October 2024 (Web Almanac 2024, chapter Page Weight: desktop, 71 requests;
 images 1 054 kB, scripts 613 kB, fonts 131 kB, stylesheets 78 kB, HTML 18 kB): `web-80` has those,
 `web-30` about a third, `web-150` about twice to three times as much.
@@ -21,7 +21,7 @@ from netwarp.workloads.page.resources import SiteResource, resources
 PageName = Literal["nam-2021", "web-30", "web-80", "web-150"]
 PAGE_NAMES: tuple[PageName, ...] = get_args(PageName)
 SEED = 2024
-"""The order of sizes within a type follows from it."""
+"""Seed for the order of sizes within a type."""
 SPREAD = 1.0
 """Standard deviation of the sizes' natural logarithms: the 90th percentile is 3.6 medians."""
 kB = 1000  # noqa: N816 - the unit's name
@@ -29,7 +29,7 @@ kB = 1000  # noqa: N816 - the unit's name
 
 @dataclass(frozen=True)
 class Makeup:
-    """How many resources of a type a page has, and their bytes together."""
+    """The number of a page's resources of one type, and their total size in bytes."""
 
     number: int
     total_bytes: int
@@ -71,8 +71,7 @@ def built_in_page(name: PageName) -> tuple[wire.PageResource, ...]:
 def _nam_2021() -> list[SiteResource]:
     """HTML, CSS, JS and five images, as the publication says; it gives no sizes.
 
-    These have the median size of their type (`web-80` has more of each): its images are of
-    60 kB, the rest as a small site of one page has it.
+    The sizes here are assumed: images of 60 kB, the rest as in a small one-page site.
     """
     return [
         SiteResource("/", "document", 15 * kB),
@@ -83,7 +82,7 @@ def _nam_2021() -> list[SiteResource]:
 
 
 def _web(makeup: Mapping[wire.ResourceType, Makeup]) -> list[SiteResource]:
-    """Make a page of a given make-up.
+    """Make a page with given resources.
 
     The document refers to all stylesheets and to a third of the scripts in its head, which block
     what is shown; to another third of the scripts, which block nothing; and to three quarters of
@@ -123,7 +122,7 @@ def _web(makeup: Mapping[wire.ResourceType, Makeup]) -> list[SiteResource]:
 
 
 def _sizes(makeup: Makeup, draw: random.Random) -> Sequence[int]:
-    """Draw sizes that are log-normal and add up: its quantiles, in any order."""
+    """Draw log-normal sizes with a given sum: quantiles of the distribution, in random order."""
     from statistics import NormalDist
 
     normal = NormalDist(0, SPREAD)

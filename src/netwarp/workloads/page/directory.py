@@ -1,6 +1,6 @@
-"""A page as a directory → its resources: `index.html`, and what it and its stylesheets refer to.
+"""Reads a page from a directory: `index.html`, and what it and its stylesheets refer to.
 
-What scripts would ask for is theirs to know: it has no part in the page.
+Resources that scripts would request are not known, and are not part of the page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netwarp.workloads.page.resources import SiteResource
 MOST_BYTES = 16 << 20
 INDEX = "index.html"
 ORIGIN = "http://page"
-"""Where references of the page lead to that do not lead elsewhere."""
+"""Origin of the page, against which its references are resolved."""
 _TYPES: Mapping[str, wire.ResourceType] = {
     ".css": "stylesheet",
     ".js": "script",
@@ -44,13 +44,13 @@ def read_directory(name: str) -> list[SiteResource]:
 
     Raises:
         UnreadableFileError: its `index.html` cannot be read.
-        KeyValueError: it refers to a file that is not there, or to elsewhere; the key is None.
+        KeyValueError: it refers to a missing file, or to another origin; the key is None.
     """
     return _Reader(Path(name)).site()
 
 
 class _Reader:
-    """Follows references from the document on, each once."""
+    """Follows references from the document, each once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -105,7 +105,7 @@ class _Reader:
 
 
 class _References(HTMLParser):
-    """Collects what a document refers to, in order, with whether it holds up what is shown."""
+    """Collects the references of a document, in order, and whether each blocks rendering."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class _References(HTMLParser):
 
 
 def _of_element(tag: str, given: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """Give what an element refers to. A script that is no module blocks, wherever it stands."""
+    """Give the references of an element. A script that is not a module always blocks."""
     relations = given.get("rel", "").lower().split()
     if tag == "link" and "href" in given and "stylesheet" in relations:
         yield given["href"], given.get("media", "all") in ("all", "screen", "")

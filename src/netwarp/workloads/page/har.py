@@ -1,7 +1,8 @@
-"""A page that a browser has saved as HAR → its resources.
+"""Reads a page from a HAR file that a browser has saved.
 
-Of several pages in a file the first is meant. A run has one server: what came from others is asked
-of it too. Left out are what is no GET over HTTP, what got no answer, and what was asked for again.
+Of several pages in a file the first is read. A run has one server, which serves the resources of
+other servers, too. Left out are requests other than GET over HTTP, those without a response, and
+repeated ones.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from netwarp.regular_files import read_regular_file
 from netwarp.workloads.page.resources import SiteResource
 
 MOST_BYTES = 256 << 20
-"""HARs may have the responses' contents in them, which are passed over."""
+"""Largest HAR file in bytes; it may contain the responses' contents, which are ignored."""
 _TYPES: Mapping[str, wire.ResourceType] = {
     "document": "document",
     "stylesheet": "stylesheet",
@@ -37,7 +38,8 @@ _TYPES_BY_MEDIA: Mapping[str, wire.ResourceType] = {
     "application/json": "fetch",
 }
 _BLOCKING_PRIORITIES = ("High", "VeryHigh")
-"""Chromium's, of scripts that hold up the parser. Where a HAR has none, the document's do."""
+"""Chromium's priorities of scripts that block the parser. Without priorities in the HAR, scripts of
+the document block."""
 _WITHOUT_CONTENT = (204, 304)
 REMEDY = "save one with a browser's network tools"
 
@@ -47,7 +49,7 @@ def read_har(name: str) -> list[SiteResource]:
 
     Raises:
         UnreadableFileError: it cannot be read.
-        KeyValueError: it is no HAR, or no page is in it; its key is None.
+        KeyValueError: it is not a HAR, or has no page; its key is None.
     """
     try:
         log = json.loads(read_regular_file(Path(name), MOST_BYTES))["log"]
@@ -66,7 +68,7 @@ def _what_is_missing(error: Exception) -> str:
 
 
 def _chosen(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Choose the entries that are the page's, in the order in which they were asked for."""
+    """Select the entries of the page, in order of their requests."""
     pages: Sequence[Mapping[str, Any]] = log.get("pages") or ()
     first = pages[0]["id"] if pages else None
     entries = sorted(log["entries"], key=lambda each: str(each["startedDateTime"]))
@@ -120,7 +122,7 @@ def _site(entries: Sequence[Mapping[str, Any]]) -> list[SiteResource]:
 
 
 def _path(url: str, home: str) -> str:
-    """Give the path that is asked for; other servers' are below their names."""
+    """Give the path to request; paths of other servers are prefixed with the server's name."""
     parts = urlsplit(url)
     path = parts.path or "/"
     query = f"?{parts.query}" if parts.query else ""
@@ -128,7 +130,7 @@ def _path(url: str, home: str) -> str:
 
 
 def _initiator(entry: Mapping[str, Any]) -> str | None:
-    """Find what referred to a resource, where the browser says so."""
+    """Find the URL that referred to a resource, if the HAR has it."""
     found = entry.get("_initiator")
     if isinstance(found, Mapping):
         frames = (found.get("stack") or {}).get("callFrames") or [{}]
@@ -151,7 +153,7 @@ def _type(entry: Mapping[str, Any]) -> wire.ResourceType:
 
 
 def _body_bytes(response: Mapping[str, Any]) -> int:
-    """Give the content's size in bytes as it was transferred, else as it was without encoding."""
+    """Give the size of the content in bytes, as transferred if known, else uncompressed."""
     if response["status"] in _WITHOUT_CONTENT:
         return 0
     sizes = (response.get("bodySize", -1), response["content"].get("size", 0))

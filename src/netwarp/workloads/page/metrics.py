@@ -1,4 +1,4 @@
-"""How long a page took to load, and what it waited for."""
+"""Metrics of loading a page: load time, and the times of its phases."""
 
 from __future__ import annotations
 

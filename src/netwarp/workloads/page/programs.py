@@ -1,4 +1,4 @@
-"""The browser and the servers that can be at a page's ends in netwarp's place."""
+"""The browser and the web servers that can replace netwarp's own client and server."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ PROGRAMS: Mapping[wire.WebProgramKind, Program] = {
     "caddy": Program("caddy", ("caddy",), "`apt-get install caddy`"),
     "nginx": Program("nginx", ("nginx",), "`apt-get install nginx-light`"),
 }
-"""By their names in a study."""
+"""Programs by their names in a study."""
 
 HTTP_VERSIONS: Mapping[ServerName, tuple[HttpVersion, ...]] = {
     "netwarp": ("1.1", "2", "3"),
     "caddy": ("1.1", "2", "3"),
     "nginx": ("1.1", "2"),
 }
-"""What servers speak as distributions package them."""
+"""Versions of HTTP by server, as distributions package them."""
 
 
 def in_job(name: ClientName | ServerName) -> wire.WebProgram | None:
-    """Give what a job says of one end; None for netwarp itself."""
+    """Give the program of one end for the job; None for netwarp's own."""
     if name == "netwarp":
         return None
     return wire.WebProgram(kind=name, names=PROGRAMS[name].names)

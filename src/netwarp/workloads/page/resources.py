@@ -1,10 +1,9 @@
-"""A page as it is written, and what follows for loading it: what blocks what, what is urgent.
+"""Derives how a page loads from its resources: what blocks what, and priorities.
 
-This is the HTML standard's rule, simply said. A stylesheet in the head blocks what is shown, and
-the scripts after it. A script in the head blocks what is shown, and the scripts after it. Nothing
-blocks requests: what a document refers to is asked for as soon as the document is there (browsers
-look ahead of the scripts that block their parser); what a script or a stylesheet refers to, as soon
-as that has run.
+It simplifies the rules of the HTML standard. A stylesheet or a script in the head blocks rendering,
+and the scripts after it. Nothing blocks requests: what a document refers to is requested as soon as
+the document has arrived (browsers' preload scanners look beyond scripts that block the parser);
+what a script or a stylesheet refers to, as soon as that has been processed.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ _PRIORITIES: Mapping[wire.ResourceType, tuple[int, bool]] = {
     "image": (4, True),
     "other": (5, True),
 }
-"""Urgency, and whether it is of use before it is whole (RFC 9218): in the order in which browsers
-ask for what they show."""
+"""Urgency, and whether incremental delivery is useful (RFC 9218), by type of resource, like
+browsers' priorities."""
 _URGENCY_IN_HEAD = 1
-"""That of scripts that block what is shown."""
+"""Urgency of scripts that block rendering."""
 
 
 @dataclass(frozen=True)
 class SiteResource:
-    """A resource as its page is written."""
+    """A resource of a page, before it is derived how it loads."""
 
     path: str
     """Path and query of its URL."""
@@ -41,23 +40,23 @@ class SiteResource:
     initiator: str | None = None
     """Path of the resource that refers to it; None for the page's document."""
     in_head: bool = False
-    """Whether it stands in the document's head, and neither as `async` nor as `defer`."""
+    """Whether it is in the document's head, neither `async` nor `defer`."""
     status: int = 200
     location: str | None = None
-    """Where a redirection leads."""
+    """Target path of a redirection."""
     file: str | None = None
-    """The file that it is; bytes are made from the seed where there is none."""
+    """File with its content; None where the content is generated from the seed."""
 
 
 def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:
-    """Work out how a page loads.
+    """Derive how a page loads.
 
     Args:
-        page: its document first.
+        page: its resources, the document first.
 
     Raises:
-        KeyValueError: a resource that stands there twice, or that nothing can lead to; its key is
-            None, for the caller to say which one names the page.
+        KeyValueError: a resource is listed twice, or is unreachable; its key is None, and the
+            caller adds the key that names the page.
     """
     places: dict[str, int] = {}
     for index, each in enumerate(page):
@@ -94,7 +93,7 @@ def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:
 
 
 def _initiators_first(page: Sequence[SiteResource]) -> list[SiteResource]:
-    """Put what refers to others before them; the rest stays in the page's order."""
+    """Sort resources so that each comes after its initiator, otherwise in the page's order."""
     by_path = {each.path: each for each in page}
 
     def distance(each: SiteResource) -> int:

@@ -1,4 +1,4 @@
-"""``[workload]`` with ``kind = "page"``: a web page over HTTP."""
+"""The section ``[workload]`` with ``kind = "page"``: a web page over HTTP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WIRE_VERSIONS: Mapping[HttpVersion, wire.Http] = {"1.1": "h1", "2": "h2", "3": "
 
 
 def _read_har_page(name: str) -> Mapping[str, Any]:
-    # Imported where a study has such a page: an HTML parser takes longer to import than a plan.
+    # Imported only where it is needed: importing an HTML parser takes longer than planning.
     from netwarp.workloads.page.har import read_har
 
     return _read_page(name, read_har(name))
@@ -50,14 +50,14 @@ def _read_directory_page(name: str) -> Mapping[str, Any]:
 
 
 def _read_page(name: str, site: Sequence[SiteResource]) -> Mapping[str, Any]:
-    """Work out how a page loads; see `WorkloadSection.file_readers`."""
+    """Derive how a page loads; see `WorkloadSection.file_readers`."""
     made = [each.model_dump(mode="json") for each in resources(site)]
     return {"label": Path(name).name, "file": name, "resources": made}
 
 
 class PageSection(WorkloadSection):
-    """A web page that a client loads as a browser does, over HTTP, from a server that has all of
-    it. The client has nothing in a cache, and computing takes no time. Where a study names no
+    """A web page that a client loads over HTTP as a browser does, from one server that has all of
+    its resources. The client's cache is empty, and computing takes no time. Where a study names no
     transport, it is TLS for HTTP/1.1 and HTTP/2, and QUIC for HTTP/3.
     """
 
@@ -74,19 +74,19 @@ class PageSection(WorkloadSection):
     with so many resources (`web-30`, `web-80`, `web-150`). One of `page`, `har` and
     `directory`."""
     har: HarPage | None = None
-    """A page that a browser has loaded and saved: sizes, and what led to what, are its; the bytes
-    are made from the seed, and one server has all of them. A relative path starts at the study
-    file."""
+    """A page that a browser has loaded and saved as HAR: sizes and initiators are those of the
+    file; the bytes are generated from the seed, and one server has all of them. A relative path
+    starts at the study file."""
     directory: DirectoryPage | None = None
-    """A page as a directory: `index.html`, and the files that it and its stylesheets refer to. A
+    """A directory with a page: `index.html`, and the files that it and its stylesheets refer to. A
     relative path starts at the study file."""
     client: ClientName = "netwarp"
-    """Who loads the page: netwarp's own client, or the browser `chromium` of the distribution,
-    without a window. A browser takes no time to compute either, and loads HTML, CSS and scripts of
-    the sizes and references that the page has."""
+    """The client: netwarp's own, or the distribution's browser `chromium`, headless. A browser's
+    computing takes no time either; it loads HTML, CSS and scripts with the sizes and references
+    that the page has."""
     server: ServerName = "netwarp"
-    """Who serves it: netwarp's own server, or `caddy` (HTTP/1.1, 2 and 3) or `nginx` (HTTP/1.1 and
-    2) of the distribution, each configured to serve this page and nothing else. Chromium, Caddy
+    """The server: netwarp's own, or `caddy` (HTTP/1.1, 2 and 3) or `nginx` (HTTP/1.1 and
+    2) of the distribution, configured to serve only this page. Chromium, Caddy
     and nginx are the machine's own and have TCP options and QUIC of their own."""
     http: HttpVersion = "2"
     """Version of HTTP. 1.1 and 2 run over `tls`, or without encryption over `tcp` and `mptcp`; 3
@@ -107,27 +107,27 @@ class PageSection(WorkloadSection):
 
     @property
     def content_direction(self) -> Direction:
-        """A page goes to its client."""
+        """Direction of most bytes: down, to the client."""
         return "down"
 
     @property
     def is_alone(self) -> bool:
-        """Browsers and servers of the machine share a run with no other workload."""
+        """Whether an end is a program of the host, which must be the only workload of a run."""
         return self._has_programs
 
     @property
     def dials_again(self) -> bool:
-        """Whether there may be connections to resume: of an earlier visit, or of the same."""
+        """Whether there may be earlier sessions to resume, of this visit or one before."""
         return True
 
     @property
     def usual_transport(self) -> TransportKind:
-        """What its version of HTTP runs over with encryption."""
+        """The encrypted transport of its version of HTTP."""
         return next(kind for kind in self._carriers if TRANSPORTS[kind].is_encrypted)
 
     @property
     def _carriers(self) -> list[TransportKind]:
-        """What its version of HTTP runs over."""
+        """The transports that its version of HTTP can use."""
         return [kind for kind, traits in TRANSPORTS.items() if self.http in traits.http_versions]
 
     def parts(self, streams: int | None) -> int:
@@ -176,7 +176,7 @@ class PageSection(WorkloadSection):
         return self.client != "netwarp" or self.server != "netwarp"
 
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
-        """Refuse what its version of HTTP does not run over, and clients that move."""
+        """Refuse transports that its version of HTTP cannot use, and clients that move."""
         if self._has_programs and not TRANSPORTS[kind].is_encrypted:
             end = "client" if self.client != "netwarp" else "server"
             reason = f"browsers and servers speak HTTP over TLS or QUIC here, not over {kind}"
@@ -199,13 +199,13 @@ class PageSection(WorkloadSection):
             )
 
     def refuse_resume(self, kind: TransportKind, resume: Resume) -> None:
-        """Refuse early data over TLS, which browsers do not send either."""
+        """Refuse TLS early data, which browsers do not send either."""
         if resume == "0rtt" and TRANSPORTS[kind].runs_over_tcp:
             reason = f"HTTP/{self.http} over {kind} sends no early data here, as browsers do not"
             raise KeyValueError("transport.resume", resume, reason, "choose 1rtt, or HTTP/3")
 
     def job(self, parts: int) -> wire.Page:
-        """Give what the endpoint is told."""
+        """Give the workload part of the job."""
         return wire.Page(
             kind="page",
             http=WIRE_VERSIONS[self.http],

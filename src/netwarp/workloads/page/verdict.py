@@ -1,4 +1,4 @@
-"""Whether a client got all of its page."""
+"""Checks that a client received its whole page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netwarp.wire import Page, PageLoad, Record, Resource
 
 
 def difference(page: Page, records: Sequence[Record]) -> str | None:
-    """Say what a client recorded that cannot be; None if nothing."""
+    """Describe an impossible record of a client; None if there is none."""
     loaded = of_kind(records, Resource)
     times = Counter(each.resource for each in loaded)
     for index, expected in enumerate(page.resources):
@@ -24,7 +24,7 @@ def difference(page: Page, records: Sequence[Record]) -> str | None:
             return f"{expected.path} was answered with {each.status}, not {expected.status}"
         if not page.may_use(each.http):
             return f"{expected.path} came over {each.http}, not over {page.http}"
-        # A browser throws the content of a redirection away.
+        # A browser discards the content of a redirection.
         is_kept = page.client is None or expected.location is None
         if is_kept and each.bytes != expected.body_bytes:
             return f"{expected.path} has {each.bytes} of {expected.body_bytes} bytes"

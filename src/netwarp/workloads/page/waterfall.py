@@ -1,4 +1,4 @@
-"""What a page's resources waited for and when they came, as browser tools draw it."""
+"""The waterfall of a page load: when each resource was blocked, waited, and was received."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from netwarp.wire import Page, Record, Resource
 from netwarp.workloads.base import Activity, Item, Phase, Tone
 
 TONES: Mapping[str, Tone] = {"blocked": "start", "wait": "moving", "receive": "grade"}
-"""The timings of HAR that a client without a cache and name servers has; `blocked` includes the
-time in which its connection was made."""
+"""Tones of those HAR timings that a client without cache and name servers has; `blocked` includes
+the setup of its connection."""
 
 
 def waterfall(page: Page, records: Sequence[Record]) -> Activity:
-    """Arrange the resources that came, in the page's order, and what was reached by then."""
+    """Give the phases of the resources that arrived, in the page's order, and milestones."""
     came = sorted(of_kind(records, Resource), key=lambda each: each.resource)
     return Activity(
         title="Resources",
@@ -36,7 +36,7 @@ def _phases(resource: Resource) -> Iterator[Phase]:
 
 
 def _milestones(page: Page, came: Sequence[Resource]) -> Iterator[tuple[int, str]]:
-    """Say when what is shown first and when all was there, where it was."""
+    """Give the times of the first rendering and of the complete load, if they were reached."""
     ends_ns = {each.resource: each.response_end_ns for each in came}
     fetched = [index for index in range(len(page.resources)) if page.is_fetched(index)]
     blocking = [index for index in fetched if page.resources[index].render_blocking]

@@ -1,4 +1,4 @@
-"""`rr`: requests at a given rate, each answered by a response."""
+"""The workload `rr`: requests at a given rate, each answered by a response."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from netwarp.workloads.rr.section import RequestResponseSection
 
 
 class RequestResponseWorkload(Workload[wire.RequestResponse]):
-    """What counts is how long each request took to be answered, and which ones were not."""
+    """Requests and responses: measured are latencies, and which requests got no response."""
 
     section = RequestResponseSection
     wire_type = wire.RequestResponse
     metrics = REQUEST_RESPONSE_METRICS
 
     def content_bytes(self, job: Job) -> int | None:
-        """Say how many bytes are exchanged; None where the number of requests is drawn."""
+        """Give the bytes of all requests and responses; None where their number is random."""
         asked = self.of(job)
         each_bytes = asked.request_bytes + asked.response_bytes
         return None if asked.messages is None else asked.messages * each_bytes
 
     def messages(self, job: Job) -> int:
-        """Say how many requests and responses there are; 0 where their number is drawn."""
+        """Give the number of requests and responses; 0 where it is random."""
         return 2 * (self.of(job).messages or 0)
 
     def server_refusal(self, job: Job) -> None:
-        """Say nothing: a server answers what has the run's token, and counts its answers."""
+        """Return None: a server answers only requests with the run's token, and counts them."""
         del job
 
     def most_content_bytes(self, job: Job) -> int:
-        """Say how many bytes are exchanged at most; of drawn arrivals, all but surely."""
+        """Give the most bytes exchanged; random arrivals practically never exceed it."""
         asked = self.of(job)
         return (asked.request_bytes + asked.response_bytes) * most_messages(asked)
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Say when the client dialled."""
+        """Give the time at which the client connected."""
         return min(each.start_ns for each in connections(records, "client"))
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Transfer | Segment]:
-        """Give nothing: responses are no content that has to arrive whole."""
+        """Give no arrivals: responses are not content that must arrive completely."""
         del job, records
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the last response arrived, or a later request was sent that got none."""
+        """Give the time of the last response, or of sending a later, unanswered request."""
         del job
         return max(_moments_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say how what was asked and what was answered cannot be."""
+        """Describe a contradiction in the records of requests and responses, or None."""
         asked = self.of(job)
         sent = of_kind(records, FlowSent)
         answered = [each for each in of_kind(records, FlowStats) if each.unit == "response"]
@@ -70,7 +70,7 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
         return None
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the last request was sent, or response arrived."""
+        """Give the time at which the last request was sent or the last response arrived."""
         return max(_moments_ns(records), default=None)
 
 

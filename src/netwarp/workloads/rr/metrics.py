@@ -1,4 +1,4 @@
-"""How long requests took to be answered."""
+"""Metrics of requests and responses: latency and loss."""
 
 from __future__ import annotations
 

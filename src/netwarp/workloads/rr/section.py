@@ -1,4 +1,4 @@
-"""``[workload]`` with ``kind = "rr"``: requests at a given rate, each answered by a response."""
+"""The section ``[workload]`` with ``kind = "rr"``: requests, each answered by a response."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class RequestResponseSection(ArrivalsSection):
 
     @property
     def content_direction(self) -> Direction:
-        """Which way most bytes go."""
+        """Direction of most bytes."""
         return "up" if self.request_bytes > self.response_bytes else "down"
 
     def job(self, parts: int) -> wire.RequestResponse:
-        """Give what the endpoint is told."""
+        """Give the workload part of the job."""
         del parts
         return wire.RequestResponse(
             kind="rr",

@@ -1,4 +1,4 @@
-"""`stream`: a medium in segments, fetched by a player with a buffer, watched by a viewer."""
+"""The workload `stream`: adaptive streaming of a medium in segments, by a player with a buffer."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from netwarp.workloads.stream.playback import buffer_levels, pieces, spans
 from netwarp.workloads.stream.section import OF_ONE_RULE, StreamSection
 
 WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
-"""What a player does when it does not play, as charts say it."""
+"""Labels in charts for a player's states other than playing."""
 TONES: Mapping[str, Tone] = {"start-up": "start", "stalled": "stopped", "seek": "moving"}
 
 
 class StreamWorkload(Workload[wire.Stream]):
-    """Times are those of the whole session."""
+    """Adaptive streaming; times are those of the whole session."""
 
     section = StreamSection
     wire_type = wire.Stream
     metrics = STREAM_METRICS
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
-        """Refuse keys of rules that no cell has."""
+        """Refuse keys of rules that no cell uses."""
         used = {each.rule for each in sections if isinstance(each, StreamSection)}
         for key, rule in OF_ONE_RULE.items():
             if given.get(key) is not None and rule not in used:
@@ -39,40 +39,40 @@ class StreamWorkload(Workload[wire.Stream]):
                 )
 
     def content_bytes(self, job: Job) -> int:
-        """Say how much a viewer fetches of the best quality."""
+        """Give the content in bytes of a session in the best quality."""
         stream = self.of(job)
         return stream.qualities[-1].segment_bytes * stream.watch_ns // stream.segment_ns
 
     def server_refusal(self, job: Job) -> None:
-        """Refuse nothing: all that travels is made from seeds."""
+        """Return None: all content is generated from seeds."""
 
     def most_content_bytes(self, job: Job) -> int:
-        """Say how much the largest segments have together, watched and buffered."""
+        """Give the most bytes of a session: the largest segments, watched and buffered."""
         stream = self.of(job)
         largest_bytes = max(quality.segment_bytes for quality in stream.qualities)
         watched = -(-stream.watch_ns // max(1, stream.segment_ns)) + 1
         return largest_bytes * (watched + stream.segments)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Segment]:
-        """Give the segments that the player got."""
+        """Give the segments that the player received."""
         del job
         return of_kind(records, Segment)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Say when the viewer had seen enough."""
+        """Give the time at which the viewer's session ended."""
         del job
         return max(_ends_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Say what the player recorded that cannot be."""
+        """Describe an impossible record of the player; None if there is none."""
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Say when the viewer had seen enough."""
+        """Give the time at which the viewer's session ended."""
         return max(_ends_ns(records), default=None)
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Arrange by time what the player showed, when it waited, and what it held ahead."""
+        """Give the qualities played, the waits, and the buffer level over time."""
         stream = self.of(job)
         starts_ns = (each.start_ns for each in connections(records, "client"))
         session = spans(records, min(starts_ns, default=0))

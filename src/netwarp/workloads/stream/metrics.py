@@ -1,4 +1,4 @@
-"""What a viewer saw: loading, waiting, quality."""
+"""Metrics of a streaming session: loading delay, stalls, quality."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _SHARE = "Share of the play time in the"
 
 @dataclass(frozen=True)
 class _Session:
-    """What a player did, made once for all its metrics."""
+    """A player's session, prepared once for all metrics."""
 
     stream: Stream
     spans: Sequence[Span]
     played: Sequence[Piece]
     switches: int
     loading_s: Sequence[float]
-    """Loading delays, ascending."""
+    """Loading delays in s, ascending."""
 
     def of_state(self, state: str) -> list[Span]:
-        """Give the spans of one state, in order."""
+        """Give the spans in one state, in order of time."""
         return [span for span in self.spans if span.state == state]
 
     @property
     def quality_shares(self) -> list[float]:
-        """Qualities weighed by how long they were played; nothing where nothing was."""
+        """Share of the play time in each quality; empty where nothing was played."""
         lengths_ns = [0] * len(self.stream.qualities)
         for piece in self.played:
             lengths_ns[piece.segment.quality] += piece.end_ns - piece.start_ns

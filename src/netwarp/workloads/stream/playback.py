@@ -1,4 +1,4 @@
-"""What a player did, as spans of time: playing, stalled, seeking.
+"""Reconstructs a player's session as spans of time: waiting, playing, stalled, seeking.
 
 A session is: connect, wait, play; then stalls (nothing left to play, until it plays again) and
 seeks (the viewer moves, until it plays again), and an end. A seek ends a stall: the viewer waits
@@ -28,20 +28,20 @@ class Span:
     start_ns: int
     end_ns: int
     segment: int | None
-    """The first segment played; of a seek, the segment it goes to."""
+    """Number of the first segment played; of a seek, of the segment it goes to."""
     cut_short: bool
-    """Whether it ended by something else than playing: waits of which the full length is not known
-    (the viewer left, or moved on)."""
+    """Whether a wait ended before playing (by a seek or the session's end): its full length is
+    unknown."""
 
     @property
     def length_ns(self) -> int:
-        """How long it was."""
+        """Length of the span, in ns."""
         return self.end_ns - self.start_ns
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Play time in one received segment."""
+    """A period of play time within one received segment."""
 
     start_ns: int
     end_ns: int
@@ -49,7 +49,7 @@ class Piece:
 
 
 def spans(records: Iterable[Record], start_ns: int) -> list[Span]:
-    """Divide a session, from the client's first connect to the viewer's end, into states."""
+    """Divide a session, from the client's first connect to its end, into spans by state."""
     found: list[Span] = []
     state: State = "waiting"
     since_ns, segment = start_ns, None
@@ -81,9 +81,9 @@ def pieces(
 ) -> Iterator[Piece]:
     """Divide play time by the received segments that were played, in order of time.
 
-    A segment may have come several times, in different qualities: played is the one that was asked
-    for last of those that were there when its turn came. Time for which nothing was there is in no
-    piece. After the medium's last segment comes its first.
+    A segment may be received several times, in different qualities: the one that was requested
+    last, of those received by its play time, is played. Time for which no segment was received is
+    in no piece. The medium's last segment is followed by its first.
     """
     by_place: dict[int, list[Segment]] = {}
     for each in segments:
@@ -101,13 +101,13 @@ def pieces(
 
 
 def buffer_levels(records: Iterable[Record], workload: Stream) -> list[tuple[int, int]]:
-    """Follow the play time at hand, as corners of a line: time and level in nanoseconds.
+    """Give the buffer level over time as the vertices of a line: time and play time, both in ns.
 
-    It climbs with each segment that arrives, falls while playing, and is empty after a seek; a
-    segment asked for before the last seek is not wanted any more.
+    It rises with each segment that arrives, falls while playing, and is 0 after a seek; a segment
+    that was requested before the last seek no longer counts.
     """
     events: list[tuple[int, int, Segment | Player]] = [
-        # What arrives just when the buffer runs out is in time.
+        # A segment that arrives exactly when the buffer runs out is in time.
         (each.last_byte_ns, 0, each) if isinstance(each, Segment) else (each.at_ns, 1, each)
         for each in records
         if isinstance(each, Segment | Player)

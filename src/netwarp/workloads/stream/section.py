@@ -1,4 +1,4 @@
-"""``[workload]`` with ``kind = "stream"``: a medium that a player fetches and a viewer watches."""
+"""The section ``[workload]`` with ``kind = "stream"``: adaptive streaming to a player."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ OF_ONE_RULE: Mapping[str, RuleName] = {
     "safety": "throughput",
     "window": "throughput",
 }
-"""Keys that only one rule uses; a study that varies the rule may give those of each."""
+"""The only rule that uses a key, by key; a study that varies the rule may have keys of each."""
 DEFAULT_BUFFER_SEGMENTS = 10
 LONGEST_NS = 2**63 - 1
 
 
 class StreamSection(WorkloadSection):
-    """A medium in segments, each in several qualities, that a player at the client asks for one by
-    one, and a viewer watches.
+    """Adaptive streaming of a medium in segments, each in several qualities, which a player at the
+    client requests one by one for a viewer.
     """
 
     kind: Literal["stream"]
@@ -46,11 +46,11 @@ class StreamSection(WorkloadSection):
     verify: bool = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     watch_ns: PeriodNs = Field(default=60_000_000_000, alias="watch")
-    """Play time until the viewer has seen enough."""
+    """Play time after which the viewer's session ends."""
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")
     """Play time of a segment."""
     segments: SegmentCount = 600
-    """Length of the medium in segments; after the last one comes the first."""
+    """Length of the medium in segments; the last one is followed by the first."""
     qualities: Qualities = Field(default={"hd": 4_000_000, "fhd": 4_500_000, "qhd": 5_000_000})
     """Size of a segment in each quality, lowest first."""
     rule: RuleName = "delay"
@@ -66,22 +66,21 @@ class StreamSection(WorkloadSection):
     window: WindowLength = 20
     """Rule `throughput`: segments in the mean."""
     start_buffer_ns: PeriodNs | None = Field(default=None, alias="start_buffer")
-    """Play time that must be at hand before playing starts, or goes on after a stall or a
-    seek. Default: one segment."""
+    """Play time that must be buffered before playing starts, or resumes after a stall or a seek.
+    Default: one segment."""
     buffer_ns: PeriodNs | None = Field(default=None, alias="buffer")
-    """Play time the player holds ahead at most. Default: ten segments."""
+    """Most play time that the player buffers. Default: ten segments."""
     seek_ratio: RatioField = Field(default=0.0, alias="seek")
-    """Probability that the viewer moves to another segment, at each full second of play
-    time."""
+    """Probability that the viewer seeks to another segment, at each full second of play time."""
 
     @property
     def resolved_start_buffer_ns(self) -> int:
-        """Play time before playing starts: the study's, or one segment."""
+        """Play time buffered before playing starts, in ns: the study's, or one segment."""
         return self.segment_ns if self.start_buffer_ns is None else self.start_buffer_ns
 
     @property
     def resolved_buffer_ns(self) -> int:
-        """Play time held ahead at most: the study's, or ten segments."""
+        """Most play time that is buffered, in ns: the study's, or ten segments."""
         own = self.buffer_ns
         return DEFAULT_BUFFER_SEGMENTS * self.segment_ns if own is None else own
 
@@ -100,11 +99,11 @@ class StreamSection(WorkloadSection):
 
     @property
     def content_direction(self) -> Direction:
-        """A medium goes to its player at the client."""
+        """Direction of most bytes: down, to the player."""
         return "down"
 
     def job(self, parts: int) -> wire.Stream:
-        """Give what the endpoint is told."""
+        """Give the workload part of the job."""
         del parts
         return wire.Stream(
             kind="stream",
@@ -124,7 +123,7 @@ class StreamSection(WorkloadSection):
         )
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
-        """Refuse viewers who would not have seen enough when the run is given up."""
+        """Refuse sessions that are longer than the run's limit."""
         del parts
         if self.watch_ns >= limit_ns:
             limit_s = limit_ns // NS_PER_S

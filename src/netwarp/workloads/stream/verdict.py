@@ -1,4 +1,4 @@
-"""Whether a player got segments of its medium, and its viewer watched to the end."""
+"""Checks that a player received valid segments, and that its session ran to its end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netwarp.wire import PlayEnd, Player, Record, Segment, Stream
 
 
 def difference(stream: Stream, records: Sequence[Record]) -> str | None:
-    """Say what a player recorded that cannot be; None if nothing."""
+    """Describe an impossible record of a player; None if there is none."""
     segments = of_kind(records, Segment)
     if not segments:
         return "the player got no segment"
