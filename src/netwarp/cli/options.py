@@ -30,8 +30,8 @@ Backend = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         help="Where to run: virtual (a guest in virtual time), native (this host's own kernel, in"
-        " real time), remote:HOST:PORT (this host's kernel and that of the host where `netwarp"
-        " serve` listens there), or replay:DIR (what DIR recorded). Default: the study's, usually"
+        " real time), remote:HOST:PORT (this host's kernel and that of HOST, where `netwarp"
+        " serve` listens at PORT), or replay:DIR (what DIR recorded). Default: the study's, usually"
         " virtual.",
         metavar="virtual|native|remote:HOST:PORT|replay:DIR",
         rich_help_panel=RUNNING,

@@ -38,8 +38,9 @@ def serve(
         bool,
         typer.Option(
             "--allow-exec",
-            help="Let every paired host run any command on this one, contained but with this host's"
-            " network, as sshd would (docs/security.md). Each is told when it is run.",
+            help="Let every paired host run any command here, as an account on sshd does:"
+            " contained, but with this host's network (docs/security.md). A line is printed for"
+            " each.",
         ),
     ] = False,
 ) -> None:
