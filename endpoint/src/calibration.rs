@@ -14,8 +14,8 @@ use crate::topology::{Device, ETHERNET_HEADER_BYTES, bottleneck, client_device, 
 
 /// How often counters are read until they balance. They are read one after the other, so a packet that moves on in
 /// between is counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
-const READINGS: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const READINGS: u32 = 100;
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
 /// Reads the counters of both directions of every path.
 pub(crate) fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result<Vec<CalibrationRecord>> {
@@ -168,12 +168,12 @@ impl Capacity {
 
 /// The counters of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Count {
-    offered_packets: u64,
-    offered_bytes: u64,
-    delivered_packets: u64,
-    delivered_bytes: u64,
-    netem: NetemCounters,
+pub(crate) struct Count {
+    pub offered_packets: u64,
+    pub offered_bytes: u64,
+    pub delivered_packets: u64,
+    pub delivered_bytes: u64,
+    pub netem: NetemCounters,
 }
 
 impl Count {
@@ -196,7 +196,7 @@ impl Count {
 
     /// Returns whether every packet offered was delivered, was dropped, or is in the queue. With duplication there may
     /// be more: netem does not say how many of its duplicates were dropped again.
-    fn is_balanced(&self, impairments: &Impairments) -> bool {
+    pub(crate) fn is_balanced(&self, impairments: &Impairments) -> bool {
         let accounted = self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets;
         if impairments.duplicate_ratio > 0.0 {
             accounted >= self.offered_packets
@@ -205,7 +205,14 @@ impl Count {
         }
     }
 
-    fn record(&self, path: u8, direction: Direction, impairments: &Impairments, interval_ns: u64) -> CalibrationRecord {
+    /// The record of a count that was made `interval_ns` after its beginning.
+    pub(crate) fn record(
+        &self,
+        path: u8,
+        direction: Direction,
+        impairments: &Impairments,
+        interval_ns: u64,
+    ) -> CalibrationRecord {
         CalibrationRecord {
             path: path.into(),
             direction,

@@ -229,7 +229,8 @@ fn smallest_path() -> Vec<BuildStep> {
     ]
 }
 
-fn nothing_but_a_limit() -> Impairments {
+/// Impairments that impair nothing, for trying a netem.
+pub(crate) fn nothing_but_a_limit() -> Impairments {
     Impairments {
         delay_ns: 0,
         jitter_ns: 0,

@@ -56,7 +56,11 @@ pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
     Ok(refusals.iter().map(|error| format!("{error:#}")).collect())
 }
 
-fn understand(text: &str, name: &str) -> Result<Job> {
+/// Reads a job, called `name` in errors, and refuses an unsound one.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
     let job = serde_json::from_str(text).map_err(|error| {
         // netwarp writes jobs for an endpoint that is built from the same sources.
         let remedy = if error.is_data() { OTHER_VERSION } else { "" };

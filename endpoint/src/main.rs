@@ -22,6 +22,7 @@ mod guest;
 mod guest_memory;
 mod heap;
 mod host;
+mod impose;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod job;
 mod message_pipe;
@@ -88,6 +89,8 @@ enum Command {
     },
     /// Carry out RUN_DIR/job.json as its client, with a server on another host; write RUN_DIR/records.jsonl.
     Remote(remote::Arguments),
+    /// Impose what a job asks of one direction on its packets that come in, until standard input ends.
+    Impose(impose::Arguments),
     /// Say what this host's kernel can do, for native runs and for guests.
     Capabilities {
         /// As one JSON object.
@@ -173,6 +176,7 @@ fn main() -> ExitCode {
         Command::Native { run_dir } => native::run(&run_dir),
         Command::Capabilities { json } => capabilities::report(json),
         Command::Remote(arguments) => remote::run(&arguments),
+        Command::Impose(arguments) => impose::run(&arguments),
         Command::Server { role, only_from } => role::server(&role.job, Place { address: role.server(), only_from }),
         Command::ServeContained { role, only_from, hidden } => {
             let place = Place { address: role.server(), only_from: Some(only_from) };

@@ -3,8 +3,8 @@
 //! Structures, numbers and meanings are those of `include/uapi/linux/pkt_sched.h` and `net/sched/sch_netem.c`.
 
 use crate::distribution;
-use crate::job::{Impairments, Loss};
-use crate::netlink::message::Attributes;
+use crate::job::{Impairments, Loss, Reorder};
+use crate::netlink::message::{Attributes, attribute, u32_at, u64_at};
 
 const TCA_NETEM_CORR: u16 = 1;
 const TCA_NETEM_DELAY_DIST: u16 = 2;
@@ -70,6 +70,61 @@ pub(crate) fn restore(impairments: &Impairments) -> Attributes {
     losses(reordering(options, impairments), impairments)
 }
 
+/// A netem's options as they are written or given back by a kernel, all but the table of its distribution, which none gives.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InForce {
+    pub delay_ns: u64,
+    pub jitter_ns: u64,
+    pub jitter_correlation: f64,
+    pub loss: Loss,
+    /// None where netem does not keep the rate.
+    pub rate_byte_s: Option<u64>,
+    pub limit_packets: u32,
+    pub reorder: Reorder,
+    pub duplicate_ratio: f64,
+    pub corrupt_ratio: f64,
+    pub seed: u64,
+}
+
+impl InForce {
+    /// Reads the payload of `TCA_OPTIONS`; none where something is missing that every netem with a seed has.
+    pub(crate) fn read(options: &[u8]) -> Option<Self> {
+        let attributes = options.get(24..)?;
+        let word =
+            |kind, place: usize| attribute(attributes, kind).and_then(|value| u32_at(value, 4 * place)).unwrap_or(0);
+        let number = |kind| u64_at(attribute(attributes, kind)?, 0);
+        let basic = |place: usize| u32_at(options, 4 * place);
+        let model = attribute(attributes, TCA_NETEM_LOSS).and_then(|nest| attribute(nest, NETEM_LOSS_GE));
+        let loss = match (model, basic(2)?) {
+            (Some(model), _) => Loss::Gemodel {
+                p: ratio(u32_at(model, 0)?),
+                r: ratio(u32_at(model, 4)?),
+                loss_bad: ratio(u32::MAX - u32_at(model, 8)?),
+                loss_good: ratio(u32_at(model, 12)?),
+            },
+            (None, 0) => Loss::None {},
+            (None, share) => Loss::Random { ratio: ratio(share), correlation: ratio(word(TCA_NETEM_CORR, 1)) },
+        };
+        let narrow = u64::from(word(TCA_NETEM_RATE, 0));
+        Some(Self {
+            delay_ns: number(TCA_NETEM_LATENCY64)?,
+            jitter_ns: number(TCA_NETEM_JITTER64)?,
+            jitter_correlation: ratio(word(TCA_NETEM_CORR, 0)),
+            loss,
+            rate_byte_s: number(TCA_NETEM_RATE64).or((narrow > 0).then_some(narrow)),
+            limit_packets: basic(1)?,
+            reorder: Reorder {
+                ratio: ratio(word(TCA_NETEM_REORDER, 0)),
+                correlation: ratio(word(TCA_NETEM_REORDER, 1)),
+                gap: basic(3)?,
+            },
+            duplicate_ratio: ratio(basic(4)?),
+            corrupt_ratio: ratio(word(TCA_NETEM_CORRUPT, 0)),
+            seed: number(TCA_NETEM_PRNG_SEED)?,
+        })
+    }
+}
+
 /// `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Both times travel as 64-bit attributes.
 fn basics(impairments: &Impairments) -> [u32; 6] {
     let loss = match impairments.loss {
@@ -110,6 +165,11 @@ fn put_rate(options: Attributes, rate_byte_s: u64) -> Attributes {
 /// A probability as netem has it: 0 is never, 2³² − 1 is always.
 fn share(ratio: f64) -> u32 {
     (ratio * f64::from(u32::MAX)).round() as u32
+}
+
+/// The probability that netem has as a [`share`], to nine places: netem has no more.
+fn ratio(share: u32) -> f64 {
+    (f64::from(share) / f64::from(u32::MAX) * 1e9).round() / 1e9
 }
 
 fn words(numbers: &[u32]) -> Vec<u8> {
@@ -206,6 +266,34 @@ mod tests {
             assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
         }
         assert!(topology::shaper(&plain(), 1500).is_none());
+    }
+
+    #[test]
+    fn options_read_back_are_those_that_were_asked_for() {
+        let reorder = Reorder { ratio: 0.25, correlation: 0.5, gap: 5 };
+        let asked = Impairments { jitter_ns: 7, duplicate_ratio: 0.01, corrupt_ratio: 0.001, ..plain() };
+        for loss in [
+            Loss::None {},
+            Loss::Random { ratio: 0.05, correlation: 0.25 },
+            Loss::Gemodel { p: 0.01, r: 0.3, loss_bad: 0.9, loss_good: 0.02 },
+        ] {
+            for (reorder, rate_byte_s) in [(plain().reorder, Some(6_250_000)), (reorder.clone(), None)] {
+                let asked = Impairments { loss: loss.clone(), reorder: reorder.clone(), ..asked.clone() };
+                let expected = InForce {
+                    delay_ns: 50_000_000,
+                    jitter_ns: 7,
+                    jitter_correlation: 0.0,
+                    loss: loss.clone(),
+                    rate_byte_s,
+                    limit_packets: 626,
+                    reorder,
+                    duplicate_ratio: 0.01,
+                    corrupt_ratio: 0.001,
+                    seed: asked.seed,
+                };
+                assert_eq!(InForce::read(options(&asked).bytes()), Some(expected));
+            }
+        }
     }
 
     #[test]

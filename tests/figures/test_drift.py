@@ -16,7 +16,7 @@ from netwarp.results import Results
 from netwarp.wire import PathMeasurement, Record, read_records
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "records-remote.jsonl"
-(BEFORE, _) = (each for each in read_records(GOLDEN) if isinstance(each, PathMeasurement))
+(BEFORE, *_) = (each for each in read_records(GOLDEN) if isinstance(each, PathMeasurement))
 MINUTE_NS = 60_000_000_000
 DISTURBED = "c000-r01"
 

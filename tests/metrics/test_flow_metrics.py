@@ -110,7 +110,7 @@ def test_a_flow_has_no_goodput_and_no_completion_time() -> None:
 
 
 def between_clocks(uncertainty_ns: int | None) -> wire.PathMeasurement:
-    (before, _) = (
+    (before, *_) = (
         each
         for each in wire.read_records(GOLDEN / "records-remote.jsonl")
         if isinstance(each, wire.PathMeasurement)

@@ -14,7 +14,7 @@ from netwarp.workloads import workload_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 JOB = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
-BEFORE, NOTHING = (
+BEFORE, IMPOSED, NOTHING = (
     record
     for record in read_records(GOLDEN / "records-remote.jsonl")
     if isinstance(record, PathMeasurement)
@@ -39,6 +39,17 @@ def test_times_and_rates_are_those_that_are_known() -> None:
     assert metric("probed_rate_up_bit_s", NOTHING, BEFORE) == 1_809_247_076
     assert metric("probed_rate_up_bit_s", NOTHING) is None
     assert metric("clock_uncertainty_s", BEFORE, NOTHING) == pytest.approx(59_764e-9)
+
+
+def test_what_hosts_impose_is_no_part_of_the_network_and_no_disturbance() -> None:
+    around = (BEFORE, IMPOSED, BEFORE)
+    assert metric("path_imposed_rtt_s", *around) == pytest.approx(0.04)
+    assert metric("path_imposed_rtt_s", BEFORE, BEFORE) is None
+    assert metric("path_imposed_rtt_s", IMPOSED, NOTHING) is None
+    for name in ("path_min_rtt_s", "path_median_rtt_s", "path_rtt_s_p90", "clock_uncertainty_s"):
+        assert metric(name, *around) == metric(name, BEFORE, BEFORE)
+    assert metric("disturbed_ratio", *around) == 0
+    assert metric("client_busy_ratio", *around) == 0.5
 
 
 def changed(**fields: object) -> PathMeasurement:

@@ -28,7 +28,7 @@ def upload(uncertainty_ns: int | None) -> list[wire.Record]:
         elif not isinstance(each, wire.End):
             found.append(each)
     remote = wire.read_records(support.GOLDEN / "records-remote.jsonl")
-    (before, _) = (each for each in remote if isinstance(each, wire.PathMeasurement))
+    (before, *_) = (each for each in remote if isinstance(each, wire.PathMeasurement))
     found.append(before.model_copy(update={"clock_uncertainty_ns": uncertainty_ns}))
     end = wire.End(record="end", virtual_ns=END_NS, failure=None)
     return [*found, end]

@@ -14,7 +14,18 @@ import pytest
 
 pytest.importorskip("cryptography")
 
-from native.two_hosts import NETWARP, SERVER, TIMEOUT_S, Hosts, Served, free_port, pair, serve, stop
+from native.two_hosts import (
+    CLIENT,
+    NETWARP,
+    SERVER,
+    TIMEOUT_S,
+    Hosts,
+    Served,
+    free_port,
+    pair,
+    serve,
+    stop,
+)
 from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.role import ServerRole
@@ -91,7 +102,7 @@ def test_a_study_between_two_hosts(
         assert again.returncode == 0, again.stderr
         refused = run(served, here, where, tmp_path, "--set", "path.rtt=10ms", "--out", "another")
         assert refused.returncode == 2
-        assert "measured, not set" in refused.stderr
+        assert "which is for the receiving host to impose" in refused.stderr
     finally:
         stop(served)
     assert "12 runs" in served.told[-1]
@@ -140,6 +151,30 @@ def test_a_server_that_goes_leaves_what_was_measured_and_the_same_command_goes_o
     finally:
         again.send_signal(signal.SIGINT)
         again.communicate(timeout=20)
+
+
+def test_trying_to_impose_leaves_nothing_whatever_the_kernel_lacks(
+    tmp_path: Path, hosts: Hosts
+) -> None:
+    """On a kernel without netem, what comes before it is made and removed."""
+    here = hosts.on(hosts.client)
+    endpoint = find_endpoint()
+
+    def links_and_qdiscs() -> str:
+        show = [*here, "sh", "-c", "ip link; tc qdisc show; tc filter show dev c0 ingress"]
+        return subprocess.run(show, capture_output=True, text=True, check=True).stdout
+
+    def tried(address: str) -> subprocess.CompletedProcess[str]:
+        options = ["--address", address, "--peer", SERVER, "--data-port", "4433"]
+        command = [*here, endpoint, "impose", "--check", "--direction", "down", *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    before = links_and_qdiscs()
+    done = tried(CLIENT)
+    assert links_and_qdiscs() == before
+    assert done.returncode == 0 or "as root there" in done.stderr
+    assert "lo is the loopback device" in tried("127.0.0.1").stderr
+    assert "no device has the address 192.0.2.1" in tried("192.0.2.1").stderr
 
 
 def test_a_stranger_on_the_data_port_is_not_heard_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -104,12 +104,12 @@ def start(tmp_path: Path) -> Iterator[Starter]:
 
     def begin(
         endpoint: Path = Path("/bin/false"), limits: Limits | None = None,
-        containment: Containment | None = None,
+        containment: Containment | None = None, *, allows_netem: bool = False,
     ) -> Running:  # fmt: skip
         version = {"endpoint": ENDPOINT_VERSION, "sha256": "0" * 64}
         facts = ServerFacts(
             "0.1.0", endpoint, version, CAPABILITIES, 4 << 20, "a CPU", 2, _free_port(),
-            containment,
+            containment, allows_netem,
         )  # fmt: skip
         told: list[str] = []
         server = Server(

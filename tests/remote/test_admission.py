@@ -65,6 +65,17 @@ def test_other_programs_are_refused_even_where_commands_are_allowed(name: str) -
     assert "runs none by another host's word" in reason
 
 
+def test_a_netem_that_could_hold_all_memory_is_refused_where_it_would_be_the_servers() -> None:
+    impaired = golden("bulk-tcp-impaired").paths[0]
+    for direction, refused in (("down", False), ("up", True)):
+        (path,) = job().paths
+        endless = impaired.down.model_copy(update={"limit_packets": 2**32 - 1})
+        path = path.model_copy(update={direction: endless})
+        reason = refusal(job().model_copy(update={"paths": (path,)}), Limits())
+        assert (reason is not None) is refused
+        assert reason is None or "holds 4294967295 packets" in reason
+
+
 def test_a_new_workload_is_refused_until_somebody_has_looked_at_it() -> None:
     asked = golden("rr")
     reason = Workload.server_refusal(workload_of(asked), asked)

@@ -9,61 +9,76 @@ import pytest
 
 from netwarp.backends.remote.lacks import Host, lack, path_refusal
 from netwarp.study.sections.transport import TODAYS_TCP
-from netwarp.wire import job_from_json
+from netwarp.wire import Direction, Discipline, Impairments, Job, job_from_json
 from remote.jobs import job
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+THERE = Host("the server", {}, ("cubic",), 1 << 20, 4 << 20, "cubic")
 IMPAIRED = job_from_json((GOLDEN / "job-bulk-tcp-impaired.json").read_text())
 
 
-def host(name: str, *, is_root: bool, has_netem: bool) -> Host:
-    missing = None if has_netem else "no netem"
-    return Host(name, {}, ("cubic",), 1 << 20, 4 << 20, is_root, missing, "cubic")
+def can(_: Direction) -> str | None:
+    return None
+
+
+def cannot(direction: Direction) -> str | None:
+    return {"down": "eth0 joins packets", "up": "started without --allow-netem"}[direction]
+
+
+def with_paths(**directions: Impairments) -> Job:
+    (path, *_) = IMPAIRED.paths
+    return IMPAIRED.model_copy(update={"paths": (path.model_copy(update=directions),)})
+
+
+def changed(**impairments: object) -> Impairments:
+    sound = IMPAIRED.paths[0].down.model_copy(update={"corrupt_ratio": 0.0})
+    return sound.model_copy(update=impairments)
+
+
+def nothing() -> Impairments:
+    return job().paths[0].up
 
 
 def test_what_asks_for_nothing_of_the_path_is_not_refused() -> None:
-    neither = host("this host", is_root=False, has_netem=False)
-    assert path_refusal(job(), neither, neither) is None
+    assert path_refusal(job(), cannot) is None
 
 
-@pytest.mark.parametrize(
-    ("here", "there", "said"),
-    [
-        (
-            (False, False), (True, False),
-            "neither side could (this host: not root, without netem; the server: root, without"
-            " netem)",
-        ),
-        (
-            (False, True), (True, True),
-            "the server could with netem, but netem at a sender changes the sender (this host: not"
-            " root, with netem; the server: root, with netem)",
-        ),
-        ((True, True), (True, True), "this host and the server could with netem, but"),
-    ],
-)  # fmt: skip
-def test_an_impairment_is_refused_with_what_each_side_could_do(
-    here: tuple[bool, bool], there: tuple[bool, bool], said: str
-) -> None:
-    reason = path_refusal(
-        IMPAIRED,
-        host("this host", is_root=here[0], has_netem=here[1]),
-        host("the server", is_root=there[0], has_netem=there[1]),
-    )
+def test_the_receiving_host_of_each_direction_is_asked_and_no_other() -> None:
+    both = with_paths(down=changed(), up=changed())
+    assert path_refusal(both, can) is None
+    reason = path_refusal(both, cannot)
     assert reason is not None
-    assert reason.startswith("it asks for a delay (server to client), and")
-    assert said in reason
-    assert "have a router between them impose it" in reason
+    assert reason.startswith(
+        "it asks for a delay (server to client), which is for the receiving host to impose, and"
+        " this host does not: eth0 joins packets; or leave it out"
+    )
+    reason = path_refusal(with_paths(down=nothing(), up=changed()), cannot)
+    assert reason is not None
+    assert "(client to server)" in reason
+    assert "the server does not: started without --allow-netem; or leave it out" in reason
+
+
+def test_what_no_receiving_host_can_impose_is_refused_though_it_could_the_rest() -> None:
+    corrupting = path_refusal(with_paths(up=changed(corrupt_ratio=0.01), down=nothing()), can)
+    assert corrupting is not None
+    assert corrupting.startswith("it asks for corruption, and a network device has verified")
+    command = job_from_json((GOLDEN / "job-command-line.json").read_text())
+    programs = path_refusal(command.model_copy(update={"paths": IMPAIRED.paths}), can)
+    assert programs is not None
+    assert "programs listen at ports of their own" in programs
+    queue = Discipline(kind="fq_codel", limit_packets=100, frame_bytes=1514, ecn=True)
+    managed = path_refusal(with_paths(down=changed(discipline=queue), up=nothing()), can)
+    assert managed is not None
+    assert "fq_codel at the bottleneck" in managed
 
 
 def test_programs_have_the_congestion_control_of_their_host() -> None:
     command = job_from_json((GOLDEN / "job-command-line.json").read_text())
-    there = host("the server", is_root=False, has_netem=False)
-    assert lack(command, there) is None
-    reason = lack(command, dataclasses.replace(there, tcp_congestion="bbr"))
+    assert lack(command, THERE) is None
+    reason = lack(command, dataclasses.replace(THERE, tcp_congestion="bbr"))
     assert reason is not None
     assert "has its congestion control, bbr, and cubic is asked for" in reason
-    assert lack(job(), dataclasses.replace(there, tcp_congestion="bbr")) is None
+    assert lack(job(), dataclasses.replace(THERE, tcp_congestion="bbr")) is None
 
 
 @pytest.mark.parametrize(
@@ -78,6 +93,6 @@ def test_programs_have_the_congestion_control_of_their_host() -> None:
 def test_what_nobody_sets_of_programs_tcp_is_refused(key: str, asked: dict[str, object]) -> None:
     command = job_from_json((GOLDEN / "job-command-line.json").read_text())
     changed = command.model_copy(update={"transport": command.transport.model_copy(update=asked)})
-    reason = lack(changed, host("the server", is_root=True, has_netem=True))
+    reason = lack(changed, THERE)
     assert reason is not None
     assert reason.startswith(f"transport.{key} is for hosts that are made for a run")

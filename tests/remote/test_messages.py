@@ -21,6 +21,8 @@ from netwarp.backends.remote.messages import (
     Ended,
     Finish,
     Hello,
+    Lift,
+    Lifted,
     Message,
     MessageError,
     OpenProbe,
@@ -42,6 +44,7 @@ from netwarp.backends.remote.messages import (
 OF_CLIENTS: list[Message] = [
     Pair(certificate="x", proof="0" * 64), Hello(version=1, endpoint="0.1.0"),
     OpenProbe(token="a" * 32), CloseProbe(), Run(job="{}"), Begin(epoch_ns=5), Finish(), Stop(),
+    Lift(),
 ]  # fmt: skip
 OF_SERVERS: list[Message] = [
     Paired(proof="1" * 64), Refused(reason="no"), Probing(busy=0.5),
@@ -50,9 +53,10 @@ OF_SERVERS: list[Message] = [
     Welcome(
         version=1, netwarp="0", endpoint="0", endpoint_sha256="0", kernel="Linux", cpu="", cores=1,
         data_port=1, lacks={}, congestion=[], socket_buffer_bytes=1, tcp_buffer_bytes=1,
-        is_root=False, missing_netem=None, offloads=[], tcp_congestion="cubic",
+        missing_imposing=None, offloads=[], tcp_congestion="cubic",
         command_ports_from=1024,
     ),
+    Lifted(imposed=None, calibration=None, failure="no packet of the run came in"),
 ]  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -84,6 +84,17 @@ impl Ethtool {
         Ok(())
     }
 
+    /// Names the features that are on at a device and have it hand over several packets as one.
+    pub(crate) fn joining(&self, socket: &mut Socket, index: u32) -> Result<Vec<&str>, NetlinkError> {
+        let request = self.ask(&Offloads { index, software_segmentation: true });
+        let attempt = request.attempt.clone();
+        let answers = socket.transact(&[request])?;
+        let active = answers.first().and_then(|answer| active_bits(answer));
+        let active = active.ok_or(NetlinkError::Incomplete { attempt, missing: "active features" })?;
+        let features = self.features.iter().enumerate();
+        Ok(features.filter(|(bit, name)| joins(name) && is_set(active, *bit)).map(|(_, name)| &**name).collect())
+    }
+
     fn set(&self, device: &Offloads) -> Request {
         let words = self.features.len().div_ceil(32);
         let (mut value, mut mask) = (vec![0_u32; words], vec![0_u32; words]);
@@ -150,8 +161,12 @@ fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     }
     let sends_several =
         feature.starts_with("tx-gso-") || feature.starts_with("tx-") && feature.ends_with("-segmentation");
-    let receives_several = feature.starts_with("rx-gro") || feature == "rx-lro" || feature == "rx-udp-gro-forwarding";
-    (sends_several || receives_several).then_some(false)
+    (sends_several || joins(feature)).then_some(false)
+}
+
+/// Whether a feature joins packets that come in.
+fn joins(feature: &str) -> bool {
+    feature.starts_with("rx-gro") || feature == "rx-lro" || feature == "rx-udp-gro-forwarding"
 }
 
 fn ask_features(socket: &mut Socket, family: u16) -> Result<Vec<String>, NetlinkError> {

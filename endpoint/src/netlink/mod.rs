@@ -6,6 +6,7 @@ mod generic;
 pub(crate) mod message;
 pub(crate) mod mptcp;
 pub(crate) mod qdisc;
+pub(crate) mod redirect;
 pub(crate) mod route;
 pub(crate) mod sock_diag;
 

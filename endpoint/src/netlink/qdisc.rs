@@ -22,7 +22,7 @@ const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const TC_LINKLAYER_ETHERNET: u32 = 1;
-const TCA_STATS_BASIC: u16 = 1;
+pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TCA_STATS_APP: u16 = 4;
 
@@ -94,6 +94,11 @@ pub(crate) fn ask_netem(index: u32) -> Request {
     ask(format!("read the counters of the netem of link {index}"), index, NETEM)
 }
 
+/// Asks for the token bucket of a link.
+pub(crate) fn ask_shaper(index: u32) -> Request {
+    ask(format!("read back the token bucket of link {index}"), index, SHAPER)
+}
+
 /// Asks for the discipline of a link's bottleneck and its counters.
 pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
@@ -128,6 +133,17 @@ fn shaper_options(shaper: &Shaper) -> Attributes {
     let parameters: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let options = Attributes::new().put(TCA_TBF_PARMS, &parameters).put_u32(TCA_TBF_BURST, shaper.frame_bytes);
     if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_TBF_RATE64, rate_byte_s) } else { options }
+}
+
+/// The options (`TCA_OPTIONS`) of a discipline as the kernel gives them back.
+pub(crate) fn options_of(answer: &[u8]) -> Option<&[u8]> {
+    attribute(answer.get(20..)?, libc::TCA_OPTIONS)
+}
+
+/// The rate of a token bucket, from its options: whole bytes a second.
+pub(crate) fn shaper_rate_byte_s(options: &[u8]) -> Option<u64> {
+    let wide = attribute(options, TCA_TBF_RATE64).and_then(|wide| u64_at(wide, 0));
+    wide.or_else(|| u32_at(attribute(options, TCA_TBF_PARMS)?, 8).map(u64::from))
 }
 
 /// What a netem has done.
@@ -179,7 +195,7 @@ impl Queueing {
 /// Asks for what queues behind the netem of a link.
 pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     match queueing {
-        Queueing::Shaper => ask(format!("sample the token bucket of link {index}"), index, SHAPER),
+        Queueing::Shaper => ask_shaper(index),
         Queueing::Discipline(_) => ask_discipline(index),
     }
 }
@@ -225,7 +241,7 @@ impl QueueSample {
 }
 
 /// `struct tcmsg`.
-fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+pub(super) fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
     [0, index, handle, parent, 0].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
 }
 

@@ -3,11 +3,11 @@
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `if_link.h`, `veth.h`, `neighbour.h` and
 //! `fib_rules.h`.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::RawFd;
 
 use super::NetlinkError;
-use super::message::{Attributes, Request, attribute, u64_at};
+use super::message::{Attributes, Request, attribute, u32_at, u64_at};
 use crate::topology::Route;
 
 /// A MAC address.
@@ -27,6 +27,8 @@ const NDTA_PARMS: u16 = 6;
 const NDTPA_IFINDEX: u16 = 1;
 const NDTPA_QUEUE_LEN: u16 = 8;
 const AF_INET: u8 = libc::AF_INET as u8;
+const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 
 /// One end of a veth pair to be created.
@@ -62,6 +64,37 @@ pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
         &link_structure(ends[0].index, 0),
         &attributes(ends[0], Attributes::new()).nest(libc::IFLA_LINKINFO, veth),
     )
+}
+
+/// Creates an intermediate functional block (ifb): a device that hands what is sent by it back to where it came in.
+pub(crate) fn create_ifb(name: &str) -> Request {
+    Request::new(
+        format!("create the ifb {name}"),
+        libc::RTM_NEWLINK,
+        CREATE,
+        &link_structure(0, 0),
+        &Attributes::new()
+            .put_string(libc::IFLA_IFNAME, name)
+            .nest(libc::IFLA_LINKINFO, Attributes::new().put_string(libc::IFLA_INFO_KIND, "ifb")),
+    )
+}
+
+/// Keeps a link without IPv6 addresses of the kernel's making, and so without packets of its own.
+pub(crate) fn keep_silent(index: u32) -> Request {
+    let mode = Attributes::new().put(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
+    Request::new(
+        format!("keep link {index} without IPv6 addresses"),
+        libc::RTM_SETLINK,
+        0,
+        &link_structure(index, 0),
+        &Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode)),
+    )
+}
+
+/// Deletes a link.
+pub(crate) fn delete_link(index: u32) -> Request {
+    let attempt = format!("delete link {index}");
+    Request::new(attempt, libc::RTM_DELLINK, 0, &link_structure(index, 0), &Attributes::new())
 }
 
 /// Sets a link up.
@@ -173,6 +206,59 @@ pub(crate) fn ask_link(index: u32) -> Request {
         &link_structure(index, 0),
         &Attributes::new(),
     )
+}
+
+/// Asks for a link by its name.
+pub(crate) fn find_link(name: &str) -> Request {
+    let attributes = Attributes::new().put_string(libc::IFLA_IFNAME, name);
+    Request::new(format!("find the link {name}"), libc::RTM_GETLINK, 0, &link_structure(0, 0), &attributes)
+}
+
+/// Asks for all addresses. For [`super::Socket::dump`].
+pub(crate) fn ask_addresses() -> Request {
+    let attempt = "read this host's addresses".to_owned();
+    Request::new(attempt, libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; 8], &Attributes::new())
+}
+
+/// The link that has an address, by the answers to [`ask_addresses`]: `struct ifaddrmsg`, `IFA_LOCAL` where the address is not
+/// that of the other end.
+pub(crate) fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
+    let octets = match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    let has_it = |answer: &&Vec<u8>| {
+        let attributes = answer.get(8..).unwrap_or_default();
+        let own = attribute(attributes, libc::IFA_LOCAL).or_else(|| attribute(attributes, libc::IFA_ADDRESS));
+        own == Some(&octets[..])
+    };
+    answers.iter().find(has_it).and_then(|answer| u32_at(answer, 4))
+}
+
+/// A link, as the answers to [`ask_link`] and [`find_link`] have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub index: u32,
+    pub name: String,
+    pub mtu_bytes: u32,
+    pub is_loopback: bool,
+}
+
+impl Link {
+    /// Reads `struct ifinfomsg` and what follows.
+    pub(crate) fn from_answer(answer: &[u8]) -> Result<Self, NetlinkError> {
+        let read = || {
+            let attributes = answer.get(16..)?;
+            let name = String::from_utf8_lossy(attribute(attributes, libc::IFLA_IFNAME)?);
+            Some(Self {
+                index: u32_at(answer, 4)?,
+                name: name.trim_end_matches('\0').to_owned(),
+                mtu_bytes: u32_at(attribute(attributes, libc::IFLA_MTU)?, 0)?,
+                is_loopback: u32_at(answer, 8)? & libc::IFF_LOOPBACK as u32 != 0,
+            })
+        };
+        read().ok_or(NetlinkError::Incomplete { attempt: "read a link".into(), missing: "name or MTU" })
+    }
 }
 
 /// What a link has carried.

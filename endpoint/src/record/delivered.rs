@@ -3,12 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Direction, DisciplineKind};
+use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 
 /// What one direction of a path really did, counted on its links before the probes.
 ///
 /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router for an
-/// answer in vain is counted as offered alone.
+/// answer in vain is counted as offered alone. Between two hosts that impose what the study asks for, the run's packets
+/// are counted that came in at the receiving host: what the network lost before is not among them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationRecord {
@@ -16,7 +17,7 @@ pub struct CalibrationRecord {
     pub path: u32,
     /// The direction that was counted.
     pub direction: Direction,
-    /// Time from the epoch until the counting.
+    /// Time from the epoch until the counting; between two hosts, since it was imposed.
     pub interval_ns: u64,
     /// Wire packets the sender's link carried to the router.
     pub offered_packets: u64,
@@ -56,6 +57,36 @@ pub struct DisciplineRecord {
     pub marked_packets: u64,
 }
 
+/// What the receiving host imposed on the packets of a run that came in, between two hosts.
+///
+/// It is as read back from the kernel, and comes on top of what the network between them does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImposedRecord {
+    /// The direction that was impaired: `down` by the client's host, `up` by the server's.
+    pub direction: Direction,
+    /// The receiving host's network device.
+    pub device: String,
+    /// Delay added to each packet (mean, when there is jitter).
+    pub delay_ns: u64,
+    /// Spread of the delay.
+    pub jitter_ns: u64,
+    /// Correlation of successive delays, 0 to 1.
+    pub jitter_correlation: f64,
+    /// How packets are lost.
+    pub loss: Loss,
+    /// Bottleneck rate of Ethernet frames; null is unlimited.
+    pub rate_bit_s: Option<u64>,
+    /// Packets netem holds at most.
+    pub limit_packets: u32,
+    /// Share of packets sent on at once, overtaking the delay line.
+    pub reorder: Reorder,
+    /// Share of packets sent twice, 0 to 1.
+    pub duplicate_ratio: f64,
+    /// Seed of netem's random numbers.
+    pub seed: u64,
+}
+
 /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,7 +107,7 @@ pub struct ProbeRecord {
 
 /// What a path between two hosts did right before or after the run, measured with datagrams.
 ///
-/// Such a path is nobody's to set, so this is what takes the place of what a study asks for.
+/// The network between them is nobody's to set: what a study asks for, the hosts impose on top of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathMeasurementRecord {
@@ -117,8 +148,10 @@ pub struct PathMeasurementRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
-    /// Before the run.
+    /// Before the run: the network alone.
     Before,
-    /// After the run.
+    /// After the run: the network alone.
     After,
+    /// After the workload, with what the hosts imposed still in force.
+    Imposed,
 }

@@ -62,7 +62,8 @@ pub enum Record {
     /// What one direction of a path really did, counted on its links before the probes.
     ///
     /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router
-    /// for an answer in vain is counted as offered alone.
+    /// for an answer in vain is counted as offered alone. Between two hosts that impose what the study asks for, the
+    /// run's packets are counted that came in at the receiving host: what the network lost before is not among them.
     Calibration(CalibrationRecord),
     /// The bottleneck of one direction of a path, sampled at the router.
     #[serde(rename = "queue_samples")]
@@ -73,11 +74,15 @@ pub enum Record {
     ConnectionSamples(ConnectionSamplesRecord),
     /// A bottleneck's queueing discipline as read back from the kernel, and what it did.
     Discipline(DisciplineRecord),
+    /// What the receiving host imposed on the packets of a run that came in, between two hosts.
+    ///
+    /// It is as read back from the kernel, and comes on top of what the network between them does.
+    Imposed(ImposedRecord),
     /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
     Probe(ProbeRecord),
     /// What a path between two hosts did right before or after the run, measured with datagrams.
     ///
-    /// Such a path is nobody's to set, so this is what takes the place of what a study asks for.
+    /// The network between them is nobody's to set: what a study asks for, the hosts impose on top of it.
     #[serde(rename = "path_measurement")]
     PathMeasurement(PathMeasurementRecord),
     /// Something of the timeline that happened.

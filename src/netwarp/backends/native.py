@@ -225,7 +225,7 @@ def impairment(job: Job) -> str | None:
     """Name the first thing that a job wants done to packets on their way; None where nothing."""
     for path in job.paths:
         for way, impairments in (("server to client", path.down), ("client to server", path.up)):
-            found = _direction_impairment(impairments)
+            found = direction_impairment(impairments)
             if found is not None:
                 return f"{found} ({way})"
     if job.timeline.has_handovers:
@@ -233,7 +233,8 @@ def impairment(job: Job) -> str | None:
     return None if job.timeline.is_empty else "a timeline of the path"
 
 
-def _direction_impairment(impairments: Impairments) -> str | None:
+def direction_impairment(impairments: Impairments) -> str | None:
+    """Name the first thing that is asked of one direction; None where nothing is."""
     asked = {
         "a delay": impairments.delay_ns > 0,
         "jitter": impairments.jitter_ns > 0,

@@ -43,14 +43,23 @@ def serve(
             " each.",
         ),
     ] = False,
+    allow_netem: Annotated[
+        bool,
+        typer.Option(
+            "--allow-netem",
+            help="Let a client's study have this host delay, lose and limit packets that the client"
+            " sends to the data port: as root, at the device that they come in by; undone when its"
+            " runs are over.",
+        ),
+    ] = False,
 ) -> None:
     """Be the server of another host's runs: `netwarp run STUDY --backend remote` there.
 
     It prints a token, with which one client can pair with it in the next quarter of an hour; hosts
     that are paired are let in from then on. A client can have the server's role of one run at a
-    time, and nothing else: by its word no file of this host is read or written, and no program is
-    run unless --allow-exec is given. Ctrl-C ends it. docs/remote.md has the commands of both hosts,
-    docs/security.md what is defended.
+    time, and nothing else: by its word no file of this host is read or written, no program is run
+    unless --allow-exec is given, and no packet impaired unless --allow-netem is. Ctrl-C ends it.
+    docs/remote.md has the commands of both hosts, docs/security.md what is defended.
     """
     from netwarp.backends.remote.admission import Limits
     from netwarp.backends.remote.connecting import parse_address
@@ -63,7 +72,8 @@ def serve(
     limits = Limits(content_bytes=_size(max_size), run_s=_duration_s(max_time))
     identity, pairing = open_identity(), Pairing(new_token())
     console = answer_console(highlight=False, soft_wrap=True, markup=False)
-    facts = server_facts(data_port, identity.directory if allow_exec else None)
+    beside = identity.directory if allow_exec else None
+    facts = server_facts(data_port, beside, allows_netem=allow_netem)
     server = Server(
         parse_address(listen, "--listen"), identity, facts, limits, pairing, console.print
     )
@@ -74,6 +84,11 @@ def serve(
     if allow_exec:
         console.print(
             "--allow-exec: every host that is paired with this one can run any command here"
+        )
+    if allow_netem:
+        console.print(
+            "--allow-netem: studies of paired hosts can have this host impair what they send to"
+            f" port {data_port}"
         )
     console.print(f"to pair, once, on the other host: netwarp pair HOST:{port} {pairing.token}")
     try:

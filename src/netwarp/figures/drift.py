@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.figures.chart import Chart, finished
 from netwarp.figures.style import SCREEN, STALL, series_styles
+from netwarp.measure.select import network_alone
 from netwarp.units import NS_PER_S
 from netwarp.wire import PathMeasurement
 from netwarp.wording import cell_text, level_text, number, quantity
@@ -40,7 +41,7 @@ AT: Spec = {
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with what was measured of its path before and after it."""
+    """A run with what was measured of its path around it."""
 
     run: RunResult
     measured: tuple[PathMeasurement, ...]
@@ -72,14 +73,15 @@ def drift_chart(results: Results, kept: Kept, metric: str, theme: Theme = SCREEN
         f"A red ring is around runs whose path had changed after them: {disturbed or 'none'} of"
         f" {len(runs)}.",
     ]
-    panels = [_path_panel(measured), _runs_panel(results, runs, metric), _load_panel(measured)]
+    network = network_alone(measured)
+    panels = [_path_panel(network), _runs_panel(results, runs, metric), _load_panel(measured)]
     width = theme.width - ASIDE - round(8 * theme.font_size)
     height = round(PANEL_HEIGHT * theme.font_size / 12)
     chart: Spec = {
         "vconcat": [panel | {"width": width, "height": height} for panel in panels],
         "resolve": {"scale": {"x": "shared"} | dict.fromkeys(OF_EACH_PANEL, "independent")},
     }
-    alt = f"{TITLE}. {' '.join(subtitle)} {_range_text(measured)}"
+    alt = f"{TITLE}. {' '.join(subtitle)} {_range_text(network)}"
     return Chart(NAME, TITLE, alt, finished(chart, TITLE, subtitle, alt, theme))
 
 

@@ -149,8 +149,19 @@ class RunRecords:
 
     @cached_property
     def path_measurements(self) -> list[PathMeasurement]:
-        """Measurements of a path between two hosts, before the run and after it."""
-        return self.of_kind(PathMeasurement)
+        """Measurements of the network between two hosts, before the run and after it."""
+        return select.network_alone(self.records)
+
+    @cached_property
+    def imposed_rtt_ns(self) -> int | None:
+        """Increase of the smallest round-trip time, in ns, by what the hosts imposed."""
+        measured = self.of_kind(PathMeasurement)
+        imposed = [each.min_rtt_ns for each in measured if each.moment == "imposed"]
+        alone = [each.min_rtt_ns for each in self.path_measurements]
+        known = [each for each in alone if each is not None]
+        if not known or not imposed or imposed[0] is None:
+            return None
+        return max(0, imposed[0] - min(known))
 
     def _span_ns(self, records: Sequence[Record]) -> tuple[int, int]:
         return self.reader.start_ns(records), self.reader.end_ns(self.job, records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from netwarp.wire import Connection, Job, Record, Side, Transfer
+from netwarp.wire import Connection, Job, PathMeasurement, Record, Side, Transfer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +15,11 @@ T = TypeVar("T")
 def of_kind(records: Iterable[Record], kind: type[T]) -> list[T]:
     """Give the records of one kind, in their order."""
     return [record for record in records if isinstance(record, kind)]
+
+
+def network_alone(records: Iterable[Record]) -> list[PathMeasurement]:
+    """Give what was measured of a network between two hosts, with nothing imposed on it."""
+    return [each for each in of_kind(records, PathMeasurement) if each.moment != "imposed"]
 
 
 def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:

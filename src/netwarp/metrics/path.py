@@ -10,6 +10,7 @@ from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import total
 from netwarp.measure.two_clocks import clock_uncertainty_ns
 from netwarp.units import NS_PER_S
+from netwarp.wire import PathMeasurement
 
 if TYPE_CHECKING:
     from netwarp.measure.run_records import RunRecords
@@ -52,6 +53,10 @@ def _min_rtt_s(run: RunRecords) -> float | None:
     return min(run.probed_rtts_ns) / NS_PER_S if run.probed_rtts_ns else None
 
 
+def _imposed_rtt_s(run: RunRecords) -> float | None:
+    return None if run.imposed_rtt_ns is None else run.imposed_rtt_ns / NS_PER_S
+
+
 def _median_rtt_s(run: RunRecords) -> float | None:
     medians = [each.median_rtt_ns for each in run.path_measurements]
     known = [each for each in medians if each is not None]
@@ -65,7 +70,7 @@ def _high_rtt_s(run: RunRecords) -> float | None:
 
 
 def _busy(run: RunRecords, side: Side) -> float | None:
-    found = [getattr(each, f"{side}_busy") for each in run.path_measurements]
+    found = [getattr(each, f"{side}_busy") for each in run.of_kind(PathMeasurement)]
     return max((each for each in found if each is not None), default=None)
 
 
@@ -169,6 +174,11 @@ PATH_METRICS = (
         "path_min_rtt_s", "s", "neither", "Smallest RTT of the path",
         "Smallest round-trip time of the idle path, probed after the workload; between two hosts"
         " before it, too.", "probe, path_measurement", _min_rtt_s, SHORTER,
+    ),
+    Metric(
+        "path_imposed_rtt_s", "s", "neither", "RTT that the hosts added",
+        "Smallest round-trip time between two hosts with what they imposed, less the smallest"
+        " without.", "path_measurement", _imposed_rtt_s, SHORTER,
     ),
     Metric(
         "path_median_rtt_s", "s", "neither", "Median RTT of the path",

@@ -77,7 +77,9 @@ def _calibrated(
     told_apart = overflow is not None
     says, mark = _compared_loss(job, direction, lost, packets, confidence, told_apart=told_apart)
     low, high = binomial_interval(lost, packets, confidence)
-    rtt_s = min(cell.values("path_min_rtt_s"), default=None)
+    # Between two hosts the network's own comes first, and is nobody's to configure.
+    added_s = cell.values("path_imposed_rtt_s")
+    rtt_s = min(added_s or cell.values("path_min_rtt_s"), default=None)
     rate_bit_s = max(cell.values(f"path_rate_{direction}_bit_s"), default=None)
     frame_bytes = (cell.total(f"wire_bytes_{direction}") or 0) / packets
     mtus_bytes = [path.mtu_bytes for path in job.paths] if job else []

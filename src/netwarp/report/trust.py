@@ -25,6 +25,7 @@ def collect(data: RunData, compared: Comparisons) -> dict[str, Any]:
         "treatment": treatment(data),
         "settings": settings_used(data),
         "calibration": calibration(data),
+        "is_imposed": any(cell.values("path_imposed_rtt_s") for cell in data.results.cells),
         "failed": [
             {"run": run.run, "cell": cell_text(run.factors),
              "reason": run.reason or "no reason given", "console": data.console_tail(run.run)}

@@ -27,6 +27,7 @@ from netwarp.wire.command import (
 from netwarp.wire.delivered import (
     Calibration,
     DisciplineInForce,
+    Imposed,
     PathMeasurement,
     Probe,
 )
@@ -184,6 +185,7 @@ __all__ = [
     "Handover",
     "Http",
     "Impairments",
+    "Imposed",
     "Job",
     "JsonValue",
     "Limits",

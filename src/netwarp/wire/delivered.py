@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from netwarp.wire.base import U32, U64, Direction, Meaning, Ratio, Wire
-from netwarp.wire.path import DisciplineKind
+from netwarp.wire.path import DisciplineKind, Loss, Reorder
 
 
 class Calibration(Wire):
     """What one direction of a path really did, counted on its links before the probes.
 
     Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited
-    at the router for an answer in vain is counted as offered alone.
+    at the router for an answer in vain is counted as offered alone. Between two hosts that impose
+    what the study asks for, the run's packets are counted that came in at the receiving host: what
+    the network lost before is not among them.
     """
 
     record: Literal["calibration"]
@@ -22,7 +24,7 @@ class Calibration(Wire):
     direction: Direction
     """The direction that was counted."""
     interval_ns: U64
-    """Time from the epoch until the counting."""
+    """Time from the epoch until the counting; between two hosts, since it was imposed."""
     offered_packets: U64
     """Wire packets the sender's link carried to the router."""
     offered_bytes: U64
@@ -63,6 +65,38 @@ class DisciplineInForce(Wire):
     """Packets it marked as having met congestion (CE)."""
 
 
+class Imposed(Wire):
+    """What the receiving host imposed on the packets of a run that came in, between two hosts.
+
+    It is as read back from the kernel, and comes on top of what the network between them does.
+    """
+
+    record: Literal["imposed"]
+    """Always `imposed`."""
+    direction: Direction
+    """The direction that was impaired: `down` by the client's host, `up` by the server's."""
+    device: str
+    """The receiving host's network device."""
+    delay_ns: U64
+    """Delay added to each packet (mean, when there is jitter)."""
+    jitter_ns: U64
+    """Spread of the delay."""
+    jitter_correlation: Ratio
+    """Correlation of successive delays, 0 to 1."""
+    loss: Loss
+    """How packets are lost."""
+    rate_bit_s: U64 | None
+    """Bottleneck rate of Ethernet frames; null is unlimited."""
+    limit_packets: U32
+    """Packets netem holds at most."""
+    reorder: Reorder
+    """Share of packets sent on at once, overtaking the delay line."""
+    duplicate_ratio: Ratio
+    """Share of packets sent twice, 0 to 1."""
+    seed: U64
+    """Seed of netem's random numbers."""
+
+
 class Probe(Wire):
     """Idle-path probes after the workload: UDP packets of a few bytes, echoed."""
 
@@ -83,15 +117,23 @@ class Probe(Wire):
 
 
 Moment = Annotated[
-    Literal["before", "after"],
-    Meaning("When a path was measured.", {"before": "Before the run.", "after": "After the run."}),
+    Literal["before", "after", "imposed"],
+    Meaning(
+        "When a path was measured.",
+        {
+            "before": "Before the run: the network alone.",
+            "after": "After the run: the network alone.",
+            "imposed": "After the workload, with what the hosts imposed still in force.",
+        },
+    ),
 ]
 
 
 class PathMeasurement(Wire):
     """What a path between two hosts did right before or after the run, measured with datagrams.
 
-    Such a path is nobody's to set, so this is what takes the place of what a study asks for.
+    The network between them is nobody's to set: what a study asks for, the hosts impose on top of
+    it.
     """
 
     record: Literal["path_measurement"]

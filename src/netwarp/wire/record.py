@@ -15,7 +15,13 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from netwarp.errors import RecordError
 from netwarp.wire.base import FORMAT, U64, Meaning, Wire, first_error
 from netwarp.wire.command import Download, Program
-from netwarp.wire.delivered import Calibration, DisciplineInForce, PathMeasurement, Probe
+from netwarp.wire.delivered import (
+    Calibration,
+    DisciplineInForce,
+    Imposed,
+    PathMeasurement,
+    Probe,
+)
 from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import Player, Segment
@@ -124,6 +130,7 @@ Record = Annotated[
     | QueueSamples
     | ConnectionSamples
     | DisciplineInForce
+    | Imposed
     | Probe
     | PathMeasurement
     | TimelineEvent

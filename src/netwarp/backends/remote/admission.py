@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netwarp.backends.native import direction_impairment
 from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import Job
@@ -24,6 +25,9 @@ class Limits:
     """Of each connection."""
     memory_bytes: int = 4 << 30
     """Address space of the role's process."""
+    netem_packets: int = 1_000_000
+    """Packets that a netem may hold, at about 2.3 kB of the kernel's memory each: as many as the
+    planner gives a path without a rate."""
 
 
 def refusal(job: Job, limits: Limits, command_ports_from: int | None = None) -> str | None:
@@ -101,6 +105,12 @@ def _refused_size(job: Job, limits: Limits) -> str | None:
         return (
             f"its buffers are {largest_bytes} bytes, and the server allows"
             f" {limits.buffer_bytes}: give transport.buffer"
+        )
+    held_packets = job.paths[0].up.limit_packets
+    if direction_impairment(job.paths[0].up) is not None and held_packets > limits.netem_packets:
+        return (
+            f"its netem holds {held_packets} packets, and the server allows {limits.netem_packets}:"
+            " give path.queue"
         )
     if job.start_ns > limits.run_s * NS_PER_S:
         return f"it begins after {job.start_ns / NS_PER_S:g} s; a run may take {limits.run_s:g} s"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.native import HostCapabilities, probe_host
+from netwarp.backends.native import HostCapabilities, impairment, probe_host
 from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
@@ -20,21 +21,24 @@ from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.backends.remote.bridge import Bridge
 from netwarp.backends.remote.channel import ChannelError, RefusedError
 from netwarp.backends.remote.connecting import Connected, connect, parse_address
+from netwarp.backends.remote.datagrams import ClockOffset
 from netwarp.backends.remote.identity import Identity, open_identity
+from netwarp.backends.remote.imposing import Imposer, ImposingError, Receiver
 from netwarp.backends.remote.lacks import Host, lack, path_refusal
 from netwarp.backends.remote.measurement import path_measurement, with_measurements
-from netwarp.backends.remote.messages import Run, Running
+from netwarp.backends.remote.messages import Lift, Lifted, Run, Running
 from netwarp.backends.remote.offloads import offloads
 from netwarp.backends.remote.probe import Measured, measure
 from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes, tcp_congestion
-from netwarp.backends.watch import Bounds
+from netwarp.backends.watch import Bounds, Ending
 from netwarp.errors import BackendError
 from netwarp.run_directory import RECORDS_FILE, Clock, Status
-from netwarp.wire import Job, PathMeasurement, job_to_json
+from netwarp.wire import Direction, Job, Record, job_to_json
 from netwarp.workloads import workload_of
 
 START_TIMEOUT_S = 15.0
 BRIDGE_TIMEOUT_S = 30.0
+LIFT_TIMEOUT_S = 30.0
 KEPT = "what was finished is kept: start `netwarp serve` there again, and the same command goes on"
 
 
@@ -83,8 +87,8 @@ class RemoteBackend:
         del sha256
         here, there = self._hosts()
         return (
-            path_refusal(job, here, there)
-            or refusal(job, Limits(), self.connected.welcome.command_ports_from)
+            refusal(job, Limits(), self.connected.welcome.command_ports_from)
+            or path_refusal(job, self._missing_imposing)
             or lack(job, here)
             or lack(job, there)
             or self._missing_programs(job)
@@ -160,41 +164,78 @@ class RemoteBackend:
         return (
             Host(
                 "this host", mine.missing_protocols, mine.congestion,
-                mine.socket_buffer_bytes, tcp_buffer_bytes(), not mine.rootless,
-                mine.missing_netem, tcp_congestion(),
+                mine.socket_buffer_bytes, tcp_buffer_bytes(), tcp_congestion(),
             ),
             Host(
                 "the server", welcome.lacks, tuple(welcome.congestion),
-                welcome.socket_buffer_bytes, welcome.tcp_buffer_bytes, welcome.is_root,
-                welcome.missing_netem, welcome.tcp_congestion,
+                welcome.socket_buffer_bytes, welcome.tcp_buffer_bytes,
+                welcome.tcp_congestion,
             ),
         )  # fmt: skip
 
-    def _measure(self) -> Measured:
+    @cached_property
+    def _imposer(self) -> Imposer:
+        """What this host imposes on packets from the server."""
         connected = self.connected
+        local = connected.channel.connection.getsockname()[0]
         port = connected.welcome.data_port
+        return Imposer(Receiver(self.endpoint, "down", local, connected.address, port))
+
+    @cached_property
+    def _lack_here(self) -> str | None:
+        return self._imposer.receiver.lack()
+
+    def _missing_imposing(self, direction: Direction) -> str | None:
+        there = self.connected.welcome.missing_imposing
+        return self._lack_here if direction == "down" else there
+
+    def _measure(self) -> Measured:
+        measured = self._measure_path()
+        if measured.offset is None:
+            port, address = self.connected.welcome.data_port, self.connected.address
+            raise BackendError(
+                f"no datagram comes back from UDP port {port} of {address}, so neither path nor"
+                f" clocks can be measured: open port {port} there, TCP and UDP, for this host"
+            )
+        return measured
+
+    def _measure_path(self) -> Measured:
+        """Measure the path, which may be one that loses everything."""
+        connected = self.connected
         try:
-            measured = measure(connected.channel, (connected.address, port))
+            return measure(connected.channel, (connected.address, connected.welcome.data_port))
         except RefusedError as error:
             raise BackendError(f"the server refused to have the path measured: {error}") from None
         except ChannelError as error:
             raise self._gone(error) from None
-        if measured.offset is None:
-            raise BackendError(
-                f"no datagram comes back from UDP port {port} of {connected.address}, so neither"
-                f" path nor clocks can be measured: open port {port} there, TCP and UDP, for this"
-                " host"
-            )
-        return measured
 
     def _run_between(
         self, job: Job, directory: Path, before: Measured, on_progress: Callable[[float], None]
     ) -> Status:
-        connected, offset = self.connected, before.offset
+        offset = before.offset
         if offset is None:
             raise AssertionError("a path is measured before a run")
-        cpus = cpu_times()
-        busy_before = None if self._cpus is None else busy_share(self._cpus, cpus)
+        measured = [path_measurement("before", before, offset, self._busy())]
+        try:
+            self._imposer.begin(job)
+            ending = self._run_bridged(job, directory, offset, on_progress)
+            imposed, failure = self._lifted(job)
+        except ImposingError as error:
+            return Status("failed", f"this host imposes nothing: {error}", 0.0, 0.0, 0, 0.0)
+        finally:
+            self._imposer.end()
+        after = path_measurement("after", self._measure(), offset, self._busy())
+        self._write_measurements(directory / RECORDS_FILE, *measured, *imposed, after)
+        status = status_of(directory, ending, who="the endpoint")
+        if failure is not None and status.outcome == "ok":
+            return replace(status, outcome="failed", reason=f"what was imposed: {failure}")
+        return status
+
+    def _run_bridged(
+        self, job: Job, directory: Path, offset: ClockOffset, on_progress: Callable[[float], None]
+    ) -> Ending:
+        """Run both roles to their end; what the server imposes stays in force."""
+        connected = self.connected
         connected.channel.send(Run(job=job_to_json(job)))
         token = connected.channel.receive(Running, START_TIMEOUT_S).token
         ours, theirs = socket.socketpair()
@@ -218,16 +259,34 @@ class RemoteBackend:
             bridge.join(BRIDGE_TIMEOUT_S)
         if bridge.lost is not None or bridge.is_alive():
             raise ChannelError(bridge.lost or "it did not end the run")
-        after = self._measure()
-        self._cpus = cpu_times()
-        self._write_measurements(
-            directory / RECORDS_FILE,
-            path_measurement("before", before, before.offset, busy_before),
-            path_measurement("after", after, before.offset, busy_share(cpus, self._cpus)),
-        )
-        return status_of(directory, ending, who="the endpoint")
+        return ending
 
-    def _write_measurements(self, records: Path, *measurements: PathMeasurement) -> None:
+    def _lifted(self, job: Job) -> tuple[Sequence[Record], str | None]:
+        """Measure the path with what is imposed on it, and have that taken away at both ends.
+
+        Returns:
+            Records of what it was and did, and what was wrong with it.
+        """
+        if impairment(job) is None:
+            return (), None
+        self._imposer.count()
+        through = path_measurement("imposed", self._measure_path(), None, self._busy())
+        channel = self.connected.channel
+        channel.send(Lift())
+        there = channel.receive(Lifted, LIFT_TIMEOUT_S)
+        here = self._imposer.end()
+        theirs = (there.imposed, there.calibration)
+        if any(each is not None and each.direction != "up" for each in theirs):
+            raise ChannelError("it tells of packets that it cannot have received")
+        records = [*here.records, *(each for each in theirs if each is not None), through]
+        return records, here.failure or there.failure
+
+    def _busy(self) -> float | None:
+        """Say what share of this host's CPUs was used since it was asked last; None at first."""
+        before, self._cpus = self._cpus, cpu_times()
+        return None if before is None else busy_share(before, self._cpus)
+
+    def _write_measurements(self, records: Path, *measurements: Record) -> None:
         """Put what was measured around a run among its records, before the last."""
         if records.is_file():
             records.write_text(with_measurements(records.read_text(), measurements))

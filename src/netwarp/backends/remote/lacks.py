@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from netwarp.backends.native import impairment
+from netwarp.backends.native import direction_impairment
 from netwarp.study.sections.transport import TODAYS_TCP
 from netwarp.transports import TRANSPORTS
-from netwarp.wire import Job, Transport
+from netwarp.wire import Direction, Impairments, Job, Transport
 from netwarp.workloads import workload_of
 
 INITIAL_WINDOW_PACKETS = 10
 """Of the kernel's TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says otherwise."""
+
+
+RECEIVERS: Mapping[Direction, tuple[str, str]] = {
+    "down": ("server to client", "this host"),
+    "up": ("client to server", "the server"),
+}
+"""Each direction in words, and the host at its end, seen from the client."""
 
 
 @dataclass(frozen=True)
@@ -26,39 +33,57 @@ class Host:
     congestion: tuple[str, ...]
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
-    is_root: bool
-    """Whether netwarp may change its network devices."""
-    missing_netem: str | None
-    """Why its kernel has no netem."""
     tcp_congestion: str
     """TCP congestion control of programs that choose none."""
 
 
-def path_refusal(job: Job, *hosts: Host) -> str | None:
-    """Say why no host imposes what a job asks of the path; None where it asks for nothing.
+def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | None:
+    """Say why what a job asks of the path is not imposed; None where it is, or nothing is asked.
 
-    One that could is a sender: netem there would drop bundles of segments that a router sees one by
-    one, and TCP would count what waits in it as its own (TCP small queues).
+    A direction is impaired by the host at its end, on what comes in. The other one is a sender:
+    netem there would drop bundles of segments that a router sees one by one, and TCP would count
+    what waits in it as its own (TCP small queues).
+
+    Args:
+        job: of one path.
+        why_not: says why the host at the end of a direction imposes nothing; None where it does.
     """
-    asked = impairment(job)
-    if asked is None:
-        return None
-    able = [host.name for host in hosts if host.is_root and host.missing_netem is None]
-    where = "; ".join(
-        f"{host.name}: {'root' if host.is_root else 'not root'}, "
-        f"{'with' if host.missing_netem is None else 'without'} netem"
-        for host in hosts
-    )
-    why = (
-        f"{' and '.join(able)} could with netem, but netem at a sender changes the sender"
-        if able
-        else "neither side could"
-    )
-    return (
-        f"it asks for {asked}, and the path between two hosts is measured, not set: {why}"
-        f" ({where}): leave it out, have a router between them impose it, or use the virtual"
-        " backend"
-    )
+    for direction, (way, receiver) in RECEIVERS.items():
+        impairments: Impairments = getattr(job.paths[0], direction)
+        asked = direction_impairment(impairments)
+        if asked is None:
+            continue
+        reason = never_imposed(job, impairments)
+        if reason is not None:
+            return f"it asks for {reason}"
+        reason = why_not(direction)
+        if reason is not None:
+            return (
+                f"it asks for {asked} ({way}), which is for the receiving host to impose, and"
+                f" {receiver} does not: {reason}; or leave it out, have a router between the hosts"
+                " impose it, or use the virtual backend"
+            )
+    return None
+
+
+def never_imposed(job: Job, impairments: Impairments) -> str | None:
+    """Name what is asked of one direction that no receiving host imposes, and why not."""
+    if workload_of(job).runs_programs(job):
+        return (
+            "an impaired path, and programs listen at ports of their own, where packets are not"
+            " known to be the run's: leave it out, or use the virtual backend"
+        )
+    if impairments.corrupt_ratio > 0:
+        return (
+            "corruption, and a network device has verified checksums before anything is imposed,"
+            " so that corrupted content would be taken for sound: use the virtual backend"
+        )
+    if impairments.discipline is not None:
+        return (
+            f"{impairments.discipline.kind} at the bottleneck, and hosts impose queues that are"
+            " first in, first out: leave path.discipline out, or use the virtual backend"
+        )
+    return None
 
 
 def lack(job: Job, host: Host) -> str | None:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from netwarp.backends.remote.datagrams import ClockOffset, quantile
-from netwarp.wire import PathMeasurement, record_to_json
+from netwarp.wire import PathMeasurement
+from netwarp.wire.record import record_to_json
 
 if TYPE_CHECKING:
     from netwarp.backends.remote.probe import Measured
+    from netwarp.wire import Record
 
 
 def path_measurement(
-    moment: Literal["before", "after"],
+    moment: Literal["before", "after", "imposed"],
     measured: Measured,
     run_offset: ClockOffset | None,
     client_busy: float | None,
@@ -21,10 +23,10 @@ def path_measurement(
     """Make the record of a probe.
 
     Args:
-        moment: before the run or after it.
+        moment: before the run, after it, or after the workload with what the hosts imposed.
         measured: what the probe found.
         run_offset: between the clocks, as the run took it; what the clocks have drifted apart
-            since widens the uncertainty.
+            since widens the uncertainty. None where impairments would widen it.
         client_busy: share of this host's CPUs that was used.
     """
     rtts_ns = measured.rtts_ns
@@ -55,7 +57,7 @@ def path_measurement(
     )
 
 
-def with_measurements(records: str, measurements: Sequence[PathMeasurement]) -> str:
+def with_measurements(records: str, measurements: Sequence[Record]) -> str:
     """Put measurements among the lines of a run's records, before the last, which is its end."""
     *others, end = records.splitlines(keepends=True) or [""]
     return "".join([*others, *(f"{record_to_json(each)}\n" for each in measurements), end])

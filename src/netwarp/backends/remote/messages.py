@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from netwarp.wire.base import U32, U64, Ratio
+from netwarp.wire.delivered import Calibration, Imposed
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
 """The longest message between hosts that know each other: a record of a run."""
@@ -94,6 +95,12 @@ class Stop(_Message):
     message: Literal["stop"] = "stop"
 
 
+class Lift(_Message):
+    """Client: what the server imposed on the last run's packets is to be taken away."""
+
+    message: Literal["lift"] = "lift"
+
+
 class Paired(_Message):
     """Server: knows the client from now on, and proves that it made the token."""
 
@@ -129,10 +136,8 @@ class Welcome(_Message):
     """Largest buffer that a UDP or SCTP socket is granted."""
     tcp_buffer_bytes: U64
     """Largest buffer that TCP grows to: the smaller maximum of `tcp_rmem` and `tcp_wmem`."""
-    is_root: bool
-    """Whether it may change its network devices."""
-    missing_netem: Text | None
-    """Why its kernel has no netem; null where it has."""
+    missing_imposing: Text | None
+    """Why it imposes nothing on packets from this client; null where it does."""
     offloads: list[Text]
     """Those that are on at its network device towards this client."""
     tcp_congestion: Text
@@ -182,17 +187,29 @@ class Ended(_Message):
     """Null when it ended well."""
 
 
+class Lifted(_Message):
+    """Server: imposes nothing any more."""
+
+    message: Literal["lifted"] = "lifted"
+    imposed: Imposed | None
+    """What it had imposed on the last run; null if nothing."""
+    calibration: Calibration | None
+    """What that did."""
+    failure: Text | None
+    """What was wrong with it."""
+
+
 FromClient = Annotated[
-    Pair | Hello | OpenProbe | CloseProbe | Run | Begin | Finish | Stop,
+    Pair | Hello | OpenProbe | CloseProbe | Run | Begin | Finish | Stop | Lift,
     Field(discriminator="message"),
 ]
 FromServer = Annotated[
-    Paired | Refused | Welcome | Probing | Probed | Running | Said | Ended,
+    Paired | Refused | Welcome | Probing | Probed | Running | Said | Ended | Lifted,
     Field(discriminator="message"),
 ]
 Message = (
-    Pair | Hello | OpenProbe | CloseProbe | Run | Begin | Finish | Stop
-    | Paired | Refused | Welcome | Probing | Probed | Running | Said | Ended
+    Pair | Hello | OpenProbe | CloseProbe | Run | Begin | Finish | Stop | Lift
+    | Paired | Refused | Welcome | Probing | Probed | Running | Said | Ended | Lifted
 )  # fmt: skip
 Sender = Literal["client", "server"]
 _DEFERRED = ConfigDict(defer_build=True)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_model, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.native import HostCapabilities, probe_host
+from netwarp.backends.native import HostCapabilities, direction_impairment, probe_host
 from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.backends.remote.channel import Channel, ChannelError
 from netwarp.backends.remote.commands import Containment, containment, shown
+from netwarp.backends.remote.imposing import Imposer, ImposingError, Receiver
+from netwarp.backends.remote.lacks import never_imposed
 from netwarp.backends.remote.messages import (
     PROTOCOL_VERSION,
     Begin,
@@ -25,6 +27,8 @@ from netwarp.backends.remote.messages import (
     Ended,
     Finish,
     Hello,
+    Lift,
+    Lifted,
     OpenProbe,
     Probing,
     Refused,
@@ -45,6 +49,7 @@ from netwarp.workloads import workload_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from netwarp.wire import Job
 
 TCP_SETTINGS = Path("/proc/sys/net/ipv4")
 HELLO_TIMEOUT_S = 10.0
@@ -68,14 +73,21 @@ class ServerFacts:
     data_port: int
     containment: Containment | None = None
     """Of clients' commands; None where the owner allows none."""
+    allows_netem: bool = False
+    """Whether its owner lets clients have it impair what they send."""
 
     @property
     def command_ports_from(self) -> int | None:
         """The first port that commands may listen at; None where the owner allows none."""
         return None if self.containment is None else self.containment.ports_from
 
-    def welcome(self, local: str) -> Welcome:
-        """Say it to a client that has connected to this address of the server."""
+    def welcome(self, local: str, missing_imposing: str | None) -> Welcome:
+        """Say it to a client that has connected to this address of the server.
+
+        Args:
+            local: the address.
+            missing_imposing: why nothing is imposed on what comes in from that client.
+        """
         return Welcome(
             version=PROTOCOL_VERSION,
             netwarp=self.netwarp,
@@ -89,8 +101,7 @@ class ServerFacts:
             congestion=list(self.capabilities.congestion),
             socket_buffer_bytes=self.capabilities.socket_buffer_bytes,
             tcp_buffer_bytes=self.tcp_buffer_bytes,
-            is_root=not self.capabilities.rootless,
-            missing_netem=self.capabilities.missing_netem,
+            missing_imposing=missing_imposing,
             offloads=list(offloads(local)),
             tcp_congestion=tcp_congestion(),
             command_ports_from=self.command_ports_from,
@@ -118,6 +129,9 @@ class Session:
         self.peer = channel.connection.getpeername()[0]
         self.runs = 0
         self._cpus: CpuTimes | None = None
+        self._imposer = Imposer(
+            Receiver(facts.endpoint, "up", self.local, self.peer, facts.data_port)
+        )
 
     def serve(self) -> None:
         """Do what the client asks until it leaves.
@@ -130,13 +144,28 @@ class Session:
         if reason is not None:
             self.channel.send(Refused(reason=reason))
             return
-        self.channel.send(self.facts.welcome(self.local))
+        self.channel.send(self.facts.welcome(self.local, self._missing_imposing()))
+        try:
+            self._obey()
+        finally:
+            self._imposer.end()
+
+    def _obey(self) -> None:
         while True:
             match self.channel.receive_any(IDLE_TIMEOUT_S):
                 case OpenProbe(token=token):
                     self._probe(bytes.fromhex(token))
                 case Run(job=text):
                     self._run(text)
+                case Lift():
+                    undone = self._imposer.end()
+                    self.channel.send(
+                        Lifted(
+                            imposed=undone.imposed,
+                            calibration=undone.calibration,
+                            failure=undone.failure and undone.failure[:2000],
+                        )
+                    )
                 case Stop() | Finish():
                     continue  # said of a run that had ended by itself
                 case other:
@@ -151,6 +180,27 @@ class Session:
             f"the server has endpoint {ours[1]} and protocol {ours[0]}, the client {theirs[1]} and"
             f" {theirs[0]}: install the same netwarp on both"
         )
+
+    def _missing_imposing(self) -> str | None:
+        if not self.facts.allows_netem:
+            return "`netwarp serve` there was started without --allow-netem"
+        lack = self._imposer.receiver.lack()
+        return lack and lack[:2000]
+
+    def _impose(self, job: Job) -> str | None:
+        """Impose what a job asks of packets that come in; say why not."""
+        up = job.paths[0].up
+        asked = direction_impairment(up)
+        if asked is not None and not self.facts.allows_netem:
+            return f"it asks for {asked} (client to server), without --allow-netem"
+        reason = asked and never_imposed(job, up)
+        if reason is not None:
+            return f"it asks for {reason}"
+        try:
+            self._imposer.begin(job)
+        except ImposingError as error:
+            return str(error)[:2000]
+        return None
 
     def _probe(self, token: bytes) -> None:
         try:
@@ -189,7 +239,7 @@ class Session:
         except RecordError as error:
             self.channel.send(Refused(reason=str(error)[:2000]))
             return
-        reason = refusal(job, self.limits, self.facts.command_ports_from)
+        reason = refusal(job, self.limits, self.facts.command_ports_from) or self._impose(job)
         if reason is not None:
             self.channel.send(Refused(reason=f"the server refuses the run: {reason}"))
             return
@@ -211,6 +261,7 @@ class Session:
             role.close()
             if command is not None:
                 self.tell("the command and all that it started have ended")
+        self._imposer.count()
         self.channel.send(Ended(how=how))
 
     def _relay(self, role: ServerRole) -> str | None:
@@ -281,12 +332,15 @@ def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
     return (root / "tcp_congestion_control").read_text().strip()
 
 
-def server_facts(data_port: int, commands_beside: Path | None = None) -> ServerFacts:
+def server_facts(
+    data_port: int, commands_beside: Path | None = None, *, allows_netem: bool = False
+) -> ServerFacts:
     """Find out what this host is.
 
     Args:
         data_port: where data come and go.
         commands_beside: the directory of the host's key, where clients' commands are allowed.
+        allows_netem: whether clients may have it impair what they send.
 
     Raises:
         BackendError: it has no endpoint, or cannot contain commands.
@@ -296,6 +350,7 @@ def server_facts(data_port: int, commands_beside: Path | None = None) -> ServerF
     return ServerFacts(
         __version__, endpoint, endpoint_version(endpoint), probe_host(endpoint),
         tcp_buffer_bytes(), cpu_model(), len(os.sched_getaffinity(0)), data_port, contained,
+        allows_netem,
     )  # fmt: skip
 
 

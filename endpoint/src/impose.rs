@@ -1,0 +1,414 @@
+//! What one host of two imposes on the packets of a run that come in, and takes away again whatever happens.
+//!
+//! At the receiving host, because a netem at a sender changes the sender (TCP small queues, bundles of segments). An ingress
+//! discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the disciplines of a
+//! router's device.
+//!
+//! This is a process of its own, that lives on a pipe from whoever started it: a job comes first, then orders, and when the
+//! pipe closes, by whatever death of the other end, all is removed.
+
+use std::io::{self, BufRead, Write};
+use std::net::IpAddr;
+use std::process::{ExitCode, id};
+use std::thread::sleep;
+
+use anyhow::{Context, Result, bail, ensure};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
+use nix::errno::Errno;
+use nix::sys::signal::{SigHandler, Signal, signal};
+use serde_json::json;
+
+use crate::calibration::{Count, PAUSE, READINGS};
+use crate::capabilities::nothing_but_a_limit;
+use crate::check;
+use crate::clock::Moment;
+use crate::job::{Direction, Impairments};
+use crate::native::complain;
+use crate::netem::{self, InForce};
+use crate::netlink::ethtool::Ethtool;
+use crate::netlink::message::Request;
+use crate::netlink::qdisc::{self, NetemCounters, QueueSample};
+use crate::netlink::redirect::{self, DataPort, Incoming, Redirected};
+use crate::netlink::route::{self, Link, LinkCounters};
+use crate::netlink::{NetlinkError, Socket};
+use crate::record::{CalibrationRecord, ImposedRecord, Record};
+use crate::topology::{self, ETHERNET_HEADER_BYTES};
+
+/// The order to say what was counted. The end of orders ends it all.
+const COUNT: &str = "count";
+
+/// Which packets are meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// This host's address of the run.
+    #[arg(long)]
+    address: IpAddr,
+    /// The other host's.
+    #[arg(long)]
+    peer: IpAddr,
+    /// The server's port for data.
+    #[arg(long)]
+    data_port: u16,
+    /// The direction that comes in here: down at the client's host, up at the server's.
+    #[arg(long, value_parser = direction)]
+    direction: Direction,
+    /// Only try whether this host can, and leave nothing behind.
+    #[arg(long)]
+    check: bool,
+}
+
+fn direction(text: &str) -> Result<Direction, serde_json::Error> {
+    serde_json::from_value(json!(text))
+}
+
+impl Arguments {
+    fn incoming(&self) -> Incoming {
+        let (peer, address) = (self.peer.to_canonical(), self.address.to_canonical());
+        let port = match self.direction {
+            Direction::Down => DataPort::Source(self.data_port),
+            Direction::Up => DataPort::Destination(self.data_port),
+        };
+        Incoming { peer, address, port }
+    }
+}
+
+/// Imposes what the job on standard input asks of one direction, until standard input ends. Says on standard output, a JSON object
+/// a line, what is in force, and what was counted each time that it is asked to.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match impose(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&format!("{error:#}")),
+    }
+}
+
+fn impose(arguments: &Arguments) -> Result<()> {
+    ignore_signals()?;
+    if arguments.check {
+        return Imposition::begin(arguments, &nothing_but_a_limit(), 0)?.remove();
+    }
+    let mut lines = io::stdin().lock().lines();
+    let text = lines.next().context("no job came on standard input")?.context("read the job")?;
+    let job = check::understand(&text, "on standard input")?;
+    let path = job.paths.first().context("the job has no path")?;
+    let impairments = match arguments.direction {
+        Direction::Down => &path.down,
+        Direction::Up => &path.up,
+    };
+    ensure!(
+        impairments.corrupt_ratio == 0.0 && impairments.discipline.is_none(),
+        "neither corruption nor disciplines are imposed: checksums were verified before, and queues are first in, first out"
+    );
+    let mut imposition = Imposition::begin(arguments, impairments, path.mtu_bytes)?;
+    let obeyed = imposition.obey(lines);
+    imposition.remove().and(obeyed)
+}
+
+/// The end of the pipe is what ends this process: a signal meant for the other end must not come first.
+fn ignore_signals() -> Result<()> {
+    for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        // SAFETY: no handler of ours is installed, which could interrupt anything.
+        unsafe { signal(each, SigHandler::SigIgn) }.with_context(|| format!("ignore {each} (signal)"))?;
+    }
+    Ok(())
+}
+
+/// What is in force on a device, and what of it is to be removed.
+struct Imposition<'a> {
+    direction: Direction,
+    impairments: &'a Impairments,
+    route: Socket,
+    /// Where packets come in.
+    device: Link,
+    has_ingress: bool,
+    /// What they are sent through.
+    ifb: Option<u32>,
+    /// When it was complete, in nanoseconds of `CLOCK_MONOTONIC`.
+    since_ns: u64,
+}
+
+impl<'a> Imposition<'a> {
+    /// Imposes it. Nothing is left where that fails.
+    fn begin(arguments: &Arguments, impairments: &'a Impairments, mtu_bytes: u32) -> Result<Self> {
+        let incoming = arguments.incoming();
+        let mut route = Socket::open(NETLINK_ROUTE)?;
+        let device = device_with(&mut route, incoming.address)?;
+        let direction = arguments.direction;
+        let mut imposition = Self { direction, impairments, route, device, has_ingress: false, ifb: None, since_ns: 0 };
+        let begun = imposition.refuse_bundles().and_then(|()| imposition.build(incoming, mtu_bytes));
+        match begun {
+            Ok(()) => Ok(imposition),
+            Err(error) => {
+                imposition.remove()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn refuse_bundles(&self) -> Result<()> {
+        let name = &self.device.name;
+        ensure!(!self.device.is_loopback, "{name} is the loopback device, whose packets are bundles of segments");
+        let mut generic = Socket::open(NETLINK_GENERIC)?;
+        let ethtool = Ethtool::learn(&mut generic)?;
+        let joining = ethtool.joining(&mut generic, self.device.index)?;
+        let switches: Vec<_> = joining.iter().map(|feature| format!("{} off", ethtool_name(feature))).collect();
+        ensure!(
+            joining.is_empty(),
+            "{name} joins packets that come in ({}), and netem would drop several as one: `ethtool -K {name} {}` as root",
+            joining.join(", "),
+            switches.join(" ")
+        );
+        Ok(())
+    }
+
+    /// The ingress discipline comes first: it is there twice for nobody, so that whose it is, is beyond doubt.
+    fn build(&mut self, incoming: Incoming, mtu_bytes: u32) -> Result<()> {
+        let (device, name) = (self.device.index, self.device.name.clone());
+        self.take(&[redirect::add_ingress(device)], |errno| match errno {
+            Errno::EEXIST => Some(format!(
+                "{name} has an ingress or clsact qdisc already (`tc qdisc show dev {name}`), another run's or somebody else's, and \
+                 is left alone: take it away with `tc qdisc del dev {name} ingress` if nobody needs it"
+            )),
+            _ => missing(errno, "ingress qdisc", "modprobe sch_ingress"),
+        })?;
+        self.has_ingress = true;
+        let ifb_name = format!("netwarp-{}", id());
+        self.take(&[route::create_ifb(&ifb_name)], |errno| missing(errno, "ifb", "modprobe ifb"))?;
+        let ifb = self.ask_link(route::find_link(&ifb_name))?.index;
+        self.ifb = Some(ifb);
+        let frame_mtu_bytes = mtu_bytes.max(self.device.mtu_bytes);
+        let options = netem::options(self.impairments);
+        let qdiscs = match topology::shaper(self.impairments, frame_mtu_bytes) {
+            Some(shaper) => qdisc::add_shaped_netem(ifb, &options, &shaper, None),
+            None => vec![qdisc::add_netem(ifb, &options)],
+        };
+        self.take(&qdiscs, |errno| missing(errno, "netem", "modprobe sch_netem"))?;
+        match self.route.transact(&[route::keep_silent(ifb)]) {
+            Err(NetlinkError::Refused { errno: Errno::EAFNOSUPPORT, .. }) => {} // a kernel without IPv6
+            silenced => drop(silenced?),
+        }
+        self.take(&[route::set_up(ifb)], |_| None)?;
+        self.require_in_force()?;
+        self.take(&redirect::redirect(device, incoming, ifb), |errno| {
+            missing(errno, "flower classifier or no mirred action", "modprobe -a cls_flower act_mirred")
+        })?;
+        self.since_ns = Moment::now().since(0);
+        Ok(())
+    }
+
+    /// Makes requests; `remedy` says what an error of the kernel's means.
+    fn take(&mut self, requests: &[Request], remedy: impl FnOnce(Errno) -> Option<String>) -> Result<()> {
+        self.route.transact(requests).map(drop).map_err(|error| {
+            let means = match &error {
+                NetlinkError::Refused { errno: Errno::EPERM, .. } => {
+                    Some("changing network devices takes CAP_NET_ADMIN: run netwarp as root there".to_owned())
+                }
+                NetlinkError::Refused { errno, .. } => remedy(*errno),
+                _ => None,
+            };
+            means.map_or_else(|| error.into(), anyhow::Error::msg)
+        })
+    }
+
+    /// The impairments as the kernel gives them back are those that it was given.
+    fn require_in_force(&mut self) -> Result<()> {
+        let asked = netem::options(self.impairments);
+        let (found, asked) = (self.in_force()?, InForce::read(asked.bytes()).context("netem has no options")?);
+        ensure!(found == asked, "the kernel's netem is another one than asked for: {found:?} instead of {asked:?}");
+        Ok(())
+    }
+
+    fn in_force(&mut self) -> Result<InForce> {
+        let answer = self.ask(qdisc::ask_netem(self.ifb()?))?;
+        qdisc::options_of(&answer)
+            .and_then(InForce::read)
+            .context("the kernel's netem has no seed: use Linux 6.6 or later")
+    }
+
+    /// Answers orders until there are no more.
+    fn obey(&mut self, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
+        let mut output = io::stdout();
+        let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
+        say(&Record::Imposed(self.record()?))?;
+        for order in orders {
+            match order.context("read an order")?.as_str() {
+                COUNT => say(&Record::Calibration(self.count()?))?,
+                other => bail!("{other:?} is no order"),
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self) -> Result<ImposedRecord> {
+        let found = self.in_force()?;
+        let shaper = topology::shaper(self.impairments, 0).is_some();
+        let rate_byte_s = if shaper {
+            let answer = self.ask(qdisc::ask_shaper(self.ifb()?))?;
+            Some(
+                qdisc::options_of(&answer)
+                    .and_then(qdisc::shaper_rate_byte_s)
+                    .context("the token bucket has no rate")?,
+            )
+        } else {
+            found.rate_byte_s
+        };
+        Ok(ImposedRecord {
+            direction: self.direction,
+            device: self.device.name.clone(),
+            delay_ns: found.delay_ns,
+            jitter_ns: found.jitter_ns,
+            jitter_correlation: found.jitter_correlation,
+            loss: found.loss,
+            rate_bit_s: rate_byte_s.map(|rate| rate * 8),
+            limit_packets: found.limit_packets,
+            reorder: found.reorder,
+            duplicate_ratio: found.duplicate_ratio,
+            seed: found.seed,
+        })
+    }
+
+    /// What came in, was dropped and went on. Counters are read one after the other, as those of routers are.
+    fn count(&mut self) -> Result<CalibrationRecord> {
+        let mut counted = self.read_counters()?;
+        for _ in 0..READINGS {
+            if counted.count.is_balanced(self.impairments) && !counted.has_bundles() {
+                break;
+            }
+            sleep(PAUSE);
+            counted = self.read_counters()?;
+        }
+        let (count, name) = (counted.count, &self.device.name);
+        ensure!(
+            !counted.has_bundles(),
+            "{} packets came in at {name} as {}: netem met bundles of segments, which somebody joined on the way or never cut: \
+             `ethtool -K DEVICE tso off gso off gro off` at the sender, and wherever else they pass",
+            counted.sent_packets,
+            count.delivered_packets
+        );
+        ensure!(count.offered_packets > 0, "no packet of the run came in at {name}, which has the run's address here");
+        ensure!(count.is_balanced(self.impairments), "the packets that came in at {name} do not add up: {count:?}");
+        Ok(count.record(0, self.direction, self.impairments, Moment::now().since(self.since_ns)))
+    }
+
+    fn read_counters(&mut self) -> Result<Counted> {
+        let ifb = self.ifb()?;
+        let redirected = Redirected::from_answers(&self.route.dump(&redirect::ask_redirected(self.device.index))?);
+        let answer = self.ask(qdisc::ask_netem(ifb))?;
+        let mut netem = NetemCounters::from_answer(&answer)?;
+        let link = LinkCounters::from_answer(&self.ask(route::ask_link(ifb))?)?;
+        netem.dropped_packets += link.send_dropped_packets;
+        let header_bytes = u64::from(ETHERNET_HEADER_BYTES) * redirected.packets;
+        let count = Count {
+            offered_packets: redirected.packets,
+            offered_bytes: redirected.bytes + header_bytes,
+            delivered_packets: link.sent_packets,
+            delivered_bytes: link.sent_bytes,
+            netem,
+        };
+        Ok(Counted { count, sent_packets: QueueSample::from_answers(&answer, None)?.sent_packets })
+    }
+
+    /// Removes what was made, if it is there still. What waits in netem is gone with it.
+    fn remove(&mut self) -> Result<()> {
+        let ingress = if std::mem::take(&mut self.has_ingress) {
+            self.route.transact(&[redirect::remove_ingress(self.device.index)]).map(drop)
+        } else {
+            Ok(())
+        };
+        let ifb = self.ifb.take().map_or(Ok(()), |ifb| self.route.transact(&[route::delete_link(ifb)]).map(drop));
+        Ok(ingress.and(ifb)?)
+    }
+
+    fn ifb(&self) -> Result<u32> {
+        self.ifb.context("there is no ifb")
+    }
+
+    fn ask(&mut self, request: Request) -> Result<Vec<u8>> {
+        ask(&mut self.route, request)
+    }
+
+    fn ask_link(&mut self, request: Request) -> Result<Link> {
+        Ok(Link::from_answer(&self.ask(request)?)?)
+    }
+}
+
+/// Counters of one reading.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    count: Count,
+    /// Packets that left netem, those of a bundle one by one; `count` has bundles as one, as the ifb does.
+    sent_packets: u64,
+}
+
+impl Counted {
+    /// A token bucket before netem takes a packet out of it to look at, and leaves it there until its time has come.
+    fn has_bundles(&self) -> bool {
+        self.sent_packets > self.count.delivered_packets + self.count.netem.queued_packets
+    }
+}
+
+fn device_with(route: &mut Socket, address: IpAddr) -> Result<Link> {
+    let answers = route.dump(&route::ask_addresses())?;
+    let index = route::link_with(address, &answers).with_context(|| format!("no device has the address {address}"))?;
+    Ok(Link::from_answer(&ask(route, route::ask_link(index))?)?)
+}
+
+fn ask(route: &mut Socket, request: Request) -> Result<Vec<u8>> {
+    let attempt = request.attempt.clone();
+    let answers = route.transact(&[request])?;
+    Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
+}
+
+/// What a kernel's error says that knows no such thing.
+fn missing(errno: Errno, what: &str, command: &str) -> Option<String> {
+    let is_unknown = matches!(errno, Errno::ENOENT | Errno::EOPNOTSUPP);
+    is_unknown.then(|| format!("the kernel has no {what}: `{command}` as root there"))
+}
+
+/// The name by which ethtool(8) switches a feature.
+fn ethtool_name(feature: &str) -> &str {
+    match feature {
+        "rx-gro" => "gro",
+        "rx-lro" => "lro",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(address: &str, direction: Direction) -> Arguments {
+        let parsed = || address.parse().unwrap();
+        Arguments { address: parsed(), peer: parsed(), data_port: 4433, direction, check: false }
+    }
+
+    #[test]
+    fn the_servers_port_is_where_a_client_sends_to_and_where_its_packets_come_from() {
+        let port = |direction| arguments("192.0.2.7", direction).incoming().port;
+        assert_eq!(port(Direction::Down), DataPort::Source(4433));
+        assert_eq!(port(Direction::Up), DataPort::Destination(4433));
+    }
+
+    #[test]
+    fn an_ipv4_host_seen_by_an_ipv6_socket_sends_ipv4_packets() {
+        let incoming = arguments("::ffff:192.0.2.7", Direction::Up).incoming();
+        assert!(incoming.peer.is_ipv4() && incoming.address.is_ipv4());
+        assert!(arguments("2001:db8::7", Direction::Up).incoming().peer.is_ipv6());
+    }
+
+    #[test]
+    fn a_bundle_is_several_packets_to_netem_and_one_to_the_ifb() {
+        let count = Count { delivered_packets: 7, ..Count::default() };
+        assert!(!Counted { count, sent_packets: 7 }.has_bundles());
+        assert!(Counted { count, sent_packets: 8 }.has_bundles());
+        let netem = NetemCounters { queued_packets: 1, ..NetemCounters::default() };
+        assert!(!Counted { count: Count { netem, ..count }, sent_packets: 8 }.has_bundles());
+    }
+
+    #[test]
+    fn what_a_kernel_does_not_know_comes_with_the_command_that_mends_it() {
+        let said = missing(Errno::EOPNOTSUPP, "ifb", "modprobe ifb").unwrap();
+        assert_eq!(said, "the kernel has no ifb: `modprobe ifb` as root there");
+        assert_eq!(missing(Errno::EBUSY, "ifb", "modprobe ifb"), None);
+    }
+}

@@ -1,0 +1,185 @@
+"""What a host imposes on the packets of a run that come in: a process that undoes it at its end.
+
+The process (`netwarp-endpoint impose`) lives on a pipe. When that closes, because it was told to or
+because this process is gone, however it went, it takes away all that it made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import subprocess
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from netwarp.backends.native import direction_impairment
+from netwarp.errors import RecordError
+from netwarp.wire import Calibration, Imposed, job_to_json
+from netwarp.wire.record import record_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from netwarp.wire import Direction, Job, Record
+
+ANSWER_TIMEOUT_S = 15.0
+COUNT = "count"
+"""The order to say what was counted (`endpoint/src/impose.rs`)."""
+
+
+class ImposingError(Exception):
+    """A host cannot impose what a job asks for, or what it imposed was not what it should be."""
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """The host at which the packets of one direction come in."""
+
+    endpoint: Path
+    direction: Direction
+    """`down` at the client's host, `up` at the server's."""
+    address: str
+    """Its own, of the run."""
+    peer: str
+    data_port: int
+    """The server's."""
+
+    def lack(self) -> str | None:
+        """Say why this host cannot impose anything, with the remedy; None where it can.
+
+        It is tried, with a netem that does nothing, and nothing is left.
+        """
+        trying = self.start("--check")
+        _, why = trying.communicate()
+        return None if trying.returncode == 0 else _last_line(why)
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """Start the process that imposes, in a session of its own: Ctrl-C is for us."""
+        return subprocess.Popen(
+            [
+                self.endpoint, "impose", "--address", _plain(self.address),
+                "--peer", _plain(self.peer), "--data-port", str(self.data_port),
+                "--direction", self.direction, *options,
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            env={"PATH": "/usr/bin:/bin"},
+            start_new_session=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What was imposed on a run, now that it no longer is."""
+
+    imposed: Imposed | None = None
+    calibration: Calibration | None = None
+    failure: str | None = None
+    """What was wrong with it."""
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """Those of the run."""
+        return [each for each in (self.imposed, self.calibration) if each is not None]
+
+
+class Imposer:
+    """What one host imposes, run after run.
+
+    Args:
+        receiver: it.
+    """
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
+        self._process: subprocess.Popen[str] | None = None
+        self._undone = Undone()
+
+    def begin(self, job: Job) -> None:
+        """Impose what a job asks of the direction that comes in here, which may be nothing.
+
+        Raises:
+            ImposingError: that cannot be done; nothing is left of it.
+        """
+        self.end()
+        self._undone = Undone()
+        if direction_impairment(getattr(job.paths[0], self.receiver.direction)) is None:
+            return
+        text = job_to_json(job).rstrip("\n")
+        self._process = self.receiver.start()
+        imposed = self._ask(text)
+        if not isinstance(imposed, Imposed):
+            raise ImposingError(self._stopped("it says nothing of what is in force"))
+        self._undone = Undone(imposed)
+
+    def count(self) -> None:
+        """Note what has come in and was dropped so far, if anything is imposed."""
+        if self._process is None:
+            return
+        try:
+            counted = self._ask(COUNT)
+        except ImposingError as error:
+            self._undone = Undone(self._undone.imposed, failure=str(error))
+            return
+        if isinstance(counted, Calibration):
+            self._undone = Undone(self._undone.imposed, counted)
+
+    def end(self) -> Undone:
+        """Take away what is imposed; say what was noted of it, now and later."""
+        if self._process is not None:
+            why = self._stopped("")
+            if why:
+                self._undone = Undone(self._undone.imposed, self._undone.calibration, why)
+        return self._undone
+
+    def _ask(self, line: str) -> Record:
+        """Give the process a line, and take its answer.
+
+        Raises:
+            ImposingError: it has ended instead, and nothing is imposed any more.
+        """
+        process = self._process
+        if process is None:
+            raise ImposingError("nothing is imposed")
+        orders, answers = _pipes(process)
+        with contextlib.suppress(BrokenPipeError):
+            orders.write(f"{line}\n")
+            orders.flush()
+        if not select.select([answers], [], [], ANSWER_TIMEOUT_S)[0]:
+            raise ImposingError(self._stopped("the process that imposes does not answer"))
+        try:
+            return record_from_json(answers.readline().rstrip("\n"))
+        except RecordError as error:
+            raise ImposingError(self._stopped(str(error))) from None
+
+    def _stopped(self, otherwise: str) -> str:
+        """Have the process end, which undoes everything; give what it complained of."""
+        process, self._process = self._process, None
+        if process is None:
+            return otherwise
+        try:
+            _, why = process.communicate(timeout=ANSWER_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            # Not killed: it is to undo what it did as soon as it can.
+            return "the process that imposes does not end"
+        return _last_line(why) if process.returncode != 0 else otherwise
+
+
+def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    if process.stdin is None or process.stdout is None:
+        raise ValueError("the process that imposes needs pipes for its orders and answers")
+    return process.stdin, process.stdout
+
+
+def _last_line(complaint: str) -> str:
+    lines = complaint.strip().splitlines() or ["the process that imposes was killed"]
+    return lines[-1].removeprefix("netwarp-endpoint: ")
+
+
+def _plain(address: str) -> str:
+    """Leave out an IPv6 address's zone."""
+    return address.partition("%")[0]
