@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -174,12 +175,16 @@ def test_records_are_those_of_a_local_run(cluster: Cluster, tmp_path: Path) -> N
     ]
 
 
-def test_workers_that_die_lose_no_run_and_double_none(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [1, 2])
+def test_workers_that_die_lose_no_run_and_double_none(
+    cluster: Cluster, tmp_path: Path, seed: int
+) -> None:
     first, second = cluster.add_worker(), cluster.add_worker()
+    killed, joined, killed_too = sorted(random.Random(seed).sample(range(1, 16), 3))  # noqa: S311
     observer = After(
-        (2, lambda: first.send_signal(signal.SIGKILL)),
-        (5, cluster.add_worker),
-        (7, lambda: second.send_signal(signal.SIGKILL)),
+        (killed, lambda: first.send_signal(signal.SIGKILL)),
+        (joined, cluster.add_worker),
+        (killed_too, lambda: second.send_signal(signal.SIGKILL)),
     )
     run = netwarp.run(
         study(replicates=8),
