@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// Messages of one size, each sent when it is due whether the ones before have arrived or not.
+/// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
 ///
-/// Over `udp` a message is a datagram, as over `quic` where it has datagrams; over `sctp` it is a message of its own
-/// where these may overtake each other or be given up. Else they go one after another on one stream.
+/// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an SCTP message of its
+/// own if messages are unordered or may be given up. Otherwise messages are sent in order on one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Of the arrivals that are drawn.
+    /// Seed of the arrivals that are drawn.
     pub seed: u64,
-    /// Which way the messages go.
+    /// The direction of the messages.
     pub direction: Direction,
-    /// Size of each. It begins with its number, when it was due and when it was sent.
+    /// Size of each message. It begins with its number, when it was due and when it was sent.
     pub message_bytes: u16,
     /// When messages are due.
     pub arrivals: Arrivals,
-    /// How many there are at most; null for as many as `duration_ns` has room for.
+    /// The most messages that are sent; null for as many as `duration_ns` allows.
     pub messages: Option<u64>,
-    /// Messages that would be due later than this after the first are not sent; null for as long as `messages` take.
+    /// Messages due later than this after the first are not sent; null for as long as `messages` take.
     pub duration_ns: Option<u64>,
     /// Whether the receiver writes a line for each message to the run directory.
     pub packet_table: bool,
@@ -32,9 +32,9 @@ pub struct Flow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Arrivals {
-    /// The same time between any two messages.
+    /// Arrivals with a constant time between messages.
     Constant {
-        /// From one to the next.
+        /// Time from one message to the next.
         interval_ns: u64,
     },
     /// A Poisson process: the times between messages are exponentially distributed.
@@ -44,14 +44,14 @@ pub enum Arrivals {
     },
     /// Bursts: constant arrivals in on-periods, none in off-periods, both of exponentially distributed length.
     Onoff {
-        /// From one message to the next in an on-period.
+        /// Time from one message to the next in an on-period.
         interval_ns: u64,
         /// Mean length of an on-period.
         on_ns: u64,
         /// Mean length of an off-period.
         off_ns: u64,
     },
-    /// Times that are given.
+    /// Arrivals at explicit times.
     Trace {
         /// When each message is due after the flow's start, in order of time.
         at_ns: Vec<u64>,
@@ -60,20 +60,20 @@ pub enum Arrivals {
 
 /// Requests of one size, each sent when it is due and answered by a response of one size.
 ///
-/// Over `udp` each is a datagram. Other transports carry them on one stream, in their order.
+/// Over `udp` each is a datagram. Other transports carry them in order on one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rr {
-    /// Of the arrivals that are drawn.
+    /// Seed of the arrivals that are drawn.
     pub seed: u64,
     /// Size of each request. It begins with its number, when it was due and when it was sent.
     pub request_bytes: u16,
-    /// Size of each response. It begins as its request does.
+    /// Size of each response. It begins with its request's number and times.
     pub response_bytes: u16,
     /// When requests are due.
     pub arrivals: Arrivals,
-    /// How many requests there are at most; null for as many as `duration_ns` has room for.
+    /// The most requests that are sent; null for as many as `duration_ns` allows.
     pub messages: Option<u64>,
-    /// Requests that would be due later than this after the first are not sent; null for as long as `messages` take.
+    /// Requests due later than this after the first are not sent; null for as long as `messages` take.
     pub duration_ns: Option<u64>,
 }

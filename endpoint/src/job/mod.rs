@@ -32,29 +32,29 @@ pub struct Job {
     pub format: u32,
     /// Name of the run in messages, such as `c003-r01`.
     pub run: String,
-    /// Seeds what the endpoint itself draws. The paths carry their own seeds.
+    /// Seed of what the endpoint itself draws. The paths have their own seeds.
     pub seed: u64,
-    /// One router for each; the first is the one used unless the transport can use more.
+    /// The paths, with one router each. The first is used unless the transport can use several.
     pub paths: Vec<Path>,
-    /// How bytes travel.
+    /// The transport and its options.
     pub transport: Transport,
-    /// What travels.
+    /// The workload: what is sent.
     pub workload: Workload,
-    /// When the client begins, after the epoch; later if the server is not ready then.
+    /// When the client begins, in nanoseconds after the epoch, or when the server is ready if that is later.
     pub start_ns: u64,
     /// Name of the workload, in a study whose runs can have several.
     pub name: Option<String>,
-    /// Where its server listens; null: where servers do that are alone.
+    /// The port on which its server listens; null for the port of a server that is alone.
     pub port: Option<u16>,
     /// Workloads that share the paths with it.
     pub competing: Vec<Competing>,
-    /// What happens to the paths while the run goes on.
+    /// The events of the paths during the run.
     pub timeline: Timeline,
     /// Write a packet capture of the routers' links to the run directory.
     pub capture: bool,
-    /// How often queues and connections are looked at; none: never.
+    /// How often queues and connections are sampled; null for never.
     pub sampling: Option<Sampling>,
-    /// When to give up.
+    /// The limits at which the run is given up.
     pub limits: Limits,
 }
 
@@ -62,33 +62,32 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Competing {
-    /// Its name.
+    /// The workload's name.
     pub name: String,
-    /// Where its server listens.
+    /// The port on which its server listens.
     pub port: u16,
-    /// How its bytes travel.
+    /// The transport and its options.
     pub transport: Transport,
-    /// What travels.
+    /// The workload: what is sent.
     pub workload: Workload,
-    /// When its client begins, after the epoch; later if its server is not ready then.
+    /// When its client begins, in nanoseconds after the epoch, or when its server is ready if that is later.
     pub start_ns: u64,
 }
 
-/// How often queues and connections are looked at.
+/// How often queues and connections are sampled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
-    /// Time between two samples; where samples are thinned, at first.
+    /// Time between two samples; if samples are thinned, the initial one.
     pub interval_ns: u64,
-    /// Whether later samples are as far apart as so many packets pass that sampling costs little of what the packets
-    /// do.
+    /// Whether later intervals depend on the number of packets, so that sampling costs little compared with them.
     pub is_thinned: bool,
 }
 
-/// Bounds of a run, beyond which it is given up.
+/// Limits at which a run is given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// The run has failed when its own clock says more than this.
+    /// The time on the run's own clock at which the run has failed.
     pub virtual_ns: u64,
 }

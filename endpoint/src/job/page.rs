@@ -3,29 +3,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A web page: a client loads its document and all that follows from it.
+/// A web page: a client loads its document and all resources that follow from it.
 ///
-/// A resource is requested when the one that refers to it has run: when it has arrived, and all that blocks it has run.
-/// The page is loaded when all resources have arrived.
+/// A resource is requested when the one that refers to it has run. A resource runs when it has arrived and all that
+/// block it have run. The page is loaded when all resources have arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// How it is asked for.
+    /// The version of HTTP with which it is requested.
     pub http: Http,
-    /// The most connections the client opens to the server.
+    /// The most connections that the client opens to the server.
     pub connections: u32,
-    /// Of the bytes of resources that are no files.
+    /// Seed of the bytes of resources that are not files.
     pub seed: u64,
-    /// The document first; each after the one that refers to it.
+    /// The resources: the document first, and each after the one that refers to it.
     pub resources: Vec<PageResource>,
-    /// Hash what arrives, and compare with the page's bytes; a browser's only counted.
+    /// Whether the client hashes what arrives and compares it with the page's bytes; for a browser, only sizes are
+    /// compared.
     pub verify: bool,
     /// How often the client visits the page, each time on new connections. The last is measured.
     pub visits: u32,
     /// Whether all but the document is in the client's cache after the first visit.
     pub cache: bool,
-    /// Whether a client learns that the server speaks HTTP/3 from its answers over HTTP/2 (Alt-Svc, RFC 7838); else it
-    /// knows before the first visit.
+    /// Whether the client learns from responses over HTTP/2 that the server has HTTP/3 (Alt-Svc, RFC 7838); otherwise
+    /// it knows before the first visit.
     pub discovers_http3: bool,
     /// The program that loads the page; null for the endpoint itself.
     pub client: Option<WebProgram>,
@@ -49,28 +50,27 @@ pub enum Http {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageResource {
-    /// What is asked for: path and query of its URL.
+    /// Path and query of its URL.
     pub path: String,
-    /// What it is to the page.
+    /// The type of the resource.
     pub resource_type: ResourceType,
-    /// Size of the response's content, as it travels.
+    /// Size of the response's content as it is sent, in bytes.
     pub body_bytes: u64,
-    /// Absolute path of the file it is; null for bytes made from the seed.
+    /// Absolute path of its file; null for bytes made from the seed.
     pub file: Option<String>,
-    /// The server's answer, such as 200.
+    /// Status of the response, such as 200.
     pub status: u16,
-    /// Where a redirection leads, for its answer says so.
+    /// The target of a redirect, as the response states it.
     pub location: Option<String>,
     /// Index of the resource that refers to it; null for the document.
     pub initiator: Option<u32>,
-    /// Indices of the resources that have to run before it does: of a script, the stylesheets and the scripts before
-    /// it.
+    /// Indices of the resources that must run before it: for a script, the stylesheets and the scripts before it.
     pub blocked_by: Vec<u32>,
     /// Whether nothing is shown before it has run.
     pub render_blocking: bool,
-    /// Priority with which it is asked for (RFC 9218), 0 the most urgent.
+    /// Urgency of the request (RFC 9218), 0 for the most urgent.
     pub urgency: u8,
-    /// Whether it is of use before it is whole (RFC 9218).
+    /// Whether the client can use the response before it is complete (RFC 9218).
     pub incremental: bool,
 }
 
@@ -98,9 +98,9 @@ pub enum ResourceType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebProgram {
-    /// Which one it is.
+    /// The program's kind.
     pub kind: WebProgramKind,
-    /// What its executable may be called; the first that is there is started.
+    /// Names that its executable may have; the first that is installed is started.
     pub names: Vec<String>,
 }
 

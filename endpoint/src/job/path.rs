@@ -3,15 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Client — router — server.
+/// A path from the client over a router to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Path {
     /// Largest IP packet, headers included.
     pub mtu_bytes: u32,
-    /// Whether the client has its address on this path from the start. Of a host that moves between access points, only
-    /// the first path is; the server then has one address, that of the first path, reached by whichever path the client
-    /// is on.
+    /// Whether the client has its address on this path from the start. With a host that moves between access points,
+    /// that is so of the first path only; the server then has a single address, that of the first path, reached over
+    /// the path to which the client is attached.
     pub attached: bool,
     /// Whether the MAC addresses on its links are known from the start.
     pub neighbours: Neighbours,
@@ -21,14 +21,14 @@ pub struct Path {
     pub up: Impairments,
 }
 
-/// What hosts and router know of each other at the start.
+/// Whether hosts and router know each other's MAC addresses at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Neighbours {
-    /// Their MAC addresses, for ever: there is no ARP.
+    /// They know them permanently: there is no ARP.
     Warm,
-    /// Nothing: ARP asks for each address when the first packet needs it. Until the answer comes, three packets wait
-    /// for it, as in ns-3 and in Linux before 3.3; of more the oldest are dropped.
+    /// They do not: ARP asks for each address when the first packet needs it. Up to three packets wait for the reply,
+    /// as in ns-3 and in Linux before 3.3; of more, the oldest are dropped.
     Cold,
 }
 
@@ -46,19 +46,19 @@ pub struct Impairments {
     pub distribution: Distribution,
     /// How packets are lost.
     pub loss: Loss,
-    /// Bottleneck rate of Ethernet frames (without preamble and FCS); none is unlimited.
+    /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
     pub rate_bit_s: Option<u64>,
-    /// Packets netem holds at most: those in the delay line and those queued for the bottleneck.
+    /// The most packets in netem: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,
-    /// Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem: a rate that
-    /// changes. A packet waits there for the rate of the moment; netem would keep it to the rate of when it came.
+    /// Size of the queue of a token bucket behind netem (`sch_tbf`), which limits a rate that changes instead of netem.
+    /// A packet waits there at the present rate, whereas netem would keep the rate at the packet's arrival.
     pub shaper_queue_bytes: Option<u32>,
-    /// What queues for the bottleneck, behind netem; none is the first-in first-out queue of netem or of the token
-    /// bucket.
+    /// The queueing discipline of the bottleneck, behind netem; null for the first-in first-out queue of netem or of
+    /// the token bucket.
     pub discipline: Option<Discipline>,
-    /// Share of packets sent on at once, overtaking the delay line.
+    /// Share of packets that are sent at once, overtaking the delay line.
     pub reorder: Reorder,
-    /// Share of packets sent twice, 0 to 1.
+    /// Share of packets that are duplicated, 0 to 1.
     pub duplicate_ratio: f64,
     /// Share of packets with one bit flipped, 0 to 1.
     pub corrupt_ratio: f64,
@@ -108,17 +108,17 @@ pub enum Loss {
     },
 }
 
-/// The queueing discipline of a bottleneck, as the child of the shaper that keeps the rate.
+/// The queueing discipline of a bottleneck, as the child of the shaper that limits the rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Discipline {
-    /// Which one.
+    /// The discipline's kind.
     pub kind: DisciplineKind,
-    /// Packets that have room in it.
+    /// The most packets that it queues.
     pub limit_packets: u32,
     /// Bytes of a full-size frame, for disciplines that count bytes.
     pub frame_bytes: u32,
-    /// Whether it marks packets of senders that understand it, rather than drop them (RFC 3168).
+    /// Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168).
     pub ecn: bool,
 }
 

@@ -5,59 +5,60 @@ use serde::{Deserialize, Serialize};
 
 use super::Direction;
 
-/// What happens to the paths while a run goes on.
+/// The events of the paths during a run.
 ///
-/// Of what is due at the same time, events come first, then redraws, then traces, each in the order given.
+/// Of changes that are due at the same time, events are applied first, then redraws, then traces, each in the order
+/// given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
-    /// In order of time.
+    /// Single events, in order of time.
     pub events: Vec<Event>,
-    /// Delays drawn anew.
+    /// Delays that are drawn anew periodically.
     pub redraws: Vec<Redraw>,
-    /// Rates that follow a recording.
+    /// Rates that follow a trace.
     pub traces: Vec<Trace>,
 }
 
-/// Something that happens to a path.
+/// An event of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// When it happens, after the epoch.
+    /// When it occurs, in nanoseconds after the epoch.
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,
-    /// What happens to the path.
+    /// The change of the path.
     pub change: Change,
 }
 
-/// What can happen to a path.
+/// A change of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Change {
-    /// Both directions lose every packet from now on; nobody is told.
+    /// Both directions drop every packet from now on; neither host is told.
     Outage {},
     /// Both directions are again as they were before the outage.
     Restore {},
-    /// Packets that come from now on are delayed by this much.
+    /// Packets that arrive from now on are delayed by this much.
     ///
-    /// Where no rate keeps them in order, they may overtake.
+    /// Where no rate keeps them in order, they may be reordered.
     Delay {
-        /// Server to client.
+        /// One-way delay from server to client.
         down_ns: u64,
-        /// Client to server.
+        /// One-way delay from client to server.
         up_ns: u64,
     },
-    /// The token bucket of a direction has another rate.
+    /// The token bucket of a direction changes its rate.
     Rate {
         /// The direction whose rate changes.
         direction: Direction,
-        /// The rate from now on; at 0 nothing leaves.
+        /// The rate from now on; at 0 nothing is sent.
         rate_bit_s: u64,
     },
     /// The client gets its address on this path, prefers it from now on, and is told.
     Attach {},
-    /// The client loses its address on this path, and the path every packet.
+    /// The client loses its address on this path, and the path drops every packet.
     Detach {},
 }
 
@@ -73,7 +74,7 @@ pub struct Redraw {
     pub mean_ns: u64,
     /// Standard deviation of the round-trip time.
     pub deviation_ns: u64,
-    /// Seeds the draws.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
@@ -87,6 +88,6 @@ pub struct Trace {
     pub direction: Direction,
     /// How long each of the rates holds.
     pub step_ns: u64,
-    /// The rates from the epoch on, one a step; at 0 nothing leaves.
+    /// The rates from the epoch on, one for each step; at 0 nothing is sent.
     pub rates_bit_s: Vec<u64>,
 }

@@ -3,24 +3,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How bytes travel.
+/// The transport and its options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transport {
     /// The protocol that carries the bytes.
     pub kind: TransportKind,
-    /// Whose implementation, where it is not netwarp's own.
+    /// The implementation, if it is not netwarp's own.
     pub stack: Option<Stack>,
-    /// Whose it is. The endpoint carries out the kernel's alone.
+    /// Whether the kernel or a simulator carries it out. The endpoint carries out only the kernel's.
     pub model: Model,
     /// Congestion control by its name in the stack.
     pub congestion: String,
-    /// Socket buffers and flow-control windows, each side, send and receive.
+    /// Size of socket buffers and flow-control windows, on each side and in each direction.
     pub buffer_bytes: u64,
-    /// Content that a sender of SCTP or QUIC holds until it is acknowledged: SCTP's send buffer, QUIC's send window.
-    /// That of TCP grows by itself, up to `buffer_bytes`.
+    /// The most unacknowledged content that a sender of SCTP or QUIC holds: SCTP's send buffer, QUIC's send window.
+    /// TCP's send buffer grows by itself, up to `buffer_bytes`.
     pub send_buffer_bytes: u64,
-    /// First flight, in full-size packets.
+    /// Initial congestion window, in full-size packets.
     pub initial_window_packets: u32,
     /// Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293, 3.7.1), payload and
     /// TCP options together; with timestamps the payload is 12 bytes less. SCTP: the largest piece of a message in one
@@ -33,17 +33,17 @@ pub struct Transport {
     pub ecn: Option<bool>,
     /// What a later connection of the run uses of an earlier one.
     pub resume: Resume,
-    /// What becomes of connections when the client moves to another path.
+    /// What happens to connections when the client moves to another path.
     pub reconnect: Reconnect,
-    /// For `tcp`, `tls` and `mptcp`.
+    /// Options of `tcp`, `tls` and `mptcp`.
     pub tcp: TcpOptions,
-    /// For `sctp`.
+    /// Options of `sctp`.
     pub sctp: SctpOptions,
-    /// For `quic`.
+    /// Options of `quic`.
     pub quic: QuicOptions,
 }
 
-/// Which protocol.
+/// The protocol of a transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
@@ -55,27 +55,27 @@ pub enum TransportKind {
     Sctp,
     /// QUIC v1 (quinn) over the kernel's UDP.
     Quic,
-    /// The kernel's UDP: messages alone, none repeated.
+    /// The kernel's UDP: only messages, without retransmissions.
     Udp,
-    /// The kernel's Multipath TCP (RFC 8684): one subflow a path.
+    /// The kernel's Multipath TCP (RFC 8684): one subflow on each path.
     Mptcp,
 }
 
-/// Somebody else's implementation: a program that takes the roles' place.
+/// Another implementation: a program that takes the place of the roles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
-    /// Such as `quic-go`.
+    /// Name of the implementation, such as `quic-go`.
     pub name: String,
-    /// The implementation's own.
+    /// Version of the implementation.
     pub version: String,
     /// Absolute path of the program.
     pub program: String,
-    /// What the program is told, and how.
+    /// The contract by which the program is told what to do.
     pub contract: Contract,
 }
 
-/// What is said to a stack's program.
+/// The contract between netwarp and a stack's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Contract {
@@ -118,7 +118,7 @@ pub enum Resume {
     ZeroRtt,
 }
 
-/// What becomes of standing connections when the client's address changes.
+/// What happens to open connections when the client's address changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reconnect {
@@ -133,17 +133,17 @@ pub enum Reconnect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcpOptions {
-    /// Selective acknowledgements (RFC 2018), duplicate ones (RFC 2883) included.
+    /// Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883).
     pub sack: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
     /// Window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// How losses are found.
+    /// How losses are detected.
     pub recovery: Recovery,
 }
 
-/// How TCP finds losses.
+/// How TCP detects losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
@@ -157,17 +157,15 @@ pub enum Recovery {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SctpOptions {
-    /// Streams of an association, each way.
+    /// Number of streams of an association, in each direction.
     pub streams: u16,
-    /// Largest message the sender hands over at once.
+    /// Largest message that the sender hands over at once.
     pub max_message_bytes: u32,
-    /// Deliver messages as they come (RFC 9260, 6.6).
+    /// Whether messages are delivered unordered (RFC 9260, 6.6).
     pub unordered: bool,
-    /// How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null for as long as it
-    /// takes.
+    /// How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null for no limit.
     pub message_lifetime_ns: Option<u64>,
-    /// How often a message of a flow is sent again before it is given up (RFC 7496, 4.1); null for as often as it
-    /// takes.
+    /// How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null for no limit.
     pub max_retransmissions: Option<u32>,
     /// RTO.Initial (RFC 9260, 16).
     pub rto_initial_ns: u64,
@@ -183,9 +181,9 @@ pub struct SctpOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuicOptions {
-    /// Send each message of a flow as a datagram (RFC 9221), which nothing repeats.
+    /// Whether each message of a flow is sent as a datagram (RFC 9221), which is not retransmitted.
     pub datagrams: bool,
-    /// Write what each connection did to a file in the folder `qlog` of the run's directory, as qlog
+    /// Whether a file in the folder `qlog` of the run's directory logs each connection, as qlog
     /// (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, Direction, Flow, Page, Rr};
 
-/// What travels.
+/// The workload of a job: what is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
-    /// One file, as fast as it goes.
+    /// A content, sent as fast as possible.
     Bulk(Bulk),
     /// A medium in segments, each in several qualities, fetched by a player that adapts.
     ///
@@ -19,41 +19,41 @@ pub enum Workload {
     ///
     /// They see the machine's files below a layer in memory that takes what they write.
     Command(Command),
-    /// Messages of one size, each sent when it is due whether the ones before have arrived or not.
+    /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
     ///
-    /// Over `udp` a message is a datagram, as over `quic` where it has datagrams; over `sctp` it is a message of its
-    /// own where these may overtake each other or be given up. Else they go one after another on one stream.
+    /// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an SCTP message of
+    /// its own if messages are unordered or may be given up. Otherwise messages are sent in order on one stream.
     Flow(Flow),
     /// Requests of one size, each sent when it is due and answered by a response of one size.
     ///
-    /// Over `udp` each is a datagram. Other transports carry them on one stream, in their order.
+    /// Over `udp` each is a datagram. Other transports carry them in order on one stream.
     Rr(Rr),
-    /// A web page: a client loads its document and all that follows from it.
+    /// A web page: a client loads its document and all resources that follow from it.
     ///
-    /// A resource is requested when the one that refers to it has run: when it has arrived, and all that blocks it has
-    /// run. The page is loaded when all resources have arrived.
+    /// A resource is requested when the one that refers to it has run. A resource runs when it has arrived and all that
+    /// block it have run. The page is loaded when all resources have arrived.
     Page(Page),
 }
 
-/// One file, as fast as it goes.
+/// A content, sent as fast as possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bulk {
-    /// Which way the content goes.
+    /// The direction of the content.
     pub direction: Direction,
-    /// What is sent.
+    /// The content that is sent.
     pub content: Content,
-    /// Hash at both ends and compare; otherwise the receiver counts and discards.
+    /// Whether both ends hash the content; otherwise the receiver counts and discards it.
     pub verify: bool,
-    /// Parts the content is cut into, sent at once: part i over connection i, or over stream i of one connection where
+    /// Number of chunks that are sent concurrently: chunk i over connection i, or over stream i of one connection where
     /// the transport has streams (`quic`; `sctp` with more than one).
     pub chunks: u32,
     /// How the connections are opened.
     pub dial: Dial,
     /// How often the content is sent, on new connections each time; later ones may resume.
     pub transfers: u32,
-    /// The client breaks off so long after it began, and what has arrived by then is the result. Null: the content
-    /// arrives whole.
+    /// How long after it began the client breaks off, so that what has arrived by then is the result. Null: the content
+    /// arrives completely.
     pub duration_ns: Option<u64>,
 }
 
@@ -63,21 +63,21 @@ pub struct Bulk {
 pub enum Content {
     /// Incompressible bytes made from a seed.
     Seeded {
-        /// Same seed, same bytes.
+        /// Seed of the bytes: equal seeds give equal bytes.
         seed: u64,
-        /// How many bytes there are.
+        /// Number of bytes.
         size_bytes: u64,
     },
-    /// A file readable where the sender runs.
+    /// A file that the sender can read.
     File {
         /// Absolute path of the file.
         path: String,
-        /// As the planner saw it; a run on a file that changed since is refused.
+        /// Size of the file when the run was planned; a run is refused if it has changed.
         size_bytes: u64,
     },
 }
 
-/// How several connections are opened.
+/// The order in which several connections are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dial {
@@ -99,19 +99,19 @@ pub struct Stream {
     pub segments: u32,
     /// Play time of a segment.
     pub segment_ns: u64,
-    /// What the storage has, lowest first.
+    /// The qualities of the medium, lowest first.
     pub qualities: Vec<Quality>,
     /// Which quality the player asks for.
     pub rule: Rule,
     /// Play time until the viewer is done.
     pub watch_ns: u64,
-    /// Play time that must be at hand before playing starts, or goes on after a stall or a seek.
+    /// Play time that must be buffered before playing starts, or continues after a stall or a seek.
     pub start_buffer_ns: u64,
-    /// Play time the player holds ahead at most; it asks for no segment that would not fit.
+    /// The most play time that the player buffers; it requests no segment that would not fit.
     pub buffer_ns: u64,
-    /// Probability of a seek at each full second of play time, to a segment drawn evenly.
+    /// Probability of a seek at each full second of play time, to a uniformly drawn segment.
     pub seek_ratio: f64,
-    /// Hash what arrives, and compare with the medium's bytes.
+    /// Whether what arrives is hashed and compared with the medium's bytes.
     pub verify: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct Stream {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
-    /// Such as `hd`.
+    /// Name of the quality, such as `hd`.
     pub name: String,
     /// Size of each of its segments.
     pub segment_bytes: u64,
@@ -129,10 +129,10 @@ pub struct Quality {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Rule {
-    /// By the measured link delay: from a request to the first byte of its answer, of the segment before. The highest
+    /// Chooses by the link delay of the previous segment, from its request to the first byte of the answer: the highest
     /// quality below the first bound, the next below the second, and so on.
     Delay {
-        /// Ascending; one fewer than there are qualities.
+        /// The bounds in ascending order, one fewer than there are qualities.
         bounds_ns: Vec<u64>,
     },
     /// The highest quality whose bit rate is at most a share of the harmonic mean of the last segments' throughput
@@ -140,9 +140,10 @@ pub enum Rule {
     Throughput {
         /// Share of the estimate that is used.
         safety_ratio: f64,
-        /// Segments of the mean.
+        /// Number of segments in the mean.
         window: u32,
     },
-    /// By the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section III).
+    /// Chooses by the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section
+    /// III).
     Bola {},
 }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 
-/// What one direction of a path really did, counted on its links before the probes.
+/// What one direction of a path did to its packets, counted on its links before the probes.
 ///
-/// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router for an
-/// answer in vain is counted as offered alone. Between two hosts that impose what the study asks for, the run's packets
-/// are counted that came in at the receiving host: what the network lost before is not among them.
+/// Where neighbours are cold, ARP packets are among those offered and delivered, and packets that wait at the router
+/// for an ARP reply that never arrives are counted only as offered. Between two hosts that impose what the study asks
+/// for, the run's packets that arrived at the receiving host are counted, without those that the network lost before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationRecord {
@@ -17,25 +17,25 @@ pub struct CalibrationRecord {
     pub path: u32,
     /// The direction that was counted.
     pub direction: Direction,
-    /// Time from the epoch until the counting; between two hosts, since it was imposed.
+    /// Time from the epoch until the counters were read; between two hosts, since the path's properties were imposed.
     pub interval_ns: u64,
-    /// Wire packets the sender's link carried to the router.
+    /// Packets that the sender's link carried to the router.
     pub offered_packets: u64,
-    /// Their bytes, Ethernet headers included.
+    /// Bytes of these packets, Ethernet headers included.
     pub offered_bytes: u64,
-    /// Wire packets the receiver's link carried from the router.
+    /// Packets that the receiver's link carried from the router.
     pub delivered_packets: u64,
-    /// Their bytes, Ethernet headers included.
+    /// Bytes of these packets, Ethernet headers included.
     pub delivered_bytes: u64,
-    /// Packets netem dropped: lost at random, or for a full queue.
+    /// Packets that netem dropped, at random or because its queue was full.
     pub dropped_packets: u64,
-    /// Of them, those lost at random; null where the kernel does not tell.
+    /// Packets among these that were lost at random; null where the kernel does not count them.
     pub lost_packets: Option<u64>,
-    /// Packets still in netem when counted.
+    /// Packets that were still in netem when the counters were read.
     pub left_packets: u64,
 }
 
-/// A bottleneck's queueing discipline as read back from the kernel, and what it did.
+/// A bottleneck's queueing discipline as read back from the kernel, with its counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DisciplineRecord {
@@ -43,17 +43,17 @@ pub struct DisciplineRecord {
     pub path: u32,
     /// The direction whose bottleneck it serves.
     pub direction: Direction,
-    /// Which one.
+    /// The discipline's kind.
     pub kind: DisciplineKind,
-    /// Packets that have room in it; null where it counts bytes.
+    /// The most packets that it queues; null where its limit is in bytes.
     pub limit_packets: Option<u32>,
-    /// Bytes that have room in it; null where it counts packets. `cake` counts the memory that packets take.
+    /// The most bytes that it queues; null where its limit is in packets. `cake` counts the memory that packets take.
     pub limit_bytes: Option<u32>,
-    /// Whether it marks packets of senders that understand it.
+    /// Whether it marks packets of ECN-capable senders.
     pub ecn: bool,
-    /// Packets it dropped, early or for want of room.
+    /// Packets that it dropped, early or because it was full.
     pub dropped_packets: u64,
-    /// Packets it marked as having met congestion (CE).
+    /// Packets that it marked as congestion experienced (CE).
     pub marked_packets: u64,
 }
 
@@ -87,7 +87,7 @@ pub struct ImposedRecord {
     pub seed: u64,
 }
 
-/// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
+/// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeRecord {
@@ -95,52 +95,53 @@ pub struct ProbeRecord {
     pub path: u32,
     /// How many probes were sent.
     pub sent: u32,
-    /// Probes that came back.
+    /// How many probes came back.
     pub received: u32,
-    /// Smallest time there and back, if any came back.
+    /// Smallest round-trip time; null if no probe came back.
     pub min_rtt_ns: Option<u64>,
-    /// Smallest one-way time, server to client.
+    /// Smallest one-way delay from server to client.
     pub min_delay_down_ns: Option<u64>,
-    /// Smallest one-way time, client to server.
+    /// Smallest one-way delay from client to server.
     pub min_delay_up_ns: Option<u64>,
 }
 
 /// What a path between two hosts did right before or after the run, measured with datagrams.
 ///
-/// The network between them is nobody's to set: what a study asks for, the hosts impose on top of it.
+/// Nothing sets the properties of the network between the hosts: what a study asks for, the hosts impose on top of
+/// them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathMeasurementRecord {
-    /// When.
+    /// When the path was measured.
     pub moment: Moment,
     /// Time of day at the client, in nanoseconds since 1970.
     pub unix_ns: u64,
     /// Datagrams that the client sent to be echoed.
     pub sent: u32,
-    /// Of them, those that reached the server.
+    /// How many of them reached the server.
     pub arrived: u32,
-    /// Of them, those whose echo came back.
+    /// How many of their echoes reached the client.
     pub received: u32,
-    /// Smallest time there and back, without what the server took; null if nothing came back.
+    /// Smallest round-trip time, without the server's processing; null if no echo came back.
     pub min_rtt_ns: Option<u64>,
-    /// The median time there and back.
+    /// Median of the round-trip times.
     pub median_rtt_ns: Option<u64>,
-    /// What nine of ten did not exceed.
+    /// The round-trip time that nine of ten did not exceed.
     pub p90_rtt_ns: Option<u64>,
-    /// The largest.
+    /// Largest round-trip time.
     pub max_rtt_ns: Option<u64>,
-    /// Rate of a short train of packets from server to client at its arrival: the path's is at least about that. Null
-    /// where too little of it arrived.
+    /// Rate at which a short train of packets from server to client arrived, which is about the least that the path's
+    /// rate can be. Null where too few of them arrived.
     pub rate_down_bit_s: Option<u64>,
-    /// As before, client to server.
+    /// The same rate from client to server.
     pub rate_up_bit_s: Option<u64>,
-    /// How far the server's times in these records can be off, either way, by what the datagrams said of the two
-    /// clocks.
+    /// The largest error, in either direction, of the server's times in these records, estimated from the two clocks'
+    /// readings in the datagrams.
     pub clock_uncertainty_ns: Option<u64>,
-    /// Share of the CPUs' time at the client that was used since the measurement before, the run included; null in the
-    /// first.
+    /// Share of the client's CPU time in use since the previous measurement, the run included; null in the first
+    /// measurement.
     pub client_busy: Option<f64>,
-    /// As before, at the server.
+    /// The same share at the server.
     pub server_busy: Option<f64>,
 }
 

@@ -12,62 +12,62 @@ use crate::job::Direction;
 pub struct FlowSentRecord {
     /// The side that sent.
     pub side: Side,
-    /// How many there were.
+    /// How many messages were sent.
     pub messages: u64,
     /// The size of all these messages together, in bytes.
     pub bytes: u64,
-    /// When the first was sent.
+    /// When the first message was sent.
     pub first_ns: u64,
-    /// When the last was.
+    /// When the last message was sent.
     pub last_ns: u64,
-    /// The most that one was sent after it was due: behind schedule, or held back by a full send buffer; null of a
-    /// simulator, which does not tell.
+    /// The longest time between when a message was due and when it was sent, because the sender was behind schedule or
+    /// the send buffer was full; null for a simulator, which does not report it.
     pub late_ns_max: Option<u64>,
 }
 
-/// What arrived of a flow, summed up as ns-3's FlowMonitor does (Carneiro, Fortuna, Ricardo: FlowMonitor, VALUETOOLS
-/// 2009). A copy of what has arrived before is a duplicate, and in nothing else.
+/// Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna, Ricardo: FlowMonitor,
+/// VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowStatsRecord {
-    /// What was counted. Packets of `udp` are seen by its receiver; those of other transports by the router, which they
-    /// reach at the moment they are sent, and the receiver as they leave it.
+    /// What was counted. Packets of `udp` are counted by the receiver; those of other transports are followed at the
+    /// router, which they reach when they are sent, and from which they reach the receiver without delay.
     pub unit: FlowUnit,
-    /// Which way they went.
+    /// The direction of what was counted.
     pub direction: Direction,
-    /// How many were sent, where whoever counts sees it; else `flow_sent` has it.
+    /// How many were sent, if the counting side knows; otherwise `flow_sent` has it.
     pub sent: Option<u64>,
     /// How many arrived.
     pub received: u64,
     /// The size of all that arrived, in bytes.
     pub received_bytes: u64,
-    /// When the first arrived; null where none did.
+    /// When the first arrived; null if none did.
     pub first_received_ns: Option<u64>,
-    /// When the last did.
+    /// When the last arrived; null if none did.
     pub last_received_ns: Option<u64>,
-    /// Sum of their one-way delays.
+    /// Sum of the one-way delays.
     pub delay_sum_ns: u64,
-    /// Sum of the differences in delay between each and the one that arrived before it (RFC 3393), without sign.
+    /// Sum of the absolute differences in delay between each and the previous arrival (RFC 3393).
     pub jitter_sum_ns: u64,
-    /// The running estimate of RFC 3550, section 6.4.1, after the last; like what follows null or empty where whoever
-    /// counts does not see each packet by itself.
+    /// The running jitter estimate of RFC 3550, section 6.4.1, after the last arrival. This and the following fields
+    /// are null or empty where single packets are not seen.
     pub rfc3550_jitter_ns: Option<u64>,
-    /// Those that arrived after one that was sent later (RFC 4737, section 3.3).
+    /// How many arrived after one that was sent later (RFC 4737, section 3.3).
     pub reordered: Option<u64>,
-    /// How many copies arrived of what had arrived before.
+    /// How many duplicates arrived.
     pub duplicates: Option<u64>,
-    /// The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty where nothing arrived.
+    /// The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty if nothing arrived.
     pub delay_quantiles_ns: Vec<u64>,
 }
 
-/// What is counted of a flow.
+/// The unit in which a flow is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowUnit {
-    /// Messages, as the receiving program has them: from when each was due.
+    /// Messages at the receiving program; delays count from when each was due.
     Message,
-    /// IP packets, headers included: from when each was sent.
+    /// IP packets, headers included; delays count from when each was sent.
     Packet,
-    /// Responses, as the requesting program has them: from when each request was due.
+    /// Responses at the requesting program; delays count from when each request was due.
     Response,
 }

@@ -28,15 +28,15 @@ use crate::job::Event;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 pub enum Record {
-    /// First record: who writes.
+    /// First record: what carried out the run.
     Start(StartRecord),
     /// One side of one connection, written when it is over.
     Connection(ConnectionRecord),
-    /// One content moved over one stream, once for each end.
+    /// A content, or a chunk of one, moved over one stream; each end has a record of it.
     Transfer(TransferRecord),
     /// A segment of a medium at the player.
     Segment(SegmentRecord),
-    /// Something the player did, in order of time.
+    /// An action of the player. The records are in order of time.
     Player(PlayerRecord),
     /// The client was told of its address on another path.
     Handover(HandoverRecord),
@@ -50,8 +50,8 @@ pub enum Record {
     /// What the sender of a flow handed to its transport.
     #[serde(rename = "flow_sent")]
     FlowSent(FlowSentRecord),
-    /// What arrived of a flow, summed up as ns-3's FlowMonitor does (Carneiro, Fortuna, Ricardo: FlowMonitor,
-    /// VALUETOOLS 2009). A copy of what has arrived before is a duplicate, and in nothing else.
+    /// Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna, Ricardo:
+    /// FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
     #[serde(rename = "flow_stats")]
     FlowStats(FlowStatsRecord),
     /// A resource of a page at the client. Times are those of W3C's Resource Timing.
@@ -59,45 +59,47 @@ pub enum Record {
     /// A load of a page as a browser tells of it. Times are those of W3C's Navigation Timing and Paint Timing.
     #[serde(rename = "page_load")]
     PageLoad(PageLoadRecord),
-    /// What one direction of a path really did, counted on its links before the probes.
+    /// What one direction of a path did to its packets, counted on its links before the probes.
     ///
-    /// Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited at the router
-    /// for an answer in vain is counted as offered alone. Between two hosts that impose what the study asks for, the
-    /// run's packets are counted that came in at the receiving host: what the network lost before is not among them.
+    /// Where neighbours are cold, ARP packets are among those offered and delivered, and packets that wait at the
+    /// router for an ARP reply that never arrives are counted only as offered. Between two hosts that impose what the
+    /// study asks for, the run's packets that arrived at the receiving host are counted, without those that the network
+    /// lost before.
     Calibration(CalibrationRecord),
     /// The bottleneck of one direction of a path, sampled at the router.
     #[serde(rename = "queue_samples")]
     QueueSamples(QueueSamplesRecord),
-    /// One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path),
-    /// and what netwarp's QUIC tells of itself.
+    /// Samples of one end of a connection: from TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path),
+    /// and what netwarp's QUIC reports.
     #[serde(rename = "connection_samples")]
     ConnectionSamples(ConnectionSamplesRecord),
-    /// A bottleneck's queueing discipline as read back from the kernel, and what it did.
+    /// A bottleneck's queueing discipline as read back from the kernel, with its counters.
     Discipline(DisciplineRecord),
     /// What the receiving host imposed on the packets of a run that came in, between two hosts.
     ///
     /// It is as read back from the kernel, and comes on top of what the network between them does.
     Imposed(ImposedRecord),
-    /// Idle-path probes after the workload: UDP packets of a few bytes, echoed.
+    /// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
     Probe(ProbeRecord),
     /// What a path between two hosts did right before or after the run, measured with datagrams.
     ///
-    /// The network between them is nobody's to set: what a study asks for, the hosts impose on top of it.
+    /// Nothing sets the properties of the network between the hosts: what a study asks for, the hosts impose on top of
+    /// them.
     #[serde(rename = "path_measurement")]
     PathMeasurement(PathMeasurementRecord),
-    /// Something of the timeline that happened.
+    /// An event of the timeline that was applied.
     Event(EventRecord),
-    /// CPU time of one side's process, and of the program that it ran; in real time only, for in virtual time it is
-    /// free.
+    /// CPU time of one side's process, and of the program that it ran. It is recorded in real time only: in virtual
+    /// time computing is free.
     Usage(UsageRecord),
     /// A record of one of the workloads of a run that has several.
     #[serde(rename = "of_workload")]
     OfWorkload(OfWorkloadRecord),
-    /// Last record: how it went. A run without it did not finish.
+    /// Last record: how the run ended. A run without it did not finish.
     End(EndRecord),
 }
 
-/// First record: who writes.
+/// First record: what carried out the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartRecord {
@@ -109,31 +111,32 @@ pub struct StartRecord {
     pub endpoint: String,
     /// `uname -sr` of the kernel that carried the packets.
     pub kernel: String,
-    /// Whether time is the guest's, which jumps when idle, or the wall's.
+    /// The clock of all times in the records.
     pub clock: ClockKind,
 }
 
-/// Whose time the records tell.
+/// The clock of the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
-    /// The guest's: jumps when idle.
+    /// The guest's clock, which jumps when idle.
     Virtual,
-    /// The wall's.
+    /// Real time.
     Real,
 }
 
-/// Something of the timeline that happened.
+/// An event of the timeline that was applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRecord {
     /// When it was applied.
     pub at_ns: u64,
-    /// The event as the job has it, or as the trace or the draw made it.
+    /// The event as in the job, or as the trace or the draw produced it.
     pub event: Event,
 }
 
-/// CPU time of one side's process, and of the program that it ran; in real time only, for in virtual time it is free.
+/// CPU time of one side's process, and of the program that it ran. It is recorded in real time only: in virtual time
+/// computing is free.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UsageRecord {
@@ -155,13 +158,13 @@ pub struct OfWorkloadRecord {
     pub line: Box<Record>,
 }
 
-/// Last record: how it went. A run without it did not finish.
+/// Last record: how the run ended. A run without it did not finish.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndRecord {
     /// The run's clock at the end.
     pub virtual_ns: u64,
-    /// Null when all that was asked happened.
+    /// Why the run failed; null if it succeeded.
     pub failure: Option<Failure>,
 }
 
@@ -169,8 +172,8 @@ pub struct EndRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// What was being done: `setup`, `server`, `client`, `limit`, `verify`, `teardown`.
+    /// The stage that failed: `setup`, `server`, `client`, `limit`, `verify`, `teardown`.
     pub stage: String,
-    /// What went wrong, on what.
+    /// What went wrong, and with what.
     pub message: String,
 }

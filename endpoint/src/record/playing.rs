@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SegmentRecord {
-    /// Counted in the order of requests, from 0.
+    /// Number of the request, in the order of sending, from 0.
     pub request: u32,
-    /// Place in the medium, from 0.
+    /// Index of the segment in the medium, from 0.
     pub segment: u32,
     /// Index of the quality.
     pub quality: u32,
@@ -19,20 +19,20 @@ pub struct SegmentRecord {
     pub stream: u32,
     /// Size of the segment in bytes.
     pub bytes: u64,
-    /// The player asked for it. It may have waited for a connection, or for a stream that was still busy with what a
-    /// seek had made useless.
+    /// When the player wanted it. The request may have waited for a connection, or for a stream that was busy with a
+    /// segment that a seek had made useless.
     pub requested_ns: u64,
     /// When the first byte was received.
     pub first_byte_ns: u64,
     /// When the last byte was received.
     pub last_byte_ns: u64,
-    /// Play time ahead when it was asked for.
+    /// Play time in the buffer when the player wanted it.
     pub buffer_ns: u64,
-    /// Hex SHA-256 as it arrived, if asked for.
+    /// Hex SHA-256 of the received bytes, if asked for.
     pub sha256: Option<String>,
 }
 
-/// Something the player did, in order of time.
+/// An action of the player. The records are in order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayerRecord {
@@ -42,23 +42,23 @@ pub struct PlayerRecord {
     pub action: Action,
 }
 
-/// What a player does.
+/// An action of a player.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Action {
-    /// It plays: at first, after a stall, after a seek.
+    /// The player plays: at first, after a stall, after a seek.
     Play {
-        /// The segment from whose start it plays.
+        /// The segment from whose beginning it plays.
         segment: u32,
     },
-    /// Nothing is left to play.
+    /// The buffer has run out.
     Stall {},
     /// The viewer moves the play position.
     Seek {
-        /// The segment to whose start the viewer moves.
+        /// The segment to whose beginning the viewer moves.
         segment: u32,
     },
-    /// It asks for another quality than before.
+    /// The player requests another quality than before.
     Switch {
         /// Index of the quality.
         quality: u32,

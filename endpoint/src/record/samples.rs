@@ -14,57 +14,57 @@ use crate::job::Direction;
 pub struct QueueSamplesRecord {
     /// Index of the path.
     pub path: u32,
-    /// The direction whose bottleneck it is.
+    /// The direction of the bottleneck.
     pub direction: Direction,
-    /// When it was sampled.
+    /// When each sample was taken.
     pub at_ns: Vec<u64>,
-    /// Bytes of frames that have left it, since the path was built.
+    /// Bytes of the frames sent since the path was built.
     pub sent_bytes: Vec<u64>,
-    /// Bytes in it. Where netem keeps the rate, those in its delay line are among them; where a shaper or a discipline
-    /// queues behind netem, they are not.
+    /// Backlog in bytes. Where netem limits the rate, it includes the bytes in netem's delay line; where a shaper or a
+    /// discipline queues behind netem, it does not.
     pub backlog_bytes: Vec<u64>,
-    /// Packets in it, likewise.
+    /// Backlog in packets, counted in the same way.
     pub backlog_packets: Vec<u64>,
-    /// Packets dropped, for whatever reason, since the path was built.
+    /// Packets dropped for any reason since the path was built.
     pub dropped_packets: Vec<u64>,
-    /// Packets marked as having met congestion.
+    /// Packets marked as congestion experienced (CE) since the path was built.
     pub marked_packets: Vec<u64>,
 }
 
-/// One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path), and
-/// what netwarp's QUIC tells of itself.
+/// Samples of one end of a connection: from TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path), and
+/// what netwarp's QUIC reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionSamplesRecord {
-    /// Whose end it is.
+    /// The side of this end.
     pub side: Side,
-    /// The server's port. The client's is drawn by the kernel, and in no record.
+    /// The server's port. The client's port is random, and in no record.
     pub server_port: u32,
-    /// When it was sampled.
+    /// When each sample was taken.
     pub at_ns: Vec<u64>,
-    /// Congestion window: `ss` has it in segments.
+    /// Congestion window in bytes (`ss` prints it in segments).
     pub cwnd_bytes: Vec<u64>,
-    /// Slow start threshold; 0 until there is one.
+    /// Slow start threshold; 0 until it is set.
     pub ssthresh_bytes: Vec<u64>,
-    /// Smoothed round-trip time; 0 until there is one. SCTP's is in ticks of the kernel, 10 ms in a guest.
+    /// Smoothed round-trip time; 0 before the first measurement. SCTP's is in ticks of the kernel, 10 ms in a guest.
     pub rtt_ns: Vec<u64>,
-    /// Sent and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub unacked_bytes: Vec<u64>,
-    /// Acknowledged since it was set up: TCP's payload (`bytes_acked`), QUIC's packets; empty for SCTP, which does not
-    /// count it.
+    /// Bytes acknowledged since the connection was set up: TCP's payload (`bytes_acked`), QUIC's packets; empty for
+    /// SCTP, which does not count them.
     pub acked_bytes: Vec<u64>,
-    /// Sent again since it was set up: TCP's segments, SCTP's chunks; for QUIC what it has taken for lost, in full
-    /// packets.
+    /// Packets retransmitted since the connection was set up: TCP's segments, SCTP's chunks; for QUIC the data declared
+    /// lost, in full packets.
     pub retrans_packets: Vec<u64>,
-    /// Rate to which its sending is paced; 0 where it is not paced.
+    /// Pacing rate; 0 without pacing.
     pub pacing_rate_bit_s: Vec<u64>,
-    /// Time since it was set up during which it had something to send, or to have acknowledged. TCP counts this time
-    /// and that of the next two columns; of SCTP and QUIC each sample stands for the time since the one before.
+    /// Time since the connection was set up with data to send or unacknowledged. TCP counts this time and those of the
+    /// next two columns; for SCTP and QUIC each sample stands for the time since the previous one.
     pub busy_ns: Vec<u64>,
-    /// Of it, time during which the peer's window kept it from sending.
+    /// Part of `busy_ns` in which the peer's receive window kept it from sending.
     pub rwnd_limited_ns: Vec<u64>,
-    /// Of it, time during which its send buffer had no more to send, and no room for what there was.
+    /// Part of `busy_ns` in which all data in the send buffer had been sent, and the buffer had no room for more.
     pub sndbuf_limited_ns: Vec<u64>,
-    /// Whether it had sent all that it was given, while its congestion window had room for more.
+    /// Whether all data from the application had been sent, and the congestion window had room for more.
     pub has_sent_all: Vec<bool>,
 }

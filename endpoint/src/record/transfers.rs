@@ -9,25 +9,25 @@ use crate::job::{Direction, Resume, TransportKind};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionRecord {
-    /// The end that recorded it: the client dials, the server listens.
+    /// The side that recorded it: the client connects, the server listens.
     pub side: Side,
     /// Number of the connection in the run, 0 for the first.
     pub connection: u32,
-    /// Which of the run's transfers it served, from 0.
+    /// Index of the run's transfer that it served, from 0.
     pub transfer: u32,
     /// Whether it was given up because the client moved to another path.
     pub abandoned: bool,
-    /// What it used of an earlier connection, as the stack says when it is over: what was asked for is not always got.
+    /// What it used of an earlier connection, as the stack reports at the end: it may be less than was asked for.
     pub resumed: Resume,
-    /// Call of `connect` (client): the first, where the client moved before the handshake was over and began it again.
-    /// Acceptance (server).
+    /// When the client called `connect`, for the first time if it moved before the handshake was complete and began
+    /// anew; when the server accepted the connection.
     pub start_ns: u64,
     /// Ready for application data. With early data that is before the peer has answered: at once (`tcp`, `quic`), or
     /// when TCP is connected (`tls`).
     pub connected_ns: u64,
-    /// What the stack really used.
+    /// The settings that the stack used.
     pub settings: Settings,
-    /// What the stack counted.
+    /// The stack's counters.
     pub stats: Stats,
 }
 
@@ -41,15 +41,15 @@ pub enum Side {
     Server,
 }
 
-/// What a stack really used, read back where it can be.
+/// The settings that a stack used, read back where possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The protocol that was used; of MPTCP that fell back, `tcp`.
+    /// The protocol that was used; `tcp` for MPTCP that fell back.
     pub transport: TransportKind,
     /// Congestion control by its name in the stack.
     pub congestion: String,
-    /// First flight in bytes of payload, as configured.
+    /// Initial congestion window in bytes of payload, as configured.
     pub initial_window_bytes: u64,
     /// Largest payload of one packet in use at the end.
     pub mss_bytes: u32,
@@ -57,11 +57,11 @@ pub struct Settings {
     pub send_buffer_bytes: u64,
     /// Receive buffer or flow-control window limit.
     pub receive_buffer_bytes: u64,
-    /// Whether the stack spaces its packets out.
+    /// Whether the stack paces its packets.
     pub paced: bool,
 }
 
-/// What a stack counted on one connection; null where it cannot say.
+/// A stack's counters for one connection; null where it does not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stats {
@@ -73,15 +73,15 @@ pub struct Stats {
     pub min_rtt_ns: Option<u64>,
     /// Congestion window at the end.
     pub congestion_window_bytes: Option<u64>,
-    /// Time with something to send.
+    /// Time with data to send.
     pub busy_ns: Option<u64>,
-    /// Part of `busy_ns` in which the peer's window held it back.
+    /// Part of `busy_ns` in which the peer's receive window limited sending.
     pub receive_window_limited_ns: Option<u64>,
-    /// Part of `busy_ns` in which the send buffer held it back.
+    /// Part of `busy_ns` in which the send buffer limited sending.
     pub send_buffer_limited_ns: Option<u64>,
 }
 
-/// One content moved over one stream, once for each end.
+/// A content, or a chunk of one, moved over one stream; each end has a record of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferRecord {
@@ -91,26 +91,26 @@ pub struct TransferRecord {
     pub connection: u32,
     /// Index of the stream on it.
     pub stream: u32,
-    /// Which of the run's transfers, from 0.
+    /// Index of the run's transfer, from 0.
     pub transfer: u32,
-    /// Which part of the content, from 0.
+    /// Index of the chunk in the content, from 0.
     pub chunk: u32,
-    /// Which way the content went.
+    /// The direction of the content.
     pub direction: Direction,
     /// Content bytes sent or received.
     pub bytes: u64,
-    /// Sender: bytes of the chunk before these, which connections that were given up had carried.
+    /// Sender: how many bytes of the chunk had been carried by earlier connections that were given up.
     pub resumed_at_bytes: u64,
-    /// Receiver: first content byte at hand. Sender: first byte handed to the transport.
+    /// Receiver: when the first content byte was received. Sender: when the first byte was handed to the transport.
     pub first_byte_ns: u64,
-    /// Receiver: last content byte at hand. Sender: the receiver's confirmation at hand.
+    /// Receiver: when the last content byte was received. Sender: when the receiver's confirmation was received.
     pub last_byte_ns: u64,
     /// Hex SHA-256 of the content as this end saw it, if asked for.
     pub sha256: Option<String>,
     /// Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new content. Of
     /// two ticks (20 ms) or less, TCP's and MPTCP's may go unseen.
     pub longest_gap_ns: Option<u64>,
-    /// When it began: the last arrival before it.
+    /// When the gap began: the time of the last arrival before it.
     pub longest_gap_at_ns: Option<u64>,
 }
 
@@ -126,7 +126,7 @@ pub struct HandoverRecord {
     /// move was over: a round trip after this, or after the path before was lost. Counted from the move on: this, or
     /// when the client had lost every other path.
     pub longest_gap_ns: Option<u64>,
-    /// When it began, or the handover did.
+    /// When the gap began, but not before the handover did.
     pub longest_gap_at_ns: Option<u64>,
 }
 
@@ -134,8 +134,8 @@ pub struct HandoverRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoodputRecord {
-    /// From the epoch on, the width of each count.
+    /// Width of each step, from the epoch on.
     pub step_ns: u64,
-    /// Content bytes that came in each step, up to the last that did.
+    /// Content bytes received in each step, up to the last step with any.
     pub bytes: Vec<u64>,
 }

@@ -9,12 +9,12 @@ from netwarp.wire.path import DisciplineKind, Loss, Reorder
 
 
 class Calibration(Wire):
-    """What one direction of a path really did, counted on its links before the probes.
+    """What one direction of a path did to its packets, counted on its links before the probes.
 
-    Where neighbours are cold, ARP's packets are among those offered and delivered, and what waited
-    at the router for an answer in vain is counted as offered alone. Between two hosts that impose
-    what the study asks for, the run's packets are counted that came in at the receiving host: what
-    the network lost before is not among them.
+    Where neighbours are cold, ARP packets are among those offered and delivered, and packets that
+    wait at the router for an ARP reply that never arrives are counted only as offered. Between two
+    hosts that impose what the study asks for, the run's packets that arrived at the receiving host
+    are counted, without those that the network lost before.
     """
 
     record: Literal["calibration"]
@@ -24,25 +24,26 @@ class Calibration(Wire):
     direction: Direction
     """The direction that was counted."""
     interval_ns: U64
-    """Time from the epoch until the counting; between two hosts, since it was imposed."""
+    """Time from the epoch until the counters were read; between two hosts, since the path's
+    properties were imposed."""
     offered_packets: U64
-    """Wire packets the sender's link carried to the router."""
+    """Packets that the sender's link carried to the router."""
     offered_bytes: U64
-    """Their bytes, Ethernet headers included."""
+    """Bytes of these packets, Ethernet headers included."""
     delivered_packets: U64
-    """Wire packets the receiver's link carried from the router."""
+    """Packets that the receiver's link carried from the router."""
     delivered_bytes: U64
-    """Their bytes, Ethernet headers included."""
+    """Bytes of these packets, Ethernet headers included."""
     dropped_packets: U64
-    """Packets netem dropped: lost at random, or for a full queue."""
+    """Packets that netem dropped, at random or because its queue was full."""
     lost_packets: U64 | None
-    """Of them, those lost at random; null where the kernel does not tell."""
+    """Packets among these that were lost at random; null where the kernel does not count them."""
     left_packets: U64
-    """Packets still in netem when counted."""
+    """Packets that were still in netem when the counters were read."""
 
 
 class DisciplineInForce(Wire):
-    """A bottleneck's queueing discipline as read back from the kernel, and what it did."""
+    """A bottleneck's queueing discipline as read back from the kernel, with its counters."""
 
     record: Literal["discipline"]
     """Always `discipline`."""
@@ -51,18 +52,18 @@ class DisciplineInForce(Wire):
     direction: Direction
     """The direction whose bottleneck it serves."""
     kind: DisciplineKind
-    """Which one."""
+    """The discipline's kind."""
     limit_packets: U32 | None
-    """Packets that have room in it; null where it counts bytes."""
+    """The most packets that it queues; null where its limit is in bytes."""
     limit_bytes: U32 | None
-    """Bytes that have room in it; null where it counts packets. `cake` counts the memory that
-    packets take."""
+    """The most bytes that it queues; null where its limit is in packets. `cake` counts the memory
+    that packets take."""
     ecn: bool
-    """Whether it marks packets of senders that understand it."""
+    """Whether it marks packets of ECN-capable senders."""
     dropped_packets: U64
-    """Packets it dropped, early or for want of room."""
+    """Packets that it dropped, early or because it was full."""
     marked_packets: U64
-    """Packets it marked as having met congestion (CE)."""
+    """Packets that it marked as congestion experienced (CE)."""
 
 
 class Imposed(Wire):
@@ -98,7 +99,7 @@ class Imposed(Wire):
 
 
 class Probe(Wire):
-    """Idle-path probes after the workload: UDP packets of a few bytes, echoed."""
+    """Probes of the idle path after the workload: UDP packets of a few bytes, echoed."""
 
     record: Literal["probe"]
     """Always `probe`."""
@@ -107,13 +108,13 @@ class Probe(Wire):
     sent: U32
     """How many probes were sent."""
     received: U32
-    """Probes that came back."""
+    """How many probes came back."""
     min_rtt_ns: U64 | None
-    """Smallest time there and back, if any came back."""
+    """Smallest round-trip time; null if no probe came back."""
     min_delay_down_ns: U64 | None
-    """Smallest one-way time, server to client."""
+    """Smallest one-way delay from server to client."""
     min_delay_up_ns: U64 | None
-    """Smallest one-way time, client to server."""
+    """Smallest one-way delay from client to server."""
 
 
 Moment = Annotated[
@@ -132,40 +133,40 @@ Moment = Annotated[
 class PathMeasurement(Wire):
     """What a path between two hosts did right before or after the run, measured with datagrams.
 
-    The network between them is nobody's to set: what a study asks for, the hosts impose on top of
-    it.
+    Nothing sets the properties of the network between the hosts: what a study asks for, the hosts
+    impose on top of them.
     """
 
     record: Literal["path_measurement"]
     """Always `path_measurement`."""
     moment: Moment
-    """When."""
+    """When the path was measured."""
     unix_ns: U64
     """Time of day at the client, in nanoseconds since 1970."""
     sent: U32
     """Datagrams that the client sent to be echoed."""
     arrived: U32
-    """Of them, those that reached the server."""
+    """How many of them reached the server."""
     received: U32
-    """Of them, those whose echo came back."""
+    """How many of their echoes reached the client."""
     min_rtt_ns: U64 | None
-    """Smallest time there and back, without what the server took; null if nothing came back."""
+    """Smallest round-trip time, without the server's processing; null if no echo came back."""
     median_rtt_ns: U64 | None
-    """The median time there and back."""
+    """Median of the round-trip times."""
     p90_rtt_ns: U64 | None
-    """What nine of ten did not exceed."""
+    """The round-trip time that nine of ten did not exceed."""
     max_rtt_ns: U64 | None
-    """The largest."""
+    """Largest round-trip time."""
     rate_down_bit_s: U64 | None
-    """Rate of a short train of packets from server to client at its arrival: the path's is at least
-    about that. Null where too little of it arrived."""
+    """Rate at which a short train of packets from server to client arrived, which is about the
+    least that the path's rate can be. Null where too few of them arrived."""
     rate_up_bit_s: U64 | None
-    """As before, client to server."""
+    """The same rate from client to server."""
     clock_uncertainty_ns: U64 | None
-    """How far the server's times in these records can be off, either way, by what the datagrams
-    said of the two clocks."""
+    """The largest error, in either direction, of the server's times in these records, estimated
+    from the two clocks' readings in the datagrams."""
     client_busy: Ratio | None
-    """Share of the CPUs' time at the client that was used since the measurement before, the run
-    included; null in the first."""
+    """Share of the client's CPU time in use since the previous measurement, the run included; null
+    in the first measurement."""
     server_busy: Ratio | None
-    """As before, at the server."""
+    """The same share at the server."""

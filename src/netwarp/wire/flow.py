@@ -16,28 +16,28 @@ MOST_MESSAGE_BYTES = 65_507
 
 
 class Flow(Wire):
-    """Messages of one size, each sent when it is due whether the ones before have arrived or not.
+    """Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
 
-    Over `udp` a message is a datagram, as over `quic` where it has datagrams; over `sctp` it is a
-    message of its own where these may overtake each other or be given up. Else they go one after
-    another on one stream.
+    Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an
+    SCTP message of its own if messages are unordered or may be given up. Otherwise messages are
+    sent in order on one stream.
     """
 
     kind: Literal["flow"]
     """Always `flow`."""
     seed: U64
-    """Of the arrivals that are drawn."""
+    """Seed of the arrivals that are drawn."""
     direction: Direction
-    """Which way the messages go."""
+    """The direction of the messages."""
     message_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
-    """Size of each. It begins with its number, when it was due and when it was sent."""
+    """Size of each message. It begins with its number, when it was due and when it was sent."""
     arrivals: Arrivals
     """When messages are due."""
     messages: U64 | None
-    """How many there are at most; null for as many as `duration_ns` has room for."""
+    """The most messages that are sent; null for as many as `duration_ns` allows."""
     duration_ns: U64 | None
-    """Messages that would be due later than this after the first are not sent; null for as long as
-    `messages` take."""
+    """Messages due later than this after the first are not sent; null for as long as `messages`
+    take."""
     packet_table: bool
     """Whether the receiver writes a line for each message to the run directory."""
 
@@ -45,24 +45,24 @@ class Flow(Wire):
 class RequestResponse(Wire):
     """Requests of one size, each sent when it is due and answered by a response of one size.
 
-    Over `udp` each is a datagram. Other transports carry them on one stream, in their order.
+    Over `udp` each is a datagram. Other transports carry them in order on one stream.
     """
 
     kind: Literal["rr"]
     """Always `rr`."""
     seed: U64
-    """Of the arrivals that are drawn."""
+    """Seed of the arrivals that are drawn."""
     request_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
     """Size of each request. It begins with its number, when it was due and when it was sent."""
     response_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
-    """Size of each response. It begins as its request does."""
+    """Size of each response. It begins with its request's number and times."""
     arrivals: Arrivals
     """When requests are due."""
     messages: U64 | None
-    """How many requests there are at most; null for as many as `duration_ns` has room for."""
+    """The most requests that are sent; null for as many as `duration_ns` allows."""
     duration_ns: U64 | None
-    """Requests that would be due later than this after the first are not sent; null for as long as
-    `messages` take."""
+    """Requests due later than this after the first are not sent; null for as long as `messages`
+    take."""
 
     @property
     def direction(self) -> Direction:
@@ -71,12 +71,12 @@ class RequestResponse(Wire):
 
 
 class ConstantArrivals(Wire):
-    """The same time between any two messages."""
+    """Arrivals with a constant time between messages."""
 
     kind: Literal["constant"]
     """Always `constant`."""
     interval_ns: Annotated[int, Field(ge=1, lt=2**64)]
-    """From one to the next."""
+    """Time from one message to the next."""
 
 
 class PoissonArrivals(Wire):
@@ -96,7 +96,7 @@ class OnOffArrivals(Wire):
     kind: Literal["onoff"]
     """Always `onoff`."""
     interval_ns: Annotated[int, Field(ge=1, lt=2**64)]
-    """From one message to the next in an on-period."""
+    """Time from one message to the next in an on-period."""
     on_ns: Annotated[int, Field(ge=1, lt=2**64)]
     """Mean length of an on-period."""
     off_ns: Annotated[int, Field(ge=1, lt=2**64)]
@@ -104,7 +104,7 @@ class OnOffArrivals(Wire):
 
 
 class TraceArrivals(Wire):
-    """Times that are given."""
+    """Arrivals at explicit times."""
 
     kind: Literal["trace"]
     """Always `trace`."""
@@ -127,67 +127,66 @@ class FlowSent(Wire):
     side: Side
     """The side that sent."""
     messages: U64
-    """How many there were."""
+    """How many messages were sent."""
     bytes: U64
     """The size of all these messages together, in bytes."""
     first_ns: U64
-    """When the first was sent."""
+    """When the first message was sent."""
     last_ns: U64
-    """When the last was."""
+    """When the last message was sent."""
     late_ns_max: U64 | None
-    """The most that one was sent after it was due: behind schedule, or held back by a full
-    send buffer; null of a simulator, which does not tell."""
+    """The longest time between when a message was due and when it was sent, because the sender was
+    behind schedule or the send buffer was full; null for a simulator, which does not report it."""
 
 
 FlowUnit = Annotated[
     Literal["message", "packet", "response"],
     Meaning(
-        "What is counted of a flow.",
+        "The unit in which a flow is counted.",
         {
-            "message": "Messages, as the receiving program has them: from when each was due.",
-            "packet": "IP packets, headers included: from when each was sent.",
-            "response": "Responses, as the requesting program has them: from when each request was"
-            " due.",
+            "message": "Messages at the receiving program; delays count from when each was due.",
+            "packet": "IP packets, headers included; delays count from when each was sent.",
+            "response": "Responses at the requesting program; delays count from when each request"
+            " was due.",
         },
     ),
 ]
 
 
 class FlowStats(Wire):
-    """What arrived of a flow, summed up as ns-3's FlowMonitor does (Carneiro, Fortuna, Ricardo:
-    FlowMonitor, VALUETOOLS 2009). A copy of what has arrived before is a duplicate, and in nothing
-    else.
+    """Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna,
+    Ricardo: FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
     """
 
     record: Literal["flow_stats"]
     """Always `flow_stats`."""
     unit: FlowUnit
-    """What was counted. Packets of `udp` are seen by its receiver; those of other transports by the
-    router, which they reach at the moment they are sent, and the receiver as they leave it."""
+    """What was counted. Packets of `udp` are counted by the receiver; those of other transports are
+    followed at the router, which they reach when they are sent, and from which they reach the
+    receiver without delay."""
     direction: Direction
-    """Which way they went."""
+    """The direction of what was counted."""
     sent: U64 | None
-    """How many were sent, where whoever counts sees it; else `flow_sent` has it."""
+    """How many were sent, if the counting side knows; otherwise `flow_sent` has it."""
     received: U64
     """How many arrived."""
     received_bytes: U64
     """The size of all that arrived, in bytes."""
     first_received_ns: U64 | None
-    """When the first arrived; null where none did."""
+    """When the first arrived; null if none did."""
     last_received_ns: U64 | None
-    """When the last did."""
+    """When the last arrived; null if none did."""
     delay_sum_ns: U64
-    """Sum of their one-way delays."""
+    """Sum of the one-way delays."""
     jitter_sum_ns: U64
-    """Sum of the differences in delay between each and the one that arrived before it (RFC 3393),
-    without sign."""
+    """Sum of the absolute differences in delay between each and the previous arrival (RFC 3393)."""
     rfc3550_jitter_ns: U64 | None
-    """The running estimate of RFC 3550, section 6.4.1, after the last; like what follows null or
-    empty where whoever counts does not see each packet by itself."""
+    """The running jitter estimate of RFC 3550, section 6.4.1, after the last arrival. This and the
+    following fields are null or empty where single packets are not seen."""
     reordered: U64 | None
-    """Those that arrived after one that was sent later (RFC 4737, section 3.3)."""
+    """How many arrived after one that was sent later (RFC 4737, section 3.3)."""
     duplicates: U64 | None
-    """How many copies arrived of what had arrived before."""
+    """How many duplicates arrived."""
     delay_quantiles_ns: tuple[U64, ...] = Field(strict=False)
-    """The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty where
+    """The smallest delay, and the delays that 1, 2, … 1000 in a thousand do not exceed; empty if
     nothing arrived."""

@@ -27,29 +27,30 @@ class Job(Wire):
     run: str
     """Name of the run in messages, such as `c003-r01`."""
     seed: U64
-    """Seeds what the endpoint itself draws. The paths carry their own seeds."""
+    """Seed of what the endpoint itself draws. The paths have their own seeds."""
     paths: tuple[Path, ...] = Field(min_length=1, strict=False)
-    """One router for each; the first is the one used unless the transport can use more."""
+    """The paths, with one router each. The first is used unless the transport can use several."""
     transport: Transport
-    """How bytes travel."""
+    """The transport and its options."""
     workload: Workload
-    """What travels."""
+    """The workload: what is sent."""
     start_ns: U64
-    """When the client begins, after the epoch; later if the server is not ready then."""
+    """When the client begins, in nanoseconds after the epoch, or when the server is ready if that
+    is later."""
     name: str | None
     """Name of the workload, in a study whose runs can have several."""
     port: U16 | None
-    """Where its server listens; null: where servers do that are alone."""
+    """The port on which its server listens; null for the port of a server that is alone."""
     competing: tuple[Competing, ...] = Field(strict=False)
     """Workloads that share the paths with it."""
     timeline: Timeline
-    """What happens to the paths while the run goes on."""
+    """The events of the paths during the run."""
     capture: bool
     """Write a packet capture of the routers' links to the run directory."""
     sampling: Sampling | None
-    """How often queues and connections are looked at; none: never."""
+    """How often queues and connections are sampled; null for never."""
     limits: Limits
-    """When to give up."""
+    """The limits at which the run is given up."""
 
     @property
     def direction(self) -> Direction:
@@ -71,32 +72,33 @@ class Competing(Wire):
     """Another workload of the same run, with a server and a client of its own."""
 
     name: str
-    """Its name."""
+    """The workload's name."""
     port: U16
-    """Where its server listens."""
+    """The port on which its server listens."""
     transport: Transport
-    """How its bytes travel."""
+    """The transport and its options."""
     workload: Workload
-    """What travels."""
+    """The workload: what is sent."""
     start_ns: U64
-    """When its client begins, after the epoch; later if its server is not ready then."""
+    """When its client begins, in nanoseconds after the epoch, or when its server is ready if that
+    is later."""
 
 
 class Sampling(Wire):
-    """How often queues and connections are looked at."""
+    """How often queues and connections are sampled."""
 
     interval_ns: Annotated[int, Field(ge=1, lt=2**64)]
-    """Time between two samples; where samples are thinned, at first."""
+    """Time between two samples; if samples are thinned, the initial one."""
     is_thinned: bool
-    """Whether later samples are as far apart as so many packets pass that sampling costs little of
-    what the packets do."""
+    """Whether later intervals depend on the number of packets, so that sampling costs little
+    compared with them."""
 
 
 class Limits(Wire):
-    """Bounds of a run, beyond which it is given up."""
+    """Limits at which a run is given up."""
 
     virtual_ns: U64
-    """The run has failed when its own clock says more than this."""
+    """The time on the run's own clock at which the run has failed."""
 
 
 def job_to_json(job: Job) -> str:

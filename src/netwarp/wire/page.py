@@ -51,31 +51,32 @@ WebProgramKind = Annotated[
 
 
 class Page(Wire):
-    """A web page: a client loads its document and all that follows from it.
+    """A web page: a client loads its document and all resources that follow from it.
 
-    A resource is requested when the one that refers to it has run: when it has arrived, and all
-    that blocks it has run. The page is loaded when all resources have arrived.
+    A resource is requested when the one that refers to it has run. A resource runs when it has
+    arrived and all that block it have run. The page is loaded when all resources have arrived.
     """
 
     kind: Literal["page"]
     """Always `page`."""
     http: Http
-    """How it is asked for."""
+    """The version of HTTP with which it is requested."""
     connections: Annotated[int, Field(ge=1, lt=2**32)]
-    """The most connections the client opens to the server."""
+    """The most connections that the client opens to the server."""
     seed: U64
-    """Of the bytes of resources that are no files."""
+    """Seed of the bytes of resources that are not files."""
     resources: tuple[PageResource, ...] = Field(min_length=1, strict=False)
-    """The document first; each after the one that refers to it."""
+    """The resources: the document first, and each after the one that refers to it."""
     verify: bool
-    """Hash what arrives, and compare with the page's bytes; a browser's only counted."""
+    """Whether the client hashes what arrives and compares it with the page's bytes; for a browser,
+    only sizes are compared."""
     visits: Annotated[int, Field(ge=1, lt=2**32)]
     """How often the client visits the page, each time on new connections. The last is measured."""
     cache: bool
     """Whether all but the document is in the client's cache after the first visit."""
     discovers_http3: bool
-    """Whether a client learns that the server speaks HTTP/3 from its answers over HTTP/2 (Alt-Svc,
-    RFC 7838); else it knows before the first visit."""
+    """Whether the client learns from responses over HTTP/2 that the server has HTTP/3 (Alt-Svc, RFC
+    7838); otherwise it knows before the first visit."""
     client: WebProgram | None
     """The program that loads the page; null for the endpoint itself."""
     server: WebProgram | None
@@ -99,37 +100,37 @@ class WebProgram(Wire):
     """A program of the machine at one end of a page."""
 
     kind: WebProgramKind
-    """Which one it is."""
+    """The program's kind."""
     names: tuple[str, ...] = Field(min_length=1, strict=False)
-    """What its executable may be called; the first that is there is started."""
+    """Names that its executable may have; the first that is installed is started."""
 
 
 class PageResource(Wire):
     """One resource of a page."""
 
     path: str
-    """What is asked for: path and query of its URL."""
+    """Path and query of its URL."""
     resource_type: ResourceType
-    """What it is to the page."""
+    """The type of the resource."""
     body_bytes: U64
-    """Size of the response's content, as it travels."""
+    """Size of the response's content as it is sent, in bytes."""
     file: str | None
-    """Absolute path of the file it is; null for bytes made from the seed."""
+    """Absolute path of its file; null for bytes made from the seed."""
     status: U16
-    """The server's answer, such as 200."""
+    """Status of the response, such as 200."""
     location: str | None
-    """Where a redirection leads, for its answer says so."""
+    """The target of a redirect, as the response states it."""
     initiator: U32 | None
     """Index of the resource that refers to it; null for the document."""
     blocked_by: tuple[U32, ...] = Field(strict=False)
-    """Indices of the resources that have to run before it does: of a script, the stylesheets and
-    the scripts before it."""
+    """Indices of the resources that must run before it: for a script, the stylesheets and the
+    scripts before it."""
     render_blocking: bool
     """Whether nothing is shown before it has run."""
     urgency: Annotated[U8, Field(le=7)]
-    """Priority with which it is asked for (RFC 9218), 0 the most urgent."""
+    """Urgency of the request (RFC 9218), 0 for the most urgent."""
     incremental: bool
-    """Whether it is of use before it is whole (RFC 9218)."""
+    """Whether the client can use the response before it is complete (RFC 9218)."""
 
 
 class Resource(Wire):

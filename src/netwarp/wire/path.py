@@ -24,12 +24,12 @@ Distribution = Annotated[
 Neighbours = Annotated[
     Literal["warm", "cold"],
     Meaning(
-        "What hosts and router know of each other at the start.",
+        "Whether hosts and router know each other's MAC addresses at the start.",
         {
-            "warm": "Their MAC addresses, for ever: there is no ARP.",
-            "cold": "Nothing: ARP asks for each address when the first packet needs it. Until "
-            "the answer comes, three packets wait for it, as in ns-3 and in Linux before 3.3; of "
-            "more the oldest are dropped.",
+            "warm": "They know them permanently: there is no ARP.",
+            "cold": "They do not: ARP asks for each address when the first packet needs it. Up "
+            "to three packets wait for the reply, as in ns-3 and in Linux before 3.3; of more, the "
+            "oldest are dropped.",
         },
     ),
 ]
@@ -52,14 +52,14 @@ DisciplineKind = Annotated[
 
 
 class Path(Wire):
-    """Client — router — server."""
+    """A path from the client over a router to the server."""
 
     mtu_bytes: U32
     """Largest IP packet, headers included."""
     attached: bool
-    """Whether the client has its address on this path from the start. Of a host that moves between
-    access points, only the first path is; the server then has one address, that of the first path,
-    reached by whichever path the client is on."""
+    """Whether the client has its address on this path from the start. With a host that moves
+    between access points, that is so of the first path only; the server then has a single address,
+    that of the first path, reached over the path to which the client is attached."""
     neighbours: Neighbours
     """Whether the MAC addresses on its links are known from the start."""
     down: Impairments
@@ -82,20 +82,20 @@ class Impairments(Wire):
     loss: Loss
     """How packets are lost."""
     rate_bit_s: U64 | None
-    """Bottleneck rate of Ethernet frames (without preamble and FCS); none is unlimited."""
+    """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited."""
     limit_packets: U32
-    """Packets netem holds at most: those in the delay line and those queued for the bottleneck."""
+    """The most packets in netem: those in the delay line and those queued for the bottleneck."""
     shaper_queue_bytes: U32 | None
-    """Room of a token bucket behind netem (`sch_tbf`), which then keeps the rate instead of netem:
-    a rate that changes. A packet waits there for the rate of the moment; netem would keep it to
-    the rate of when it came."""
+    """Size of the queue of a token bucket behind netem (`sch_tbf`), which limits a rate that
+    changes instead of netem. A packet waits there at the present rate, whereas netem would keep the
+    rate at the packet's arrival."""
     discipline: Discipline | None
-    """What queues for the bottleneck, behind netem; none is the first-in first-out queue of netem
-    or of the token bucket."""
+    """The queueing discipline of the bottleneck, behind netem; null for the first-in first-out
+    queue of netem or of the token bucket."""
     reorder: Reorder
-    """Share of packets sent on at once, overtaking the delay line."""
+    """Share of packets that are sent at once, overtaking the delay line."""
     duplicate_ratio: Ratio
-    """Share of packets sent twice, 0 to 1."""
+    """Share of packets that are duplicated, 0 to 1."""
     corrupt_ratio: Ratio
     """Share of packets with one bit flipped, 0 to 1."""
     seed: U64
@@ -103,16 +103,16 @@ class Impairments(Wire):
 
 
 class Discipline(Wire):
-    """The queueing discipline of a bottleneck, as the child of the shaper that keeps the rate."""
+    """The queueing discipline of a bottleneck, as the child of the shaper that limits the rate."""
 
     kind: DisciplineKind
-    """Which one."""
+    """The discipline's kind."""
     limit_packets: U32
-    """Packets that have room in it."""
+    """The most packets that it queues."""
     frame_bytes: U32
     """Bytes of a full-size frame, for disciplines that count bytes."""
     ecn: bool
-    """Whether it marks packets of senders that understand it, rather than drop them (RFC 3168)."""
+    """Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168)."""
 
 
 class NoLoss(Wire):

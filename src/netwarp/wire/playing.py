@@ -15,9 +15,9 @@ class Segment(Wire):
     record: Literal["segment"]
     """Always `segment`."""
     request: U32
-    """Counted in the order of requests, from 0."""
+    """Number of the request, in the order of sending, from 0."""
     segment: U32
-    """Place in the medium, from 0."""
+    """Index of the segment in the medium, from 0."""
     quality: U32
     """Index of the quality."""
     connection: U32
@@ -27,20 +27,20 @@ class Segment(Wire):
     bytes: U64
     """Size of the segment in bytes."""
     requested_ns: U64
-    """The player asked for it. It may have waited for a connection, or for a stream that was still
-    busy with what a seek had made useless."""
+    """When the player wanted it. The request may have waited for a connection, or for a stream that
+    was busy with a segment that a seek had made useless."""
     first_byte_ns: U64
     """When the first byte was received."""
     last_byte_ns: U64
     """When the last byte was received."""
     buffer_ns: U64
-    """Play time ahead when it was asked for."""
+    """Play time in the buffer when the player wanted it."""
     sha256: str | None
-    """Hex SHA-256 as it arrived, if asked for."""
+    """Hex SHA-256 of the received bytes, if asked for."""
 
 
 class Player(Wire):
-    """Something the player did, in order of time."""
+    """An action of the player. The records are in order of time."""
 
     record: Literal["player"]
     """Always `player`."""
@@ -51,16 +51,16 @@ class Player(Wire):
 
 
 class Play(Wire):
-    """It plays: at first, after a stall, after a seek."""
+    """The player plays: at first, after a stall, after a seek."""
 
     kind: Literal["play"]
     """Always `play`."""
     segment: U32
-    """The segment from whose start it plays."""
+    """The segment from whose beginning it plays."""
 
 
 class Stall(Wire):
-    """Nothing is left to play."""
+    """The buffer has run out."""
 
     kind: Literal["stall"]
     """Always `stall`."""
@@ -72,11 +72,11 @@ class Seek(Wire):
     kind: Literal["seek"]
     """Always `seek`."""
     segment: U32
-    """The segment to whose start the viewer moves."""
+    """The segment to whose beginning the viewer moves."""
 
 
 class Switch(Wire):
-    """It asks for another quality than before."""
+    """The player requests another quality than before."""
 
     kind: Literal["switch"]
     """Always `switch`."""
@@ -94,5 +94,5 @@ class PlayEnd(Wire):
 Action = Annotated[
     Play | Stall | Seek | Switch | PlayEnd,
     Field(discriminator="kind"),
-    Meaning("What a player does."),
+    Meaning("An action of a player."),
 ]

@@ -32,14 +32,14 @@ from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
 ClockKind = Annotated[
     Literal["virtual", "real"],
     Meaning(
-        "Whose time the records tell.",
-        {"virtual": "The guest's: jumps when idle.", "real": "The wall's."},
+        "The clock of the records.",
+        {"virtual": "The guest's clock, which jumps when idle.", "real": "Real time."},
     ),
 ]
 
 
 class Start(Wire):
-    """First record: who writes."""
+    """First record: what carried out the run."""
 
     record: Literal["start"]
     """Always `start`."""
@@ -52,23 +52,23 @@ class Start(Wire):
     kernel: str
     """`uname -sr` of the kernel that carried the packets."""
     clock: ClockKind
-    """Whether time is the guest's, which jumps when idle, or the wall's."""
+    """The clock of all times in the records."""
 
 
 class TimelineEvent(Wire):
-    """Something of the timeline that happened."""
+    """An event of the timeline that was applied."""
 
     record: Literal["event"]
     """Always `event`."""
     at_ns: U64
     """When it was applied."""
     event: Event
-    """The event as the job has it, or as the trace or the draw made it."""
+    """The event as in the job, or as the trace or the draw produced it."""
 
 
 class Usage(Wire):
-    """CPU time of one side's process, and of the program that it ran; in real time only, for in
-    virtual time it is free.
+    """CPU time of one side's process, and of the program that it ran. It is recorded in real time
+    only: in virtual time computing is free.
     """
 
     record: Literal["usage"]
@@ -93,23 +93,23 @@ class OfWorkload(Wire):
 
 
 class End(Wire):
-    """Last record: how it went. A run without it did not finish."""
+    """Last record: how the run ended. A run without it did not finish."""
 
     record: Literal["end"]
     """Always `end`."""
     virtual_ns: U64
     """The run's clock at the end."""
     failure: Failure | None
-    """Null when all that was asked happened."""
+    """Why the run failed; null if it succeeded."""
 
 
 class Failure(Wire):
     """Why a run failed."""
 
     stage: str
-    """What was being done: `setup`, `server`, `client`, `limit`, `verify`, `teardown`."""
+    """The stage that failed: `setup`, `server`, `client`, `limit`, `verify`, `teardown`."""
     message: str
-    """What went wrong, on what."""
+    """What went wrong, and with what."""
 
 
 Record = Annotated[

@@ -19,60 +19,61 @@ class QueueSamples(Wire):
     path: U32
     """Index of the path."""
     direction: Direction
-    """The direction whose bottleneck it is."""
+    """The direction of the bottleneck."""
     at_ns: tuple[U64, ...]
-    """When it was sampled."""
+    """When each sample was taken."""
     sent_bytes: tuple[U64, ...]
-    """Bytes of frames that have left it, since the path was built."""
+    """Bytes of the frames sent since the path was built."""
     backlog_bytes: tuple[U64, ...]
-    """Bytes in it. Where netem keeps the rate, those in its delay line are among them; where a
-    shaper or a discipline queues behind netem, they are not."""
+    """Backlog in bytes. Where netem limits the rate, it includes the bytes in netem's delay line;
+    where a shaper or a discipline queues behind netem, it does not."""
     backlog_packets: tuple[U64, ...]
-    """Packets in it, likewise."""
+    """Backlog in packets, counted in the same way."""
     dropped_packets: tuple[U64, ...]
-    """Packets dropped, for whatever reason, since the path was built."""
+    """Packets dropped for any reason since the path was built."""
     marked_packets: tuple[U64, ...]
-    """Packets marked as having met congestion."""
+    """Packets marked as congestion experienced (CE) since the path was built."""
 
 
 class ConnectionSamples(Wire):
-    """One end of a connection, sampled there: TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of
-    its primary path), and what netwarp's QUIC tells of itself.
+    """Samples of one end of a connection: from TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of
+    its primary path), and what netwarp's QUIC reports.
     """
 
     record: Literal["connection_samples"]
     """Always `connection_samples`."""
     side: Side
-    """Whose end it is."""
+    """The side of this end."""
     server_port: U32
-    """The server's port. The client's is drawn by the kernel, and in no record."""
+    """The server's port. The client's port is random, and in no record."""
     at_ns: tuple[U64, ...]
-    """When it was sampled."""
+    """When each sample was taken."""
     cwnd_bytes: tuple[U64, ...]
-    """Congestion window: `ss` has it in segments."""
+    """Congestion window in bytes (`ss` prints it in segments)."""
     ssthresh_bytes: tuple[U64, ...]
-    """Slow start threshold; 0 until there is one."""
+    """Slow start threshold; 0 until it is set."""
     rtt_ns: tuple[U64, ...]
-    """Smoothed round-trip time; 0 until there is one. SCTP's is in ticks of the kernel, 10 ms in a
-    guest."""
+    """Smoothed round-trip time; 0 before the first measurement. SCTP's is in ticks of the kernel,
+    10 ms in a guest."""
     unacked_bytes: tuple[U64, ...]
-    """Sent and not acknowledged."""
+    """Bytes sent and not acknowledged."""
     acked_bytes: tuple[U64, ...]
-    """Acknowledged since it was set up: TCP's payload (`bytes_acked`), QUIC's packets; empty for
-    SCTP, which does not count it."""
+    """Bytes acknowledged since the connection was set up: TCP's payload (`bytes_acked`), QUIC's
+    packets; empty for SCTP, which does not count them."""
     retrans_packets: tuple[U64, ...]
-    """Sent again since it was set up: TCP's segments, SCTP's chunks; for QUIC what it has taken for
-    lost, in full packets."""
+    """Packets retransmitted since the connection was set up: TCP's segments, SCTP's chunks; for
+    QUIC the data declared lost, in full packets."""
     pacing_rate_bit_s: tuple[U64, ...]
-    """Rate to which its sending is paced; 0 where it is not paced."""
+    """Pacing rate; 0 without pacing."""
     busy_ns: tuple[U64, ...]
-    """Time since it was set up during which it had something to send, or to have acknowledged. TCP
-    counts this time and that of the next two columns; of SCTP and QUIC each sample stands for the
-    time since the one before."""
+    """Time since the connection was set up with data to send or unacknowledged. TCP counts this
+    time and those of the next two columns; for SCTP and QUIC each sample stands for the time since
+    the previous one."""
     rwnd_limited_ns: tuple[U64, ...]
-    """Of it, time during which the peer's window kept it from sending."""
+    """Part of `busy_ns` in which the peer's receive window kept it from sending."""
     sndbuf_limited_ns: tuple[U64, ...]
-    """Of it, time during which its send buffer had no more to send, and no room for what there
-    was."""
+    """Part of `busy_ns` in which all data in the send buffer had been sent, and the buffer had no
+    room for more."""
     has_sent_all: tuple[bool, ...]
-    """Whether it had sent all that it was given, while its congestion window had room for more."""
+    """Whether all data from the application had been sent, and the congestion window had room for
+    more."""

@@ -10,18 +10,18 @@ from netwarp.wire.base import U32, U64, Direction, Meaning, Wire
 
 
 class Timeline(Wire):
-    """What happens to the paths while a run goes on.
+    """The events of the paths during a run.
 
-    Of what is due at the same time, events come first, then redraws, then traces, each in the order
-    given.
+    Of changes that are due at the same time, events are applied first, then redraws, then traces,
+    each in the order given.
     """
 
     events: tuple[Event, ...] = Field(strict=False)
-    """In order of time."""
+    """Single events, in order of time."""
     redraws: tuple[Redraw, ...] = Field(strict=False)
-    """Delays drawn anew."""
+    """Delays that are drawn anew periodically."""
     traces: tuple[Trace, ...] = Field(strict=False)
-    """Rates that follow a recording."""
+    """Rates that follow a trace."""
 
     @property
     def is_empty(self) -> bool:
@@ -35,18 +35,18 @@ class Timeline(Wire):
 
 
 class Event(Wire):
-    """Something that happens to a path."""
+    """An event of a path."""
 
     at_ns: U64
-    """When it happens, after the epoch."""
+    """When it occurs, in nanoseconds after the epoch."""
     path: U32
     """Index of the path."""
     change: Change
-    """What happens to the path."""
+    """The change of the path."""
 
 
 class Outage(Wire):
-    """Both directions lose every packet from now on; nobody is told."""
+    """Both directions drop every packet from now on; neither host is told."""
 
     kind: Literal["outage"]
     """Always `outage`."""
@@ -60,28 +60,28 @@ class Restore(Wire):
 
 
 class Delay(Wire):
-    """Packets that come from now on are delayed by this much.
+    """Packets that arrive from now on are delayed by this much.
 
-    Where no rate keeps them in order, they may overtake.
+    Where no rate keeps them in order, they may be reordered.
     """
 
     kind: Literal["delay"]
     """Always `delay`."""
     down_ns: U64
-    """Server to client."""
+    """One-way delay from server to client."""
     up_ns: U64
-    """Client to server."""
+    """One-way delay from client to server."""
 
 
 class Rate(Wire):
-    """The token bucket of a direction has another rate."""
+    """The token bucket of a direction changes its rate."""
 
     kind: Literal["rate"]
     """Always `rate`."""
     direction: Direction
     """The direction whose rate changes."""
     rate_bit_s: U64
-    """The rate from now on; at 0 nothing leaves."""
+    """The rate from now on; at 0 nothing is sent."""
 
 
 class Attach(Wire):
@@ -92,7 +92,7 @@ class Attach(Wire):
 
 
 class Detach(Wire):
-    """The client loses its address on this path, and the path every packet."""
+    """The client loses its address on this path, and the path drops every packet."""
 
     kind: Literal["detach"]
     """Always `detach`."""
@@ -101,7 +101,7 @@ class Detach(Wire):
 Change = Annotated[
     Outage | Restore | Delay | Rate | Attach | Detach,
     Field(discriminator="kind"),
-    Meaning("What can happen to a path."),
+    Meaning("A change of a path."),
 ]
 
 
@@ -117,7 +117,7 @@ class Redraw(Wire):
     deviation_ns: U64
     """Standard deviation of the round-trip time."""
     seed: U64
-    """Seeds the draws."""
+    """Seed of the draws."""
 
 
 class Trace(Wire):
@@ -130,4 +130,4 @@ class Trace(Wire):
     step_ns: Annotated[int, Field(ge=1, lt=2**64)]
     """How long each of the rates holds."""
     rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)
-    """The rates from the epoch on, one a step; at 0 nothing leaves."""
+    """The rates from the epoch on, one for each step; at 0 nothing is sent."""

@@ -23,37 +23,37 @@ class Connection(Wire):
     record: Literal["connection"]
     """Always `connection`."""
     side: Side
-    """The end that recorded it: the client dials, the server listens."""
+    """The side that recorded it: the client connects, the server listens."""
     connection: U32
     """Number of the connection in the run, 0 for the first."""
     transfer: U32
-    """Which of the run's transfers it served, from 0."""
+    """Index of the run's transfer that it served, from 0."""
     abandoned: bool
     """Whether it was given up because the client moved to another path."""
     resumed: Resume
-    """What it used of an earlier connection, as the stack says when it is over: what was asked for
-    is not always got."""
+    """What it used of an earlier connection, as the stack reports at the end: it may be less than
+    was asked for."""
     start_ns: U64
-    """Call of `connect` (client): the first, where the client moved before the handshake was over
-    and began it again. Acceptance (server)."""
+    """When the client called `connect`, for the first time if it moved before the handshake was
+    complete and began anew; when the server accepted the connection."""
     connected_ns: U64
     """Ready for application data. With early data that is before the peer has answered: at once
     (`tcp`, `quic`), or when TCP is connected (`tls`)."""
     settings: Settings
-    """What the stack really used."""
+    """The settings that the stack used."""
     stats: Stats
-    """What the stack counted."""
+    """The stack's counters."""
 
 
 class Settings(Wire):
-    """What a stack really used, read back where it can be."""
+    """The settings that a stack used, read back where possible."""
 
     transport: TransportKind
-    """The protocol that was used; of MPTCP that fell back, `tcp`."""
+    """The protocol that was used; `tcp` for MPTCP that fell back."""
     congestion: str
     """Congestion control by its name in the stack."""
     initial_window_bytes: U64
-    """First flight in bytes of payload, as configured."""
+    """Initial congestion window in bytes of payload, as configured."""
     mss_bytes: U32
     """Largest payload of one packet in use at the end."""
     send_buffer_bytes: U64
@@ -61,11 +61,11 @@ class Settings(Wire):
     receive_buffer_bytes: U64
     """Receive buffer or flow-control window limit."""
     paced: bool
-    """Whether the stack spaces its packets out."""
+    """Whether the stack paces its packets."""
 
 
 class Stats(Wire):
-    """What a stack counted on one connection; null where it cannot say."""
+    """A stack's counters for one connection; null where it does not count."""
 
     retransmitted_packets: U64 | None
     """TCP: `tcpi_total_retrans`; SCTP: `sas_rtxchunks`; QUIC: packets declared lost."""
@@ -76,15 +76,15 @@ class Stats(Wire):
     congestion_window_bytes: U64 | None
     """Congestion window at the end."""
     busy_ns: U64 | None
-    """Time with something to send."""
+    """Time with data to send."""
     receive_window_limited_ns: U64 | None
-    """Part of `busy_ns` in which the peer's window held it back."""
+    """Part of `busy_ns` in which the peer's receive window limited sending."""
     send_buffer_limited_ns: U64 | None
-    """Part of `busy_ns` in which the send buffer held it back."""
+    """Part of `busy_ns` in which the send buffer limited sending."""
 
 
 class Transfer(Wire):
-    """One content moved over one stream, once for each end."""
+    """A content, or a chunk of one, moved over one stream; each end has a record of it."""
 
     record: Literal["transfer"]
     """Always `transfer`."""
@@ -95,26 +95,29 @@ class Transfer(Wire):
     stream: U32
     """Index of the stream on it."""
     transfer: U32
-    """Which of the run's transfers, from 0."""
+    """Index of the run's transfer, from 0."""
     chunk: U32
-    """Which part of the content, from 0."""
+    """Index of the chunk in the content, from 0."""
     direction: Direction
-    """Which way the content went."""
+    """The direction of the content."""
     bytes: U64
     """Content bytes sent or received."""
     resumed_at_bytes: U64
-    """Sender: bytes of the chunk before these, which connections that were given up had carried."""
+    """Sender: how many bytes of the chunk had been carried by earlier connections that were given
+    up."""
     first_byte_ns: U64
-    """Receiver: first content byte at hand. Sender: first byte handed to the transport."""
+    """Receiver: when the first content byte was received. Sender: when the first byte was handed to
+    the transport."""
     last_byte_ns: U64
-    """Receiver: last content byte at hand. Sender: the receiver's confirmation at hand."""
+    """Receiver: when the last content byte was received. Sender: when the receiver's confirmation
+    was received."""
     sha256: str | None
     """Hex SHA-256 of the content as this end saw it, if asked for."""
     longest_gap_ns: U64 | None
     """Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals
     of new content. Of two ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
     longest_gap_at_ns: U64 | None
-    """When it began: the last arrival before it."""
+    """When the gap began: the time of the last arrival before it."""
 
 
 class Handover(Wire):
@@ -131,7 +134,7 @@ class Handover(Wire):
     end, and began before the move was over: a round trip after this, or after the path before was
     lost. Counted from the move on: this, or when the client had lost every other path."""
     longest_gap_at_ns: U64 | None
-    """When it began, or the handover did."""
+    """When the gap began, but not before the handover did."""
 
 
 class Goodput(Wire):
@@ -140,6 +143,6 @@ class Goodput(Wire):
     record: Literal["goodput"]
     """Always `goodput`."""
     step_ns: U64
-    """From the epoch on, the width of each count."""
+    """Width of each step, from the epoch on."""
     bytes: tuple[U64, ...] = Field(strict=False)
-    """Content bytes that came in each step, up to the last that did."""
+    """Content bytes received in each step, up to the last step with any."""

@@ -11,14 +11,14 @@ from netwarp.wire.base import U32, U64, Meaning, Wire
 TransportKind = Annotated[
     Literal["tcp", "tls", "sctp", "quic", "udp", "mptcp"],
     Meaning(
-        "Which protocol.",
+        "The protocol of a transport.",
         {
             "tcp": "The kernel's TCP.",
             "tls": "TLS 1.3 (rustls) over the kernel's TCP.",
             "sctp": "The kernel's SCTP.",
             "quic": "QUIC v1 (quinn) over the kernel's UDP.",
-            "udp": "The kernel's UDP: messages alone, none repeated.",
-            "mptcp": "The kernel's Multipath TCP (RFC 8684): one subflow a path.",
+            "udp": "The kernel's UDP: only messages, without retransmissions.",
+            "mptcp": "The kernel's Multipath TCP (RFC 8684): one subflow on each path.",
         },
     ),
 ]
@@ -54,7 +54,7 @@ Resume = Annotated[
 Reconnect = Annotated[
     Literal["new", "migrate"],
     Meaning(
-        "What becomes of standing connections when the client's address changes.",
+        "What happens to open connections when the client's address changes.",
         {
             "new": "They are given up: the client opens new ones, and every unfinished content "
             "goes on at the byte reached.",
@@ -66,7 +66,7 @@ Reconnect = Annotated[
 Recovery = Annotated[
     Literal["rack", "classic"],
     Meaning(
-        "How TCP finds losses.",
+        "How TCP detects losses.",
         {
             "rack": "RACK and tail loss probes (RFC 8985), early retransmit, F-RTO: the kernel's "
             "default.",
@@ -77,23 +77,24 @@ Recovery = Annotated[
 
 
 class Transport(Wire):
-    """How bytes travel."""
+    """The transport and its options."""
 
     kind: TransportKind
     """The protocol that carries the bytes."""
     stack: Stack | None
-    """Whose implementation, where it is not netwarp's own."""
+    """The implementation, if it is not netwarp's own."""
     model: Model
-    """Whose it is. The endpoint carries out the kernel's alone."""
+    """Whether the kernel or a simulator carries it out. The endpoint carries out only the
+    kernel's."""
     congestion: str
     """Congestion control by its name in the stack."""
     buffer_bytes: U64
-    """Socket buffers and flow-control windows, each side, send and receive."""
+    """Size of socket buffers and flow-control windows, on each side and in each direction."""
     send_buffer_bytes: U64
-    """Content that a sender of SCTP or QUIC holds until it is acknowledged: SCTP's send buffer,
-    QUIC's send window. That of TCP grows by itself, up to `buffer_bytes`."""
+    """The most unacknowledged content that a sender of SCTP or QUIC holds: SCTP's send buffer,
+    QUIC's send window. TCP's send buffer grows by itself, up to `buffer_bytes`."""
     initial_window_packets: U32
-    """First flight, in full-size packets."""
+    """Initial congestion window, in full-size packets."""
     mss_bytes: U32 | None
     """Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293,
     3.7.1), payload and TCP options together; with timestamps the payload is 12 bytes less. SCTP:
@@ -107,19 +108,19 @@ class Transport(Wire):
     resume: Resume
     """What a later connection of the run uses of an earlier one."""
     reconnect: Reconnect
-    """What becomes of connections when the client moves to another path."""
+    """What happens to connections when the client moves to another path."""
     tcp: TcpOptions
-    """For `tcp`, `tls` and `mptcp`."""
+    """Options of `tcp`, `tls` and `mptcp`."""
     sctp: SctpOptions
-    """For `sctp`."""
+    """Options of `sctp`."""
     quic: QuicOptions
-    """For `quic`."""
+    """Options of `quic`."""
 
 
 Contract = Annotated[
     Literal["roles", "interop"],
     Meaning(
-        "What is said to a stack's program.",
+        "The contract between netwarp and a stack's program.",
         {
             "roles": "The role protocol (`docs/role-protocol.md`).",
             "interop": "What the QUIC interop runner says to the endpoints that it tests, in their "
@@ -130,46 +131,46 @@ Contract = Annotated[
 
 
 class Stack(Wire):
-    """Somebody else's implementation: a program that takes the roles' place."""
+    """Another implementation: a program that takes the place of the roles."""
 
     name: str
-    """Such as `quic-go`."""
+    """Name of the implementation, such as `quic-go`."""
     version: str
-    """The implementation's own."""
+    """Version of the implementation."""
     program: str
     """Absolute path of the program."""
     contract: Contract
-    """What the program is told, and how."""
+    """The contract by which the program is told what to do."""
 
 
 class TcpOptions(Wire):
     """Options of the kernel's TCP that differ between its generations."""
 
     sack: bool
-    """Selective acknowledgements (RFC 2018), duplicate ones (RFC 2883) included."""
+    """Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883)."""
     timestamps: bool
     """Timestamps (RFC 7323)."""
     window_scaling: bool
     """Window scaling (RFC 7323)."""
     recovery: Recovery
-    """How losses are found."""
+    """How losses are detected."""
 
 
 class SctpOptions(Wire):
     """Options of the kernel's SCTP."""
 
     streams: Annotated[int, Field(ge=1, lt=2**16)]
-    """Streams of an association, each way."""
+    """Number of streams of an association, in each direction."""
     max_message_bytes: U32
-    """Largest message the sender hands over at once."""
+    """Largest message that the sender hands over at once."""
     unordered: bool
-    """Deliver messages as they come (RFC 9260, 6.6)."""
+    """Whether messages are delivered unordered (RFC 9260, 6.6)."""
     message_lifetime_ns: U64 | None
     """How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null
-    for as long as it takes."""
+    for no limit."""
     max_retransmissions: U32 | None
-    """How often a message of a flow is sent again before it is given up (RFC 7496, 4.1); null for
-    as often as it takes."""
+    """How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null
+    for no limit."""
     rto_initial_ns: U64
     """RTO.Initial (RFC 9260, 16)."""
     rto_min_ns: U64
@@ -184,7 +185,8 @@ class QuicOptions(Wire):
     """Options of QUIC."""
 
     datagrams: bool
-    """Send each message of a flow as a datagram (RFC 9221), which nothing repeats."""
+    """Whether each message of a flow is sent as a datagram (RFC 9221), which is not
+    retransmitted."""
     qlog: bool
-    """Write what each connection did to a file in the folder `qlog` of the run's directory, as qlog
+    """Whether a file in the folder `qlog` of the run's directory logs each connection, as qlog
     (draft-ietf-quic-qlog-main-schema)."""

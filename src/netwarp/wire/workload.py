@@ -14,33 +14,33 @@ from netwarp.wire.page import Page
 Dial = Annotated[
     Literal["sequential", "parallel"],
     Meaning(
-        "How several connections are opened.",
+        "The order in which several connections are opened.",
         {"sequential": "Each when the one before is connected.", "parallel": "All at once."},
     ),
 ]
 
 
 class Bulk(Wire):
-    """One file, as fast as it goes."""
+    """A content, sent as fast as possible."""
 
     kind: Literal["bulk"]
     """Always `bulk`."""
     direction: Direction
-    """Which way the content goes."""
+    """The direction of the content."""
     content: Content
-    """What is sent."""
+    """The content that is sent."""
     verify: bool
-    """Hash at both ends and compare; otherwise the receiver counts and discards."""
+    """Whether both ends hash the content; otherwise the receiver counts and discards it."""
     chunks: Annotated[int, Field(ge=1, lt=2**32)]
-    """Parts the content is cut into, sent at once: part i over connection i, or over stream i of
+    """Number of chunks that are sent concurrently: chunk i over connection i, or over stream i of
     one connection where the transport has streams (`quic`; `sctp` with more than one)."""
     dial: Dial
     """How the connections are opened."""
     transfers: Annotated[int, Field(ge=1, lt=2**32)]
     """How often the content is sent, on new connections each time; later ones may resume."""
     duration_ns: U64 | None
-    """The client breaks off so long after it began, and what has arrived by then is the result.
-    Null: the content arrives whole."""
+    """How long after it began the client breaks off, so that what has arrived by then is the
+    result. Null: the content arrives completely."""
 
 
 class Stream(Wire):
@@ -59,19 +59,20 @@ class Stream(Wire):
     segment_ns: U64
     """Play time of a segment."""
     qualities: tuple[Quality, ...] = Field(min_length=1, strict=False)
-    """What the storage has, lowest first."""
+    """The qualities of the medium, lowest first."""
     rule: Rule
     """Which quality the player asks for."""
     watch_ns: U64
     """Play time until the viewer is done."""
     start_buffer_ns: U64
-    """Play time that must be at hand before playing starts, or goes on after a stall or a seek."""
+    """Play time that must be buffered before playing starts, or continues after a stall or a
+    seek."""
     buffer_ns: U64
-    """Play time the player holds ahead at most; it asks for no segment that would not fit."""
+    """The most play time that the player buffers; it requests no segment that would not fit."""
     seek_ratio: Ratio
-    """Probability of a seek at each full second of play time, to a segment drawn evenly."""
+    """Probability of a seek at each full second of play time, to a uniformly drawn segment."""
     verify: bool
-    """Hash what arrives, and compare with the medium's bytes."""
+    """Whether what arrives is hashed and compared with the medium's bytes."""
 
     @property
     def direction(self) -> Direction:
@@ -83,20 +84,20 @@ class Quality(Wire):
     """One quality of a medium."""
 
     name: str
-    """Such as `hd`."""
+    """Name of the quality, such as `hd`."""
     segment_bytes: U64
     """Size of each of its segments."""
 
 
 class DelayRule(Wire):
-    """By the measured link delay: from a request to the first byte of its answer, of the segment
-    before. The highest quality below the first bound, the next below the second, and so on.
+    """Chooses by the link delay of the previous segment, from its request to the first byte of the
+    answer: the highest quality below the first bound, the next below the second, and so on.
     """
 
     kind: Literal["delay"]
     """Always `delay`."""
     bounds_ns: tuple[U64, ...] = Field(strict=False)
-    """Ascending; one fewer than there are qualities."""
+    """The bounds in ascending order, one fewer than there are qualities."""
 
 
 class ThroughputRule(Wire):
@@ -109,12 +110,12 @@ class ThroughputRule(Wire):
     safety_ratio: Ratio
     """Share of the estimate that is used."""
     window: U32
-    """Segments of the mean."""
+    """Number of segments in the mean."""
 
 
 class BolaRule(Wire):
-    """By the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016,
-    section III).
+    """Chooses by the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM
+    2016, section III).
     """
 
     kind: Literal["bola"]
@@ -132,7 +133,7 @@ Rule = Annotated[
 Workload = Annotated[
     Bulk | Stream | Command | Flow | RequestResponse | Page,
     Field(discriminator="kind"),
-    Meaning("What travels."),
+    Meaning("The workload of a job: what is sent."),
 ]
 
 
@@ -142,20 +143,20 @@ class Seeded(Wire):
     kind: Literal["seeded"]
     """Always `seeded`."""
     seed: U64
-    """Same seed, same bytes."""
+    """Seed of the bytes: equal seeds give equal bytes."""
     size_bytes: U64
-    """How many bytes there are."""
+    """Number of bytes."""
 
 
 class FileContent(Wire):
-    """A file readable where the sender runs."""
+    """A file that the sender can read."""
 
     kind: Literal["file"]
     """Always `file`."""
     path: str
     """Absolute path of the file."""
     size_bytes: U64
-    """As the planner saw it; a run on a file that changed since is refused."""
+    """Size of the file when the run was planned; a run is refused if it has changed."""
 
 
 Content = Annotated[Seeded | FileContent, Field(discriminator="kind"), Meaning("Bytes to send.")]
