@@ -1,4 +1,4 @@
-//! Has the tests link: what uses this crate wraps `clock_gettime` in a build script of its own.
+//! Makes the tests link: a program that uses this crate wraps `clock_gettime` in its own build script.
 
 fn main() {
     println!("cargo:rustc-link-arg=-Wl,--wrap=clock_gettime");

@@ -3,27 +3,27 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A server and a client, programs of the machine, each in its host's namespaces.
+/// A server and a client that are programs of the machine, each in its host's namespaces.
 ///
-/// They see the machine's files below a layer in memory that takes what they write.
+/// They see the machine's files below a layer in memory, which receives what they write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// The server's program and its arguments.
     pub server: Vec<String>,
-    /// The client's, started when the server is ready. The run is over when it has ended.
+    /// The client's program and its arguments, started when the server is ready. The run is over when it has ended.
     pub client: Vec<String>,
-    /// When the server is ready.
+    /// The sign that the server is ready.
     pub ready: Ready,
-    /// What both have in their environment beside the usual.
+    /// Variables of both programs' environments beside the usual ones.
     pub environment: Vec<Variable>,
-    /// Where both start; an absolute path of the machine.
+    /// The directory in which both start; an absolute path of the machine.
     pub working_directory: String,
-    /// Memory of the guest; the files that programs write take theirs from it.
+    /// Memory of the guest, which also holds the files that programs write.
     pub memory_bytes: u64,
-    /// Keep what they wrote, in `written/` of the run directory.
+    /// Whether the files that they write are kept, in `written/` of the run directory.
     pub keep: bool,
-    /// Numbers that are read from what they print when the run is over; not by the endpoint.
+    /// Numbers that are read from their output when the run is over; the endpoint does not read them.
     pub metrics: Vec<PrintedMetric>,
 }
 
@@ -31,9 +31,9 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Ready {
-    /// A socket in the server's namespace waits for clients (TCP, UDP or SCTP).
+    /// A socket in the server's namespace listens (TCP, UDP or SCTP).
     Listening {
-        /// At this port; null for any.
+        /// The port; null for any.
         port: Option<u16>,
     },
     /// The server has printed a line.
@@ -41,7 +41,7 @@ pub enum Ready {
         /// A regular expression that the line matches somewhere.
         pattern: String,
     },
-    /// A file has come to be.
+    /// A file exists.
     File {
         /// Its absolute path, as the server sees it.
         path: String,
@@ -54,7 +54,7 @@ pub enum Ready {
 pub struct Variable {
     /// The variable's name.
     pub name: String,
-    /// What it is set to.
+    /// The variable's value.
     pub value: String,
 }
 
@@ -64,11 +64,11 @@ pub struct Variable {
 pub struct PrintedMetric {
     /// Name of the metric; ends in its unit.
     pub name: String,
-    /// Whether the server's program prints it, on standard output; else the client's does.
+    /// Whether the server's program prints it on its standard output; otherwise the client's does.
     pub by_server: bool,
-    /// Where in what was printed it is.
+    /// Where the number is in the output.
     pub extraction: Extraction,
-    /// What it is multiplied with, to be in the unit that the name says.
+    /// The factor that converts it to the unit in the name.
     pub scale: f64,
 }
 
@@ -78,12 +78,12 @@ pub struct PrintedMetric {
 pub enum Extraction {
     /// A value of the JSON document that a program prints.
     Json {
-        /// Names and, in arrays, numbers on the way to it, joined by dots.
+        /// The path to the value: names and, in arrays, indices, joined by dots.
         path: String,
     },
-    /// What a regular expression finds; if it does so several times, the last.
+    /// The match of a regular expression; the last one if there are several.
     Regex {
-        /// An expression of Python's `re`, a line at a time; its group is the number, or all of it.
+        /// An expression of Python's `re`, matched line by line; its group, or else the whole match, is the number.
         pattern: String,
     },
 }

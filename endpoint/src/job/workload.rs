@@ -15,9 +15,9 @@ pub enum Workload {
     ///
     /// The viewer watches for `watch_ns` of play time, and may move the play position at every full second of it.
     Stream(Stream),
-    /// A server and a client, programs of the machine, each in its host's namespaces.
+    /// A server and a client that are programs of the machine, each in its host's namespaces.
     ///
-    /// They see the machine's files below a layer in memory that takes what they write.
+    /// They see the machine's files below a layer in memory, which receives what they write.
     Command(Command),
     /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
     ///

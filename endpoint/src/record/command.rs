@@ -5,42 +5,42 @@ use serde::{Deserialize, Serialize};
 
 use super::Side;
 
-/// One program, written when it has ended.
+/// How one program ran, written when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramRecord {
     /// The host whose program it is.
     pub side: Side,
-    /// Its process was started.
+    /// When its process was started.
     pub started_ns: u64,
-    /// Server: it was ready.
+    /// Server: when it was ready.
     pub ready_ns: Option<u64>,
-    /// Its process ended.
+    /// When its process ended.
     pub ended_ns: u64,
-    /// Its exit status; null when a signal ended it.
+    /// Its exit status; null if a signal ended it.
     pub exit_status: Option<u8>,
-    /// The signal that ended it; null when it exited.
+    /// The signal that ended it; null if it exited.
     pub signal: Option<u8>,
-    /// What it printed, all together.
+    /// Number of bytes that it printed on standard output.
     pub stdout_bytes: u64,
-    /// What it printed on standard error.
+    /// Number of bytes that it printed on standard error.
     pub stderr_bytes: u64,
-    /// The first MiB of what it printed; bytes that are no UTF-8 are replaced.
+    /// The first MiB of its standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
 }
 
-/// The file that a client's program has left, in a run by the interop runner's contract. What it does on the way is its
-/// own to know, so times are of its process and of its host's packets.
+/// The file that a client's program has left, in a run by the interop runner's contract. What the program does
+/// meanwhile is not known, so times are those of its process and of its host's packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DownloadRecord {
-    /// The client's process was started.
+    /// When the client's process was started.
     pub started_ns: u64,
-    /// It ended.
+    /// When the client's process ended.
     pub ended_ns: u64,
-    /// The client's first packet left its host.
+    /// When the client's first packet left its host.
     pub first_packet_ns: u64,
-    /// The last packet of the server's that reached the client's host before the process ended.
+    /// When the server's last packet before the process ended reached the client's host.
     pub last_packet_ns: u64,
     /// Size of the file.
     pub bytes: u64,

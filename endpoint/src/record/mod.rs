@@ -42,10 +42,10 @@ pub enum Record {
     Handover(HandoverRecord),
     /// Content received over time, in a run with a timeline or a player.
     Goodput(GoodputRecord),
-    /// One program, written when it has ended.
+    /// How one program ran, written when it has ended.
     Program(ProgramRecord),
-    /// The file that a client's program has left, in a run by the interop runner's contract. What it does on the way is
-    /// its own to know, so times are of its process and of its host's packets.
+    /// The file that a client's program has left, in a run by the interop runner's contract. What the program does
+    /// meanwhile is not known, so times are those of its process and of its host's packets.
     Download(DownloadRecord),
     /// What the sender of a flow handed to its transport.
     #[serde(rename = "flow_sent")]

@@ -13,21 +13,22 @@ pub struct ResourceRecord {
     pub resource: u32,
     /// Index of the connection that carried it.
     pub connection: u32,
-    /// Which of the connection's requests it was, from 0.
+    /// Index of the request on its connection, from 0.
     pub request: u32,
     /// The version of HTTP that it came over.
     pub http: Http,
-    /// The server's answer.
+    /// Status of the response.
     pub status: u16,
     /// Size of the content as it arrived (`encodedBodySize`).
     pub bytes: u64,
-    /// The client wanted it (`fetchStart`): what refers to it had run. It may have waited for a connection.
+    /// When the client wanted it (`fetchStart`), because what refers to it had run. It may have waited for a
+    /// connection.
     pub fetch_start_ns: u64,
-    /// The request was handed to a connection (`requestStart`).
+    /// When the request was handed to a connection (`requestStart`).
     pub request_start_ns: u64,
-    /// The head of the response was at hand (`responseStart`).
+    /// When the head of the response was received (`responseStart`).
     pub response_start_ns: u64,
-    /// The last byte of its content was at hand (`responseEnd`).
+    /// When the last byte of the content was received (`responseEnd`).
     pub response_end_ns: u64,
     /// Hex SHA-256 of the content as it arrived, if asked for.
     pub sha256: Option<String>,

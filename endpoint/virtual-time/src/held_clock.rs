@@ -1,12 +1,13 @@
 //! The *held clock* of virtual time: a clock that is read once at each wake-up.
 //!
-//! In a guest under `time-travel=inf-cpu` computing takes no time: the clock stands still from one blocking call to
-//! the next (`arch/um/kernel/time.c`; a read alone moves it, by 256 ns, so that loops on the clock end). A time read
-//! once is therefore still true until the process blocks, and a QUIC stack that asks eleven times a packet needs to
-//! ask the kernel only once each time it wakes.
+//! In a guest under `time-travel=inf-cpu` computing takes no time: the clock stands still from one blocking call to the
+//! next (`arch/um/kernel/time.c`; a read alone moves it, by 256 ns, so that loops on the clock end). So a time that was
+//! read stays valid until the process blocks, and a QUIC stack that reads the clock eleven times for each packet needs
+//! to ask the kernel only once at each wake-up.
 //!
-//! **Invariant:** the clock is held only where one call blocks, after which [`waited`] is called: a single thread, every
-//! descriptor non-blocking. Any other blocking call would leave the held time behind the guest's.
+//! **Invariant:** the clock is held only in a process with one thread and non-blocking descriptors, in which a single
+//! call blocks, and [`waited`] is called after it. Any other blocking call would leave the held time behind the
+//! guest's.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -19,26 +20,26 @@ static HELD_NS: AtomicU64 = AtomicU64::new(NONE);
 static HOLDING: AtomicBool = AtomicBool::new(false);
 const NONE: u64 = u64::MAX;
 
-/// Whether this process lives in a guest's virtual time, as the guest's PID 1 says (`NETWARP_CLOCK=virtual`).
+/// Returns whether this process runs in a guest's virtual time, as the guest's PID 1 says (`NETWARP_CLOCK=virtual`).
 pub fn is_virtual() -> bool {
     std::env::var_os("NETWARP_CLOCK").is_some_and(|value| value == "virtual")
 }
 
-/// Switches the held clock on: from now on a time that was read stands until the next wait. See the invariant above.
+/// Switches the held clock on: from now on, a time that was read is used until the next wait. See the invariant above.
 pub fn hold() {
     HOLDING.store(true, Relaxed);
 }
 
-/// A wait has ended, and time may have passed.
+/// Notes that a wait has ended, so that time may have passed.
 ///
 /// # Arguments
-/// * `time_ns` - what the clock says now, if that is known without asking.
+/// * `time_ns` - the present time of the clock, if it is known without reading it.
 pub fn waited(time_ns: Option<u64>) {
     let known_ns = time_ns.filter(|_| HOLDING.load(Relaxed));
     HELD_NS.store(known_ns.unwrap_or(NONE), Relaxed);
 }
 
-/// What `CLOCK_MONOTONIC` says, in nanoseconds.
+/// Returns the time of `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn now_ns() -> u64 {
     let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` outlives the call. CLOCK_MONOTONIC always exists, so the call cannot fail.
@@ -46,8 +47,8 @@ pub fn now_ns() -> u64 {
     nanoseconds(&time)
 }
 
-/// How far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`: the kernel stamps packets with the former, and programs work with
-/// the latter.
+/// Returns how far `CLOCK_REALTIME` is ahead of `CLOCK_MONOTONIC`, in nanoseconds: the kernel stamps packets with the
+/// former, and programs use the latter.
 pub fn realtime_lead_ns() -> u64 {
     let ask = |clock| {
         let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -55,12 +56,13 @@ pub fn realtime_lead_ns() -> u64 {
         unsafe { __real_clock_gettime(clock, &mut time) };
         nanoseconds(&time)
     };
-    // In virtual time each question moves the clocks by as much: the middle of two is when the third was asked.
+    // In virtual time each reading advances the clocks by the same amount, so the second reading was made at the mean
+    // of the first and the third.
     let [before_ns, realtime_ns, after_ns] = [CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_MONOTONIC].map(ask);
     realtime_ns.saturating_sub(before_ns.midpoint(after_ns))
 }
 
-/// Converts a time of the kernel's to nanoseconds.
+/// Converts a time of the kernel to nanoseconds.
 pub fn nanoseconds(time: &timespec) -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }
@@ -69,7 +71,7 @@ unsafe extern "C" {
     fn __real_clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int;
 }
 
-/// `clock_gettime(2)`, answered from the held time when there is one.
+/// `clock_gettime(2)`, answered with the held time if there is one.
 ///
 /// # Safety
 /// As for the C function: `time` must be valid for a write.

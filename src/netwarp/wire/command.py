@@ -14,9 +14,9 @@ U16 = Annotated[int, Field(ge=0, lt=2**16)]
 
 
 class Command(Wire):
-    """A server and a client, programs of the machine, each in its host's namespaces.
+    """A server and a client that are programs of the machine, each in its host's namespaces.
 
-    They see the machine's files below a layer in memory that takes what they write.
+    They see the machine's files below a layer in memory, which receives what they write.
     """
 
     kind: Literal["command"]
@@ -24,19 +24,21 @@ class Command(Wire):
     server: tuple[str, ...] = Field(min_length=1, strict=False)
     """The server's program and its arguments."""
     client: tuple[str, ...] = Field(min_length=1, strict=False)
-    """The client's, started when the server is ready. The run is over when it has ended."""
+    """The client's program and its arguments, started when the server is ready. The run is over
+    when it has ended."""
     ready: Ready
-    """When the server is ready."""
+    """The sign that the server is ready."""
     environment: tuple[Variable, ...] = Field(strict=False)
-    """What both have in their environment beside the usual."""
+    """Variables of both programs' environments beside the usual ones."""
     working_directory: str
-    """Where both start; an absolute path of the machine."""
+    """The directory in which both start; an absolute path of the machine."""
     memory_bytes: U64
-    """Memory of the guest; the files that programs write take theirs from it."""
+    """Memory of the guest, which also holds the files that programs write."""
     keep: bool
-    """Keep what they wrote, in `written/` of the run directory."""
+    """Whether the files that they write are kept, in `written/` of the run directory."""
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)
-    """Numbers that are read from what they print when the run is over; not by the endpoint."""
+    """Numbers that are read from their output when the run is over; the endpoint does not read
+    them."""
 
     @property
     def direction(self) -> Direction:
@@ -50,7 +52,7 @@ class Variable(Wire):
     name: str
     """The variable's name."""
     value: str
-    """What it is set to."""
+    """The variable's value."""
 
 
 class PrintedMetric(Wire):
@@ -59,11 +61,12 @@ class PrintedMetric(Wire):
     name: str
     """Name of the metric; ends in its unit."""
     by_server: bool
-    """Whether the server's program prints it, on standard output; else the client's does."""
+    """Whether the server's program prints it on its standard output; otherwise the client's
+    does."""
     extraction: Extraction
-    """Where in what was printed it is."""
+    """Where the number is in the output."""
     scale: float
-    """What it is multiplied with, to be in the unit that the name says."""
+    """The factor that converts it to the unit in the name."""
 
 
 class JsonValue(Wire):
@@ -72,16 +75,17 @@ class JsonValue(Wire):
     kind: Literal["json"]
     """Always `json`."""
     path: str
-    """Names and, in arrays, numbers on the way to it, joined by dots."""
+    """The path to the value: names and, in arrays, indices, joined by dots."""
 
 
 class Pattern(Wire):
-    """What a regular expression finds; if it does so several times, the last."""
+    """The match of a regular expression; the last one if there are several."""
 
     kind: Literal["regex"]
     """Always `regex`."""
     pattern: str
-    """An expression of Python's `re`, a line at a time; its group is the number, or all of it."""
+    """An expression of Python's `re`, matched line by line; its group, or else the whole match, is
+    the number."""
 
 
 Extraction = Annotated[
@@ -92,12 +96,12 @@ Extraction = Annotated[
 
 
 class Listening(Wire):
-    """A socket in the server's namespace waits for clients (TCP, UDP or SCTP)."""
+    """A socket in the server's namespace listens (TCP, UDP or SCTP)."""
 
     kind: Literal["listening"]
     """Always `listening`."""
     port: U16 | None
-    """At this port; null for any."""
+    """The port; null for any."""
 
 
 class Line(Wire):
@@ -110,7 +114,7 @@ class Line(Wire):
 
 
 class ReadyFile(Wire):
-    """A file has come to be."""
+    """A file exists."""
 
     kind: Literal["file"]
     """Always `file`."""
@@ -126,45 +130,46 @@ Ready = Annotated[
 
 
 class Program(Wire):
-    """One program, written when it has ended."""
+    """How one program ran, written when it has ended."""
 
     record: Literal["program"]
     """Always `program`."""
     side: Side
     """The host whose program it is."""
     started_ns: U64
-    """Its process was started."""
+    """When its process was started."""
     ready_ns: U64 | None
-    """Server: it was ready."""
+    """Server: when it was ready."""
     ended_ns: U64
-    """Its process ended."""
+    """When its process ended."""
     exit_status: U8 | None
-    """Its exit status; null when a signal ended it."""
+    """Its exit status; null if a signal ended it."""
     signal: U8 | None
-    """The signal that ended it; null when it exited."""
+    """The signal that ended it; null if it exited."""
     stdout_bytes: U64
-    """What it printed, all together."""
+    """Number of bytes that it printed on standard output."""
     stderr_bytes: U64
-    """What it printed on standard error."""
+    """Number of bytes that it printed on standard error."""
     stdout: str
-    """The first MiB of what it printed; bytes that are no UTF-8 are replaced."""
+    """The first MiB of its standard output; bytes that are not UTF-8 are replaced."""
 
 
 class Download(Wire):
-    """The file that a client's program has left, in a run by the interop runner's contract. What it
-    does on the way is its own to know, so times are of its process and of its host's packets.
+    """The file that a client's program has left, in a run by the interop runner's contract. What
+    the program does meanwhile is not known, so times are those of its process and of its host's
+    packets.
     """
 
     record: Literal["download"]
     """Always `download`."""
     started_ns: U64
-    """The client's process was started."""
+    """When the client's process was started."""
     ended_ns: U64
-    """It ended."""
+    """When the client's process ended."""
     first_packet_ns: U64
-    """The client's first packet left its host."""
+    """When the client's first packet left its host."""
     last_packet_ns: U64
-    """The last packet of the server's that reached the client's host before the process ended."""
+    """When the server's last packet before the process ended reached the client's host."""
     bytes: U64
     """Size of the file."""
     sha256: str

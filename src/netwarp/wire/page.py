@@ -143,22 +143,22 @@ class Resource(Wire):
     connection: U32
     """Index of the connection that carried it."""
     request: U32
-    """Which of the connection's requests it was, from 0."""
+    """Index of the request on its connection, from 0."""
     http: Http
     """The version of HTTP that it came over."""
     status: U16
-    """The server's answer."""
+    """Status of the response."""
     bytes: U64
     """Size of the content as it arrived (`encodedBodySize`)."""
     fetch_start_ns: U64
-    """The client wanted it (`fetchStart`): what refers to it had run. It may have waited for a
-    connection."""
+    """When the client wanted it (`fetchStart`), because what refers to it had run. It may have
+    waited for a connection."""
     request_start_ns: U64
-    """The request was handed to a connection (`requestStart`)."""
+    """When the request was handed to a connection (`requestStart`)."""
     response_start_ns: U64
-    """The head of the response was at hand (`responseStart`)."""
+    """When the head of the response was received (`responseStart`)."""
     response_end_ns: U64
-    """The last byte of its content was at hand (`responseEnd`)."""
+    """When the last byte of the content was received (`responseEnd`)."""
     sha256: str | None
     """Hex SHA-256 of the content as it arrived, if asked for."""
 

@@ -1,4 +1,4 @@
-//! Buffers that the kernel takes for what it receives, one for each datagram (`io_uring_register_buf_ring(3)`).
+//! The buffers into which the kernel puts received datagrams, one for each (`io_uring_register_buf_ring(3)`).
 
 use std::io;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// The group that operations name.
+/// The number of the group of buffers, which operations name.
 pub(crate) const GROUP: u16 = 0;
 
-/// How many there are: more than come in one pass, and a power of two.
+/// The number of buffers: more than the datagrams received in one pass, and a power of two.
 const COUNT: u16 = 256;
 
-/// The kernel wants a group on a page of its own.
+/// The page for the group's entries: the kernel requires that they begin on a page boundary.
 #[repr(C, align(4096))]
 struct Page([u8; COUNT as usize * size_of::<BufRingEntry>()]);
 
-/// A group of buffers. Its memory is the kernel's to write to for as long as the ring lives, whose end is not the
-/// program's to see, so it is never given back.
+/// A group of buffers. The kernel may write to its memory for as long as the ring exists, and the program cannot see
+/// when that ends, so the memory is never freed.
 pub(crate) struct Buffers {
     entries: *mut BufRingEntry,
     memory: *mut u8,
@@ -34,25 +34,25 @@ impl Buffers {
         let page = Box::leak(Box::new(Page([0; COUNT as usize * size_of::<BufRingEntry>()])));
         let memory = Vec::leak(vec![0_u8; usize::from(COUNT) * each_bytes]);
         let entries = page.0.as_mut_ptr().cast::<BufRingEntry>();
-        // SAFETY: the page has COUNT entries, and is valid for ever.
+        // SAFETY: the page has COUNT entries, and is valid forever.
         unsafe { submitter.register_buf_ring_with_flags(entries as u64, COUNT, GROUP, 0)? };
         let mut buffers = Self { entries, memory: memory.as_mut_ptr(), each_bytes, tail: 0 };
         (0..COUNT).for_each(|id| buffers.give(id));
         Ok(buffers)
     }
 
-    /// What the kernel has put into one of them, which it does not touch until it is given again.
+    /// Returns what the kernel has put into a buffer, which it does not write to until the buffer is given back.
     ///
     /// # Panics
     /// If there is no such buffer.
     pub(crate) fn contents(&mut self, id: u16, length: usize) -> &mut [u8] {
         assert!(id < COUNT && length <= self.each_bytes, "buffer {id} has no {length} bytes");
-        // SAFETY: those bytes lie in the memory, which is valid for ever and was written to when it was made; nobody else has
-        // a reference into it for as long as this one to all of it is borrowed.
+        // SAFETY: those bytes lie in the memory, which is valid forever and was initialised when it was made; there is
+        // no other reference into it while this one to all of it is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.memory.add(usize::from(id) * self.each_bytes), length) }
     }
 
-    /// Lets the kernel have one of them (again).
+    /// Gives a buffer to the kernel, for the first time or again.
     ///
     /// # Panics
     /// If there is no such buffer.

@@ -1,4 +1,4 @@
-//! Datagrams as `sendmsg(2)` and `recvmsg(2)` have them: addresses, and what goes beside the contents. Over IPv4.
+//! Datagrams in the form of `sendmsg(2)` and `recvmsg(2)`: addresses, contents and control messages. Over IPv4.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use libc::{c_int, in_addr, in_pktinfo, iovec, msghdr, sockaddr_in, timespec};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 use socket2::SockAddr;
 
-/// Where a control message's contents begin, and to what its length is rounded up (`CMSG_ALIGN`).
+/// The offset of a control message's contents, and the multiple to which its length is rounded up (`CMSG_ALIGN`).
 const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
 const ALIGNMENT: usize = align_of::<usize>();
 
-/// Room for all that is sent or received beside a datagram: four messages of at most a time's size.
+/// The size of the buffer for a datagram's control messages: four, each with at most a `timespec`.
 pub(crate) const CONTROL_BYTES: usize = 4 * (HEADER_BYTES + size_of::<timespec>());
 
-/// Room for an address.
+/// The size of the buffer for an address.
 pub(crate) const NAME_BYTES: usize = size_of::<sockaddr_in>();
 
 /// A copy of a datagram to be sent, or of several of one size.
@@ -23,19 +23,19 @@ pub struct Copied {
     destination: SocketAddr,
     ecn: Option<EcnCodepoint>,
     contents: Vec<u8>,
-    /// Of several, each but the last.
+    /// The size of each datagram but the last, if there are several.
     segment_size: Option<usize>,
     src_ip: Option<IpAddr>,
 }
 
 impl Copied {
-    /// What it is a copy of.
+    /// Returns what was copied.
     pub fn whole(&self) -> Transmit<'_> {
         let Self { destination, ecn, segment_size, src_ip, .. } = *self;
         Transmit { destination, ecn, contents: &self.contents, segment_size, src_ip }
     }
 
-    /// Its datagrams, one by one.
+    /// Returns its datagrams, one by one.
     pub fn datagrams(&self) -> impl Iterator<Item = Transmit<'_>> {
         let each = self.segment_size.unwrap_or(self.contents.len()).max(1);
         self.contents.chunks(each).map(|contents| Transmit { contents, segment_size: None, ..self.whole() })
@@ -50,7 +50,8 @@ impl From<&Transmit<'_>> for Copied {
     }
 }
 
-/// What the kernel is told of a datagram. It refers to itself, so it must stay where it is until the kernel is done with it.
+/// A datagram in the form in which the kernel sends it. The header points into this value, so it must not be moved
+/// until the kernel is done with it.
 pub(crate) struct Outgoing {
     pub copied: Copied,
     /// The number of the ring's socket that sends it.
@@ -62,15 +63,15 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// For a socket.
+    /// Creates the datagram of a socket.
     pub(crate) fn new(socket: u32, copied: Copied) -> Box<Self> {
-        // SAFETY: all-zero is a valid header and a valid part, of nothing.
+        // SAFETY: all-zero is a valid header and a valid, empty part.
         let (header, part) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         let address = copied.destination.into();
         Box::new(Self { copied, socket, header, part, address, control: Control::default() })
     }
 
-    /// For another in its place, whose memory it takes.
+    /// Replaces it by another datagram, reusing its memory.
     pub(crate) fn refill(&mut self, socket: u32, transmit: &Transmit<'_>) {
         let mut contents = std::mem::take(&mut self.copied.contents);
         contents.clear();
@@ -84,7 +85,7 @@ impl Outgoing {
         self.socket = socket;
     }
 
-    /// What `sendmsg(2)` takes: true for as long as this is not moved or changed.
+    /// Returns the header for `sendmsg(2)`. It is valid for as long as this is neither moved nor changed.
     pub(crate) fn header(&mut self) -> *const msghdr {
         let Copied { ecn, contents, segment_size, src_ip, .. } = &mut self.copied;
         self.control.clear();
@@ -109,7 +110,7 @@ impl Outgoing {
     }
 }
 
-/// Control messages that are written one after another.
+/// Control messages, written one after another.
 #[derive(Debug)]
 #[repr(C, align(8))]
 struct Control {
@@ -140,17 +141,17 @@ impl Control {
     }
 }
 
-/// What is known of a datagram that has come.
+/// The metadata of a received datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received {
-    /// In quinn's terms.
+    /// The metadata in quinn's form.
     pub meta: RecvMeta,
-    /// When it came, in nanoseconds of `CLOCK_REALTIME`.
+    /// When it arrived, in nanoseconds of `CLOCK_REALTIME`.
     pub stamp_ns: Option<u64>,
 }
 
 impl Received {
-    /// Reads what the kernel gives beside a datagram; none if it came from no IPv4 address.
+    /// Reads the metadata that the kernel returns with a datagram; none if its source is not an IPv4 address.
     pub(crate) fn read(name: &[u8], mut control: &[u8], payload_bytes: usize) -> Option<Self> {
         let mut meta =
             RecvMeta { addr: address(name)?, len: payload_bytes, stride: payload_bytes, ..RecvMeta::default() };
@@ -180,7 +181,7 @@ fn address(name: &[u8]) -> Option<SocketAddr> {
     (c_int::from(family) == libc::AF_INET).then(|| SocketAddrV4::new(octets.into(), port).into())
 }
 
-/// The level, the type and the contents of the first control message, and what follows it.
+/// Returns the level, the type and the contents of the first control message, and the remaining messages.
 fn next_message(control: &[u8]) -> Option<(c_int, c_int, &[u8], &[u8])> {
     let length = usize::from_ne_bytes(first(control)?);
     let level = c_int::from_ne_bytes(first(control.get(size_of::<usize>()..)?)?);

@@ -1,12 +1,12 @@
-//! Waiting in virtual time: one system call at a wake-up, which sends, waits and receives.
+//! Waiting in virtual time: one system call for each wake-up, which sends, waits and receives.
 //!
-//! In a guest a system call costs as much as the rest of a packet. An event loop over `epoll` makes four for each: it waits,
-//! asks for the time, receives, and sends. Here a wait is one `io_uring_enter`: it hands over what was to be
-//! sent since the last, and comes back with the datagrams that have come, each with the kernel's stamp, which is
-//! what the clock says then. Or it comes back because a timer is due, and then the clock says that timer's time. One other
-//! descriptor is watched like a socket, so that orders, or whatever else a program waits for, still wake it.
+//! In a guest a system call costs as much as the rest of a packet. An event loop over `epoll` makes four for each
+//! wake-up: it waits, reads the clock, receives, and sends. Here a wait is one `io_uring_enter`: it hands over the
+//! datagrams to send since the last wait, and returns with the received datagrams, each with the kernel's stamp, which
+//! is the present time. Or it returns because a timer is due; then that timer's time is the present time. One other
+//! descriptor is watched like a socket, so that orders, or other events for which a program waits, still wake it.
 //!
-//! What was to be sent waits until the program does. No virtual time passes meanwhile: computing takes none.
+//! Datagrams to send are kept until the program waits. No virtual time passes meanwhile: computing takes none.
 
 mod buffers;
 mod message;
@@ -30,69 +30,69 @@ use self::message::{CONTROL_BYTES, NAME_BYTES, Outgoing, Received};
 use self::token::Token;
 use crate::held_clock;
 
-/// Operations handed over in one call; with more to send there are two.
+/// The number of operations handed over in one call; more of them take two calls.
 const OPERATIONS: u32 = 256;
 
-/// Results that may wait to be read.
+/// The number of results that can wait to be read.
 const RESULTS: u32 = 4096;
 
-/// What the kernel puts before a datagram in a buffer (`struct io_uring_recvmsg_out`).
+/// The size of the header that the kernel puts before a datagram in a buffer (`struct io_uring_recvmsg_out`).
 const OUT_HEADER_BYTES: usize = 16;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A datagram that has come. Its buffer is the receiver's until it is given back.
+/// A received datagram. Its buffer belongs to the receiver until it is given back.
 #[derive(Debug)]
 pub struct Arrival {
-    /// The number of the socket that it has come to.
+    /// The number of the socket on which it arrived.
     pub socket: u32,
-    /// In quinn's terms; of one datagram.
+    /// The metadata of this one datagram, in quinn's form.
     pub meta: RecvMeta,
     buffer: u16,
-    /// Where in the buffer.
+    /// The position of its contents in the buffer.
     payload: Range<usize>,
 }
 
-/// What has happened at a socket.
+/// An event of a socket.
 #[derive(Debug)]
 pub enum Event {
-    /// A datagram has come.
+    /// A datagram has arrived.
     Arrived(Arrival),
-    /// The kernel did not take what was to be sent.
+    /// The kernel refused to send a datagram.
     Refused {
-        /// The number of the socket that it was to be sent from.
+        /// The number of the socket from which it was sent.
         socket: u32,
-        /// A copy of it.
+        /// A copy of the datagram.
         sent: Copied,
         /// The kernel's reason.
         error: io::Error,
     },
-    /// There is room to send on the socket of this number, which was watched for it.
+    /// There is room to send on the socket with this number, which was watched for it.
     Room(u32),
 }
 
-/// What has ended a wait.
+/// The result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
-    /// What the clock says now, in nanoseconds of `CLOCK_MONOTONIC`, if that is known without asking.
+    /// The present time, in nanoseconds of `CLOCK_MONOTONIC`, if it is known without reading the clock.
     pub time_ns: Option<u64>,
     /// Whether the watched descriptor is ready.
     pub is_ready: bool,
 }
 
-/// Sends and receives on UDP sockets over IPv4, and waits, in one system call. For one thread.
+/// Sends and receives on UDP sockets over IPv4, and waits, in one system call. It is for a single thread.
 pub struct Ring {
     uring: IoUring,
     buffers: Buffers,
-    /// By number. One that was closed stays until its receiving has ended.
+    /// The sockets, by number. A closed socket stays until its receiving has ended.
     sockets: BTreeMap<u32, Open>,
     opened: u32,
-    /// What is being sent, or was.
+    /// Datagrams that are being sent, or were sent.
     #[expect(clippy::vec_box, reason = "the kernel is told where it lies, and a list that grows moves")]
     slots: Vec<Box<Outgoing>>,
     /// How many of the slots, from the first on, are to be sent.
     used: usize,
-    /// What of each datagram is to be told.
+    /// Which metadata the kernel returns with each datagram.
     template: Box<msghdr>,
     lead_ns: u64,
     is_watching: bool,
@@ -100,36 +100,36 @@ pub struct Ring {
     events: Vec<Event>,
 }
 
-/// A socket that is received on.
+/// A socket on which datagrams are received.
 struct Open {
     socket: Arc<UdpSocket>,
     is_closed: bool,
 }
 
-/// What results told.
+/// What the results of a wait say.
 #[derive(Debug, Default)]
 struct News {
     is_ready: bool,
-    /// Of the latest datagram, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The stamp of the latest datagram, in nanoseconds of `CLOCK_MONOTONIC`.
     stamp_ns: Option<u64>,
-    /// Something happened of which it is not known when.
+    /// Whether there was an event without a known time.
     is_untimed: bool,
 }
 
 impl Ring {
-    /// A ring without sockets.
+    /// Creates a ring without sockets.
     ///
     /// # Arguments
-    /// * `datagram_bytes` - the largest that may come.
+    /// * `datagram_bytes` - the size of the largest datagram that may arrive.
     ///
     /// # Errors
-    /// A kernel that cannot do it.
+    /// The kernel lacks what the ring needs.
     pub fn new(datagram_bytes: usize) -> io::Result<Self> {
         let uring =
             IoUring::builder().setup_single_issuer().setup_defer_taskrun().setup_cqsize(RESULTS).build(OPERATIONS)?;
         let each_bytes = (OUT_HEADER_BYTES + NAME_BYTES + CONTROL_BYTES + datagram_bytes).next_multiple_of(64);
         let buffers = Buffers::register(&uring.submitter(), each_bytes)?;
-        // SAFETY: all-zero is a valid header, of nothing.
+        // SAFETY: all-zero is a valid, empty header.
         let mut template: Box<msghdr> = Box::new(unsafe { std::mem::zeroed() });
         template.msg_namelen = NAME_BYTES as u32;
         template.msg_controllen = CONTROL_BYTES;
@@ -148,10 +148,10 @@ impl Ring {
         })
     }
 
-    /// Receives on a bound socket from now on. Gives its number.
+    /// Starts receiving on a bound socket. Returns its number.
     ///
     /// # Errors
-    /// A socket that does not take the options.
+    /// The socket does not take the options.
     pub fn open(&mut self, socket: Arc<UdpSocket>) -> io::Result<u32> {
         // Each datagram has a buffer and a stamp of its own.
         switch(&socket, libc::SOL_UDP, libc::UDP_GRO, false)?;
@@ -163,10 +163,11 @@ impl Ring {
         Ok(number)
     }
 
-    /// Ends it. What it was to send is sent before: there may be no more waits.
+    /// Stops receiving on a socket. Its datagrams are sent first, because there may be no more waits.
     pub fn close(&mut self, number: u32) {
         let cancel = opcode::AsyncCancel::new(Token::Receive(number).encode()).build();
-        // SAFETY: calling off refers to no memory. Should the ring not take it, the socket stays open for as long as the ring.
+        // SAFETY: cancelling refers to no memory. If the ring does not accept it, the socket stays open for as long as
+        // the ring exists.
         let _ = unsafe { self.push(&cancel.user_data(Token::Cancel.encode())) }.and_then(|()| self.enter(0, None));
         if let Some(open) = self.sockets.get_mut(&number) {
             open.is_closed = true;
@@ -176,7 +177,7 @@ impl Ring {
     /// Sends a datagram, or several of one size, when the program waits next.
     ///
     /// # Errors
-    /// As `io_uring_enter(2)`. What the kernel does not take is an [`Event`].
+    /// As `io_uring_enter(2)`. A datagram that the kernel refuses is an [`Event`].
     pub fn send(&mut self, socket: u32, transmit: &Transmit<'_>) -> io::Result<()> {
         let Some(fd) = self.descriptor(socket) else { return Ok(()) };
         let slot = self.used;
@@ -193,7 +194,7 @@ impl Ring {
         unsafe { self.push(&send) }
     }
 
-    /// Tells when there is room to send on a socket.
+    /// Watches a socket for room to send, which is then an [`Event`].
     ///
     /// # Errors
     /// As `io_uring_enter(2)`.
@@ -204,17 +205,17 @@ impl Ring {
         unsafe { self.push(&watch.user_data(Token::Room(number).encode())) }
     }
 
-    /// What a datagram has in it; its receiver may change it.
+    /// Returns the contents of a datagram, which its receiver may change.
     pub fn contents(&mut self, arrival: &Arrival) -> &mut [u8] {
         &mut self.buffers.contents(arrival.buffer, arrival.payload.end)[arrival.payload.start..]
     }
 
-    /// Its receiver is done with a datagram.
+    /// Returns a datagram's buffer, once its receiver is done with it.
     pub fn give_back(&mut self, arrival: Arrival) {
         self.buffers.give(arrival.buffer);
     }
 
-    /// What has happened since they were taken last, in order.
+    /// Returns the events since the last call, in order.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
@@ -242,12 +243,12 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands over what is to be sent, and waits until something happens or a time has come.
+    /// Hands over the datagrams to send, and waits until an event occurs or until `deadline_ns`.
     ///
     /// # Arguments
-    /// * `watched` - a descriptor that is to end the wait too when it is readable; always the same.
-    /// * `now_ns` - what the clock says.
-    /// * `deadline_ns` - when the wait is to end, if ever, on the same clock.
+    /// * `watched` - a descriptor that ends the wait as well when it is readable; always the same one.
+    /// * `now_ns` - the present time of the clock.
+    /// * `deadline_ns` - when the wait ends at the latest, if ever, on the same clock.
     ///
     /// # Errors
     /// As `io_uring_enter(2)`.
@@ -270,14 +271,15 @@ impl Ring {
         Ok(Waited { time_ns, is_ready: news.is_ready })
     }
 
-    /// Hands over what was pushed, and waits for results until this time at most.
+    /// Hands over the pushed operations, and waits for results until `deadline_ns` at the latest.
     fn enter(&mut self, wanted: usize, deadline_ns: Option<u64>) -> io::Result<()> {
         let pushed = self.uring.submission().len() as u32;
         let deadline = deadline_ns.map(|ns| Timespec::new().sec(ns / NS_PER_S).nsec((ns % NS_PER_S) as u32));
         let none = SubmitArgs::new();
         let arguments = deadline.as_ref().map_or(none, |deadline| SubmitArgs::new().timespec(deadline));
         let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG | EnterFlags::ABS_TIMER;
-        // SAFETY: the arguments are what EXT_ARG says they are, and valid for the call; who pushed has vouched for the operations.
+        // SAFETY: the arguments are what EXT_ARG says they are, and valid for the call; the callers of `push` guarantee
+        // the operations.
         let entered = unsafe { self.uring.submitter().enter(pushed, wanted as u32, flags.bits(), Some(&arguments)) };
         match entered {
             Err(error) if error.raw_os_error() == Some(libc::ETIME) => Ok(()),
@@ -329,7 +331,7 @@ impl Ring {
                     None => self.buffers.give(buffer),
                 }
             }
-            // Without buffers, or called off. Any other error is one of a datagram, such as quinn leaves out too.
+            // There were no buffers, or it was cancelled. Any other error concerns a datagram; quinn ignores those too.
             _ => news.is_untimed = true,
         }
         if cqueue::more(flags) {
@@ -343,7 +345,7 @@ impl Ring {
     }
 }
 
-/// What is known of a datagram in a buffer, and where in the buffer it is.
+/// Returns the metadata of a datagram in a buffer, and its position in the buffer.
 fn read(contents: &[u8], template: &msghdr) -> Option<(Received, Range<usize>)> {
     let out = RecvMsgOut::parse(contents, template).ok()?;
     let payload = out.payload_data();

@@ -1,22 +1,22 @@
-//! What the kernel gives back with each result, so that it is known what the result is of.
+//! The number that the kernel returns with each result, which names the operation.
 
-/// What a result is of.
+/// The operation of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     /// The watch over the other descriptor.
     Watch,
     /// Receiving on this socket.
     Receive(u32),
-    /// Sending what lies here.
+    /// Sending the datagram in this slot.
     Send(u32),
     /// The watch for room to send on this socket.
     Room(u32),
-    /// Calling an operation off.
+    /// Cancelling an operation.
     Cancel,
 }
 
 impl Token {
-    /// As the kernel carries it.
+    /// Returns the number that the kernel carries.
     pub(crate) fn encode(self) -> u64 {
         let (kind, index) = match self {
             Self::Watch => (0, 0),
@@ -28,7 +28,7 @@ impl Token {
         kind << 32 | u64::from(index)
     }
 
-    /// From what the kernel gives back.
+    /// Decodes the number that the kernel returns.
     pub(crate) fn decode(data: u64) -> Self {
         let index = data as u32;
         match data >> 32 {
