@@ -25,6 +25,7 @@ from netwarp.execution import (
     Unobserved,
     execute,
     kept_outcomes,
+    refuse_jobs,
 )
 from netwarp.execution.provenance import provenance
 from netwarp.execution.time_limits import is_over
@@ -82,6 +83,8 @@ def run(
     executor.at_a_time(backend)  # refuses
     plan = plan_study(study, filters=filters)
     directory = RunDirectory(out or default_directory(study, plan, backend))
+    if not directory.path.exists():  # what is refused leaves no directory behind
+        refuse_jobs(plan, backend)
     with directory.locked():
         refuse_another_study(plan, directory)
         kept = kept_outcomes(plan, directory)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from netwarp import pipeline
 from netwarp.backends.needs import Need
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError
@@ -179,6 +180,19 @@ def test_a_refused_job_stops_the_study_before_anything_runs(tmp_path: Path) -> N
     with pytest.raises(BackendError, match="it is sctp"):
         run_study(tmp_path, backend, planned(("tcp", "sctp")))
     assert backend.ran == []
+
+
+def test_a_refused_study_leaves_no_directory(tmp_path: Path) -> None:
+    sctp = study_from_mapping(
+        {
+            "title": "refused",
+            "workload": {"kind": "bulk", "size": "1kB"},
+            "factors": {"transport": ["sctp"]},
+        }
+    )
+    with pytest.raises(BackendError, match="it is sctp"):
+        pipeline.run(sctp, FakeBackend(), out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,12 @@
 """Jobs × backend × executor → run directory."""
 
-from netwarp.execution.executor import Executor, Interrupted, execute, kept_outcomes
+from netwarp.execution.executor import (
+    Executor,
+    Interrupted,
+    execute,
+    kept_outcomes,
+    refuse_jobs,
+)
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.observer import Observer, Unobserved
 from netwarp.execution.outcome import Outcome, read_outcome, run_job
@@ -15,5 +21,6 @@ __all__ = [
     "execute",
     "kept_outcomes",
     "read_outcome",
+    "refuse_jobs",
     "run_job",
 ]

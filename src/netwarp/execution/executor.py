@@ -137,16 +137,21 @@ def execute(
 
 def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirectory) -> None:
     """Refuse what cannot work before any of it runs."""
-    for planned in pending:
-        reason = backend.refuse(planned.cell.template, planned.job_sha256)
-        if reason is not None:
-            raise BackendError(f"the {backend.name} backend cannot do {planned.run}: {reason}")
+    refuse_jobs(pending, backend)
     free_bytes = shutil.disk_usage(directory.path).free
     if free_bytes < FREE_DISK_BYTES:
         raise RunDirectoryError(
             f"{directory.path} is on a disk with {free_bytes >> 20} MiB left:"
             " make room, or choose another place with --out DIR"
         )
+
+
+def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
+    """Raise BackendError for the first run whose job the backend cannot do."""
+    for planned in pending:
+        reason = backend.refuse(planned.cell.template, planned.job_sha256)
+        if reason is not None:
+            raise BackendError(f"the {backend.name} backend cannot do {planned.run}: {reason}")
 
 
 def _run_all(
