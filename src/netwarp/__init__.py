@@ -7,7 +7,7 @@ for cell in run.cells:
     print(dict(cell.factors), cell.estimate("completion_time_s").mean)
 run.figure(0)
 
-Nothing is imported before it is used: `import netwarp` costs next to nothing.
+Modules are imported when they are first used, so that `import netwarp` is fast.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _PLACES["open"] = ("netwarp.library", "open_run")
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for; the errors' module is light, and has the rest of `__all__`."""
+    """Import a name on first use; the module of errors is light, and has the rest of `__all__`."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _PLACES.get(name, ("netwarp.errors", name))

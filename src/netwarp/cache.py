@@ -1,4 +1,4 @@
-"""Where netwarp keeps what is built once for all checkouts."""
+"""The cache directory, with what is built once for all checkouts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from pathlib import Path
 
 
 def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Give the directory of what is built once (XDG base directories)."""
+    """Give the cache directory (XDG Base Directory Specification)."""
     base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     return Path(base) / "netwarp"

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, paused while much is made that is all kept."""
+"""Pauses Python's cyclic garbage collector while many objects are made that are all kept."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Pause the collector: it would go through all cells again and again, and find nothing.
+    """Pause the garbage collector, which would scan all cells repeatedly and find no garbage.
 
-    With 20 000 cells that was two fifths of the time of planning them. What was made is then put
-    among what is old, or the next collection of what is young would go through it all.
+    With 20 000 cells that took two fifths of the time of planning. The new objects are then moved
+    to the oldest generation, or the next collection of the young one would scan them all.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -20,7 +20,7 @@ def paused_collector() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if gc.get_freeze_count() == 0:  # or what the program itself froze would thaw
+            if gc.get_freeze_count() == 0:  # else what the program itself froze would thaw
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -1,8 +1,8 @@
-"""What the fields of models mean, for what is generated from them: documents, the endpoint's types.
+"""Descriptions of the models' fields, for generated documents and the endpoint's types.
 
-A field's meaning is the docstring below it. pydantic can read these when it makes a class
-(`use_attribute_docstrings`), by parsing its source: that takes longer than all else of printing a
-table, so it is done here, for those who ask.
+A field's description is the docstring below it. pydantic can read these when it makes a class
+(`use_attribute_docstrings`), by parsing its source, which takes longer than everything else in
+printing a table; so it is done here, on request.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def describe_fields(*bases: type[BaseModel]) -> None:
-    """Give the fields of all models that build on these a description, where they have none yet."""
+    """Add descriptions to the fields of all models derived from some, where they have none."""
     for base in bases:
         for model in _and_below(base):
-            model.model_rebuild()  # makes its fields anew, so it comes first
+            model.model_rebuild()  # replaces its fields, so it comes first
             for name, field in model.model_fields.items():
                 if field.description is None:
                     field.description = _docstring(model, name)
@@ -37,7 +37,7 @@ def _and_below(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
 
 
 def _docstring(model: type[BaseModel], name: str) -> str | None:
-    """Find a field's docstring in the class that has the field, or in one that it builds on."""
+    """Find a field's docstring in its class or a base class."""
     found = (_docstrings(owner).get(name) for owner in model.__mro__)
     return next((text for text in found if text is not None), None)
 
@@ -48,7 +48,7 @@ def _docstrings(owner: type) -> dict[str, str]:
         return {}
     try:
         source = textwrap.dedent(inspect.getsource(owner))
-    except (OSError, TypeError):  # a class that was made without source
+    except (OSError, TypeError):  # a class without source
         return {}
     (definition,) = ast.parse(source).body
     if not isinstance(definition, ast.ClassDef):

@@ -17,17 +17,17 @@ import json
 from typing import Any
 
 MOST_CHARACTERS = 500
-"""Each part of a message is cut to this, so that the whole of it fits a screen."""
+"""Most characters of each part of a message, so that the message fits a screen."""
 
 
 class NetwarpError(Exception):
-    """Whatever netwarp refuses or fails at, with a message for the user."""
+    """Base of all errors of netwarp, with a message for the user."""
 
     exit_status = 1
 
 
 class InputError(NetwarpError):
-    """The user asked for something impossible; nothing was run."""
+    """The user's input is invalid or impossible; nothing was run."""
 
     exit_status = 2
 
@@ -46,17 +46,17 @@ class StudyError(InputError):
         remedy: str | None = None,
     ) -> None:
         self.file = file
-        """Where it stands: a path, or the command it was given to."""
+        """The study's file, or the command that had the option."""
         self.line = line
-        """In which line of the file, from 1; None where none is to blame or known."""
+        """Line in the file, from 1; None where it is unknown or there is none."""
         self.key = key
-        """Dotted key, or option, if one is to blame."""
+        """Dotted key or option at fault, if there is one."""
         self.value = value
-        """What was found there; None if the key is missing."""
+        """The value found there; None if the key is missing."""
         self.reason = reason
-        """What is wrong with it."""
+        """The problem."""
         self.remedy = remedy
-        """What would be right."""
+        """What would be valid."""
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class ResultError(NetwarpError):
 
 
 def show_value(value: Any) -> str:
-    """Write a value as it would stand in a study file, cut to a readable length."""
+    """Write a value as in a study file, cut to a readable length."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):  # a number of thousands of digits; a value in itself

@@ -1,4 +1,4 @@
-"""A run directory, read and evaluated: what tables, summaries and reports are made from."""
+"""Reads and evaluates a run directory, for tables, summaries and reports."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """The directories of runs, as far as they were kept."""
+    """Access to the directories of runs, where they were kept."""
 
     path: Path
 
     def job(self, run: str) -> Job | None:
-        """Read what a run was asked; None when its directory was not kept."""
+        """Read a run's job; None when its directory was not kept."""
         path = self.path / run / JOB_FILE
         return job_from_json(path.read_text(), str(path)) if _is_kept(path) else None
 
     def records(self, run: str) -> list[Record]:
-        """Read what a run wrote down; nothing when its directory was not kept."""
+        """Read a run's records; empty when its directory was not kept."""
         path = self.path / run / RECORDS_FILE
         return read_records(path) if _is_kept(path) else []
 
 
 @dataclass(frozen=True)
 class RunData:
-    """One run directory in memory. What is computed from it is computed once."""
+    """A run directory in memory; values derived from it are computed once."""
 
     directory: Path
     results: Results
     provenance: dict[str, Any]
     damage: Mapping[Path, str] = field(default_factory=dict)
-    """What could not be read and was left out: why, by file."""
+    """Files that could not be read and were left out, with the reasons."""
     given_study: Study | None = None
-    """The study, where it is at hand; else it is read when it is needed."""
+    """The study, if it is already loaded; otherwise it is read when needed."""
 
     @property
     def clock(self) -> Clock:
-        """Whose time the numbers tell."""
+        """The clock of the results: virtual or real time."""
         return clock_of(self.provenance)
 
     @property
     def limit_text(self) -> str | None:
-        """Say that a time limit kept replicates from being added; None where none did."""
+        """Note that a time limit prevented adding replicates; None where it did not."""
         length_s = self.provenance.get("time_limit_s")
         if length_s is None:
             return None
@@ -77,7 +77,7 @@ class RunData:
 
     @property
     def disturbed_text(self) -> str | None:
-        """Say how many runs a change of the path disturbed; None where none, or nobody looked."""
+        """Note on the number of runs during which the path changed; None if there is none."""
         runs = [run for run in self.results.runs if run.outcome == "ok"]
         disturbed = [run.run for run in runs if run.is_disturbed]
         if not disturbed:
@@ -89,7 +89,7 @@ class RunData:
 
     @property
     def clock_text(self) -> str | None:
-        """Say how well times between two hosts' clocks are known; None where no run has any."""
+        """Note on the uncertainty of times between two hosts' clocks; None where no run has any."""
         runs = [run for run in self.results.runs if run.outcome == "ok"]
         spanning = [run for run in runs if self._spans_clocks(run)]
         if not spanning:
@@ -127,7 +127,7 @@ class RunData:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """All contenders against the first, by the study's main metric."""
+        """Comparisons of all contenders with the first, by the study's main metric."""
         return compare_contenders(self.results)
 
     @cached_property
@@ -139,9 +139,9 @@ class RunData:
 
     @cached_property
     def records_sha256(self) -> str | None:
-        """Hash of all records of the runs that succeeded: equal where all of them are equal.
+        """Hash of all records of the runs that succeeded; equal if and only if the records are.
 
-        None in real time, where nothing repeats, and where records were not kept.
+        None in real time, where records never repeat, and where records were not kept.
         """
         succeeded = [run.run for run in self.results.runs if run.outcome == "ok"]
         if self.clock == "real" or not succeeded:
@@ -149,11 +149,11 @@ class RunData:
         return RunDirectory(self.directory).records_sha256(succeeded)
 
     def job(self, run: str) -> Job | None:
-        """Read what a run was asked; None when its directory was not kept."""
+        """Read a run's job; None when its directory was not kept."""
         return self._kept.job(run)
 
     def records(self, run: str) -> list[Record]:
-        """Read what a run wrote down; nothing when its directory was not kept."""
+        """Read a run's records; empty when its directory was not kept."""
         return self._kept.records(run)
 
     def console_tail(self, run: str, lines: int = 15) -> str:
@@ -174,9 +174,9 @@ def load(
     """Read a run directory, finished or not: records → metrics, joined with the plan.
 
     Args:
-        directory: which one.
-        outcomes: of runs that are known already, by name; the others are read.
-        study: where it is known already.
+        directory: the run directory.
+        outcomes: outcomes that are already known, by run name; the others are read.
+        study: the study, if it is already loaded.
 
     Raises:
         RunDirectoryError: no study was planned here, or nothing of the plan is intact.
@@ -201,7 +201,7 @@ def load(
 
 
 def criteria_of(directory: RunDirectory) -> Criteria:
-    """Read by what the results of a run directory are judged."""
+    """Read the criteria by which a run directory's results are judged."""
     usual = Criteria()
     relevant = (directory.study() or {}).get("relevant")
     looks = directory.provenance().get("looks", usual.looks)

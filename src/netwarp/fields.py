@@ -1,4 +1,4 @@
-"""Types of the values in a study file: read from text with a unit, held as a plain number."""
+"""Types of the values in a study file: read from text with a unit, stored as plain numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 
 @dataclass(frozen=True)
 class Kind:
-    """What a value looks like, in words, for the generated key reference."""
+    """Description of a value's form in words, for the generated key reference."""
 
     words: str
 
@@ -38,19 +38,19 @@ class Section(BaseModel):
 
 
 class KeyValueError(ValueError):
-    """A value that cannot be, alone or beside others: names the key it stands at."""
+    """A value that is invalid by itself or in combination; the error names its key."""
 
     def __init__(self, key: str | None, value: Any, reason: str, remedy: str | None = None) -> None:
         self.key = key
-        """Dotted; within a section relative to it. None where no key is to blame."""
+        """Dotted key, relative to the section within one; None where no key is at fault."""
         self.value = value
-        """What stands there; None where it is missing or not known here."""
+        """The value there; None where it is missing or not known here."""
         self.reason = reason
         self.remedy = remedy
         super().__init__(reason)
 
     def within(self, section: str) -> KeyValueError:
-        """Say the same from one level further out."""
+        """Give the same error with the key relative to the enclosing section."""
         return KeyValueError(f"{section}.{self.key}", self.value, self.reason, self.remedy)
 
 

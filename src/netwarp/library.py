@@ -1,6 +1,6 @@
-"""netwarp as a library: run or compare, and look at what came of it.
+"""netwarp as a library: run or compare, and inspect the results.
 
-The command line does nothing that is not here; a notebook does it like this::
+The command line is built on it; in a notebook it is used like this::
 
     import netwarp
 
@@ -46,13 +46,11 @@ if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
 
 Levels = str | int | Sequence[str | int]
-"""One level, or several: several are a factor."""
+"""One level, or several, which make a factor."""
 
 
 class Run:
-    """A study that was run: its results, and what they say. Nothing is computed before it is asked
-    for, and nothing twice.
-    """
+    """A study that was run, with its results. Values are computed on first use, and once."""
 
     def __init__(self, data: RunData) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""Values that many cells have in common, made once: by the object they belong to, and a key."""
+"""A cache of values that many cells share, by the object that they are made from and a key."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ Value = TypeVar("Value")
 
 
 class Once(Generic[Value]):
-    """Values by their owner, which is told by identity, and a key.
+    """Values by owner, which is compared by identity, and key.
 
-    Sections and parts of jobs are frozen: what was made of one holds as long as it lives. To hash
-    or compare them would cost more than to make most values anew.
+    Sections and parts of jobs are frozen, so a value made from one stays valid. Hashing or
+    comparing them would cost more than making most values again.
     """
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, Hashable], tuple[object, Value]] = {}
-        """Each with its owner: while it is kept here, no other object gets its identity."""
+        """Values with their owners, kept alive so that no other object gets their identity."""
 
     def get(self, owner: Owner, key: Hashable, make: Callable[[Owner], Value]) -> Value:
-        """Give the value of an owner and a key, which is made where there is none yet."""
+        """Give the value of an owner and a key, and make it if there is none yet."""
         found = self._made.get((id(owner), key))
         if found is None:
             found = self._made[id(owner), key] = owner, make(owner)

@@ -1,8 +1,8 @@
-"""What a path does to packets, one row each: the keys of `[path]` and all that follows from them.
+"""The table of path properties: a row for each key of `[path]`, with all that follows from it.
 
-A row makes the study's keys, their place in the key reference, the options of `netwarp compare`,
-what a second path inherits, which keys contradict each other, and the field of the job that it
-becomes. Types are named and not imported: help texts do not wait for the models.
+A row determines the study's keys, their entries in the key reference, the options of `netwarp
+compare`, what a second path inherits, which keys exclude each other, and the field of the job.
+Types are given by name and not imported, so that help texts do not wait for the models.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class PathProperty:
     default: Any = None
     """Default of the key, which a study may leave out."""
     netem: str | None = None
-    """Field of `wire.Impairments` that has the value unchanged, if one does."""
+    """Field of `wire.Impairments` that takes the value unchanged, if there is one."""
     absent: str | None = None
-    """What a study would write to say that there is none of it."""
+    """Value in a study that means that the property is absent."""
     without: str | None = None
-    """Key of a property without which it has no effect."""
+    """Key of another property without which this one has no effect."""
 
     @property
     def plain_key_covers(self) -> tuple[Direction, ...]:
-        """The directions that the key without direction stands for."""
+        """Directions that the key without direction applies to."""
         return ("down",) if self.directions == "down" else ("down", "up")
 
     @property

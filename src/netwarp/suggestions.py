@@ -1,4 +1,4 @@
-"""Finds the word somebody probably meant, of keys, levels, metrics, units, options or commands."""
+"""Suggests the key, level, metric, unit, option or command that a user probably meant."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 MOST_CHARACTERS = 100
-"""Of a word that is looked at: nearness takes time that grows with the square of the length."""
+"""Most characters of a word that are compared, as the time grows with the square of the length."""
 NEAR = 0.65
-"""Two of three letters right: `tpc` is near `tcp`."""
+"""Least similarity of a suggestion; two of three equal letters suffice: `tpc` for `tcp`."""
 SHARED_WORD = 0.35
-"""What two names gain by a whole word in common, such as `smoothed_rtt` and `path_min_rtt`."""
-# Words of a name that say nothing of what it is about: units, most of all.
+"""Bonus in similarity for a common word, such as in `smoothed_rtt` and `path_min_rtt`."""
+# Words in names that do not count as common words, mostly units.
 _COMMON = frozenset({"", "s", "ms", "ns", "bit", "bytes", "max", "min", "mean"})
-# What other tools call it, and what netwarp does.
+# Other tools' words, and netwarp's words for the same.
 OTHER_NAMES = {
     "4g": ("lte",),
     "algorithm": ("congestion",),
@@ -66,9 +66,9 @@ OTHER_NAMES = {
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Find the known word that is nearest, if one is near.
+    """Find the most similar known word, if one is similar enough.
 
-    Another tool's name for the thing goes before spelling; case, ``-`` and ``/s`` do not count.
+    Another tool's word takes precedence over spelling; case, ``-`` and ``/s`` are ignored.
     """
     asked = _plain(word)
     names = {_plain(name): name for name in known}
@@ -93,7 +93,7 @@ def _plain(word: str) -> str:
 
 
 def _nearness(asked: str, known: str) -> float:
-    """Say how near two words are, from 0 to 1 and a little more: spelling, and whole words."""
+    """Give the similarity of two words: by spelling from 0 to 1, plus that bonus."""
     mine, theirs = _words(asked), _words(known)
     spelling = SequenceMatcher(None, "_".join(mine), "_".join(theirs)).ratio()
     shared = set(mine) & set(theirs)

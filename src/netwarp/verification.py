@@ -1,4 +1,4 @@
-"""Carries out runs of a run directory again, and compares the records byte for byte."""
+"""Repeats runs of a run directory, and compares the records byte for byte."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ class FirstDifference:
     """The first place where two record files differ."""
 
     line: int
-    """Of the record, from 1."""
+    """Line of the record in the file, from 1."""
     field: str
-    """Dotted: the record's kind, then where in it; the kind alone where one side has no record."""
+    """Dotted path: the record's kind, then the field; only the kind where one side lacks the
+    record."""
     kept: str
     again: str
 
@@ -42,12 +43,12 @@ class FirstDifference:
 
 @dataclass(frozen=True)
 class VerifiedRun:
-    """One run, carried out again."""
+    """A run that was repeated."""
 
     run: str
     difference: FirstDifference | None
     failed: str | None = None
-    """Why it has no records this time."""
+    """Why the repeated run has no records; None if it has."""
 
     @property
     def is_identical(self) -> bool:
@@ -56,7 +57,7 @@ class VerifiedRun:
 
     @property
     def difference_text(self) -> str | None:
-        """Where it differs, without the values, which may be long; None where it does not."""
+        """Place of the first difference, without its values, which may be long, or None."""
         return self.failed or (None if self.difference is None else self.difference.field)
 
     def __str__(self) -> str:
@@ -67,13 +68,13 @@ class VerifiedRun:
 
 @dataclass(frozen=True)
 class Verification:
-    """A sample of a run directory, carried out again."""
+    """A sample of a run directory's runs that was repeated."""
 
     runs: tuple[VerifiedRun, ...]
     of: int
-    """Runs that could have been in the sample."""
+    """Number of runs from which the sample was taken."""
     other_programs: dict[str, tuple[str, str]]
-    """Programs that are not those that measured: what they were then, and are now, by part."""
+    """Programs that changed since the runs were measured: versions then and now, by part."""
 
     @property
     def is_identical(self) -> bool:
@@ -81,7 +82,7 @@ class Verification:
         return all(run.is_identical for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """Fields as ``--json`` prints them."""
+        """Give the fields that ``--json`` prints."""
         return {
             "identical": self.is_identical,
             "of": self.of,
@@ -106,11 +107,11 @@ def verify(
     executor: Executor | None = None,
     observer: Observer | None = None,
 ) -> Verification:
-    """Carry out a sample of a directory's runs again, and compare the records.
+    """Repeat a sample of a directory's runs, and compare the records.
 
     Args:
         data: the run directory.
-        backend: where; of virtual time.
+        backend: a backend of virtual time.
         runs: how many, spread evenly over what is kept.
         executor: on whose CPUs; None for this machine's.
         observer: told of every run.
@@ -154,7 +155,7 @@ def verify(
 
 
 def spread(runs: Sequence[str], count: int) -> list[str]:
-    """Choose so many, as evenly as it goes from the first to the last; all where there are fewer.
+    """Choose a number of runs, evenly spaced from first to last; all where there are fewer.
 
     Runs go replicate by replicate through all cells, so that is also a spread over both.
     """
@@ -183,7 +184,7 @@ def first_difference(kept: str, again: str) -> FirstDifference | None:
 
 
 def _differing(a: Any, b: Any, field: str = "") -> Iterator[tuple[str, str, str]]:
-    """Walk two values together: where they differ, and both values as JSON."""
+    """Compare two values recursively; give each place of a difference, with both values as JSON."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in {**a, **b}:
             there = key in a, key in b
@@ -203,10 +204,10 @@ def _shown(value: Any, is_there: bool = True) -> str:
 
 
 def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
-    """Plan the runs of these names as they were.
+    """Plan the runs of some names again.
 
     Raises:
-        RunDirectoryError: this netwarp would ask something else of one of them.
+        RunDirectoryError: this version of netwarp would give one of them another job.
     """
     lines = {line["run"]: line for line in RunDirectory(data.directory).plan_lines()}
     replicates = 1 + max(lines[name]["replicate"] for name in names)

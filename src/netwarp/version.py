@@ -1,3 +1,3 @@
-"""The version, for everything that says by what it was made."""
+"""The version of netwarp, for output that names it."""
 
 __version__ = "0.1.0"

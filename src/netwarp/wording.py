@@ -1,4 +1,4 @@
-"""Numbers, verdicts, factors and levels as people read them: in tables, on axes, in the report.
+"""Texts of numbers, verdicts, factors and levels for tables, axes and the report.
 
 Stored metrics are in the base units that the registry gives them; shown ones are scaled to a
 readable unit and cut to the digits that mean something.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
-MOST_DIGITS = 6  # significant ones of a mean: what is behind them no reader needs
-WIDE = 0.2  # share of the mean beyond which ± would hide that an interval is not symmetric
+MOST_DIGITS = 6  # most significant digits of a mean
+WIDE = 0.2  # half-width as a ratio to the mean above which an interval is written with both bounds
 NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
 
 _ACRONYMS = ("rtt", "mtu", "mss", "http", "tls")
@@ -70,7 +70,7 @@ FACTOR_NAMES = {
 }
 
 _TELLING_FACTORS = frozenset({"workload.http", "transport.model"})
-"""Factors whose levels say themselves what they are."""
+"""Factors whose levels are clear without the factor's name."""
 
 _MODEL_NAMES: Mapping[str, str] = {
     "kernel": "real kernel",
@@ -79,7 +79,7 @@ _MODEL_NAMES: Mapping[str, str] = {
 }
 """Levels of `transport.model` in words."""
 _WITHOUT_CAPITAL = ("ns-3", *IMPLEMENTATIONS)
-"""Names that begin with a small letter wherever they stand."""
+"""Names that begin with a small letter even at the start of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Quantity:
 
     @property
     def axis_title(self) -> str:
-        """Title with its unit, as axes and column heads have it."""
+        """Title with the unit, for axes and column heads."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
@@ -119,7 +119,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def digits_to_tell(*values: float) -> int:
-    """Choose how many significant digits tell values that differ apart: from 3 to 8."""
+    """Choose the number of significant digits, from 3 to 8, that distinguishes different values."""
     largest = max(map(abs, values))
     apart = min((abs(a - b) for a, b in combinations(values, 2) if a != b), default=largest)
     if largest == 0 or apart == 0:
@@ -128,7 +128,7 @@ def digits_to_tell(*values: float) -> int:
 
 
 def count(whole: int) -> str:
-    """Write a whole number with its thousands apart."""
+    """Write a whole number with thousands separated."""
     return f"{whole:,}".replace(",", THIN)
 
 
@@ -162,14 +162,14 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
 
 
 def count_text(value: float, shown: Quantity) -> str:
-    """Write a whole number of things without decimals; empty where it is not whole."""
+    """Write a whole number without decimals; empty where it is not whole."""
     return count(int(value)) if not shown.unit and value == int(value) else ""
 
 
 def median_text(estimate: Estimate, shown: Quantity) -> str:
     """Write the median and the range, without the unit: `1.21 [1.18 – 2.04]`.
 
-    What to quote of measurements in real time, whose spread is one-sided and far from normal.
+    These suit measurements in real time, whose spread is one-sided and far from normal.
     """
     median = number(estimate.median * shown.scale)
     if estimate.n == 1:
@@ -204,7 +204,7 @@ def _without_difference(comparison: Comparison, metric: str) -> str:
         digits = digits_to_tell(comparison.effect, comparison.neutral)
         return f"{comparison.verdict} ({number(comparison.effect * scale, digits)}, exact)"
     low, high = comparison.ci95
-    # What tells them from no difference: two bounds may be as close as BBR's random start.
+    # Enough digits to distinguish the bounds from no difference, as both may be very close to it.
     digits = max(digits_to_tell(bound, comparison.neutral) for bound in (low, high))
     return f"{comparison.verdict} [{number(low * scale, digits)}, {number(high * scale, digits)}]"
 
@@ -260,7 +260,7 @@ def factor_unit(factor: str) -> str:
 
 
 def level_text(factor: str, label: str) -> str:
-    """Write one level as people read it."""
+    """Write a level for readers: with its unit, transports with their usual names."""
     _, factor = _of_workload(factor)
     if factor == "transport":
         return transport_text(label)
@@ -276,8 +276,8 @@ def level_text(factor: str, label: str) -> str:
 
 
 def transport_text(label: str) -> str:
-    """Write a transport's name as people do: `quic` is "QUIC", `tcp-2008` is "TCP-2008"; an
-    implementation's own is left alone.
+    """Write a transport's usual name: `quic` is "QUIC", `tcp-2008` is "TCP-2008"; names of
+    implementations are left as they are.
     """
     if label.startswith(IMPLEMENTATIONS):
         return label
@@ -304,14 +304,14 @@ def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
 
 
 def sentence_case(text: str) -> str:
-    """Begin with a capital, and leave the rest as it is; names that have none keep their way."""
+    """Capitalise the first letter only, unless the text begins with a name without a capital."""
     if text.startswith(_WITHOUT_CAPITAL):
         return text
     return text[:1].upper() + text[1:]
 
 
 def factor_name(factor: str) -> str:
-    """Name a factor in a word or two within a sentence: `path.rtt` is "RTT"."""
+    """Name a factor in one or two words within a sentence: `path.rtt` is "RTT"."""
     workload, own = _of_workload(factor)
     if workload:
         return f"{workload}'s {factor_name(own)}"
@@ -322,7 +322,7 @@ def factor_name(factor: str) -> str:
 
 
 def _of_workload(factor: str) -> tuple[str, str]:
-    """Take a factor of one of several workloads apart: its name, and what it would be if alone."""
+    """Split a factor of one of several workloads into the workload's name and its own factor."""
     section, _, rest = factor.partition(".")
     workload, dot, own = rest.partition(".")
     if section != "workload" or not dot:
@@ -364,7 +364,7 @@ _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
 
 def _unit(metric: str, largest: float) -> tuple[str, float]:
     steps = _STEPS.get(metric_named(metric).unit, ((1.0, ""),))
-    # Gbit/s and GB only from 10 on: 1 000 Mbit/s is how the field says it.
+    # Gbit/s and GB are used only from 10 on: 1 000 Mbit/s is the usual way to write it.
     for size, unit in steps:
         if largest >= (10 * size if size == 1e9 else size):
             return unit, 1 / size

@@ -1,4 +1,4 @@
-"""Estimates → charts."""
+"""Draws the figures of a study as charts."""
 
 from netwarp.figures.figures import default_figures, draw, draw_all, write_chart
 

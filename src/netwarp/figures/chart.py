@@ -1,7 +1,7 @@
-"""A figure, drawn: Vega-Lite with its data, and pictures of it.
+"""A chart: its Vega-Lite specification with data, and its conversion to pictures.
 
-Charts are written as the JSON that they are. Altair would import for as long as a whole report
-takes, and check the same specifications again in each; a test does that once. In a notebook
+Charts are written as plain JSON. Importing Altair would take as long as a whole report, and it
+would validate the same specifications each time; a test does that once. In a notebook
 `altair.Chart.from_dict(chart.spec)` shows one.
 """
 
@@ -24,17 +24,17 @@ PNG_SCALE = 2  # sharp on dense screens and at a README's width
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure, drawn."""
+    """A drawn figure."""
 
     name: str
-    """Name of its files, without ending."""
+    """Name of its files, without extension."""
     title: str
     alt: str
-    """What it shows, in words, for readers who do not see it."""
+    """Description of what it shows, for readers who cannot see it."""
     spec: Spec
-    """Vega-Lite, with its data."""
+    """Vega-Lite specification with data."""
     picture: Spec | None = None
-    """The same for pictures, where it differs: without what only shows under a pointer."""
+    """Specification for pictures, without interactive parts; None where it is the same."""
 
     def restyled(self, laid_over: Mapping[str, Any]) -> Chart:
         """Lay a Vega-Lite configuration over the chart's own, part by part."""
@@ -46,7 +46,7 @@ class Chart:
 
     @property
     def still(self) -> Spec:
-        """Vega-Lite for pictures."""
+        """The Vega-Lite specification for pictures."""
         return self.picture or self.spec
 
     def svg(self) -> str:

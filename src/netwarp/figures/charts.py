@@ -1,4 +1,4 @@
-"""The kinds of charts, each a function from a layout to Vega-Lite.
+"""The kinds of charts: each is a function from a layout to a Vega-Lite specification.
 
 One definition serves all outputs: interactive in the report, SVG, PNG and PDF.
 """
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
 ChartKind = Literal["line", "bar", "box", "cdf", "heatmap", "scatter", "ratio", "ratio-heatmap"]
 CHART_KINDS: tuple[ChartKind, ...] = get_args(ChartKind)
 
-# Beyond so many levels whiskers make a fence: a band shows the interval instead.
+# With more levels whiskers are too dense: a band shows the interval instead.
 MOST_WHISKERS = 8
 RATIO_STEPS = (
     (10, 100, 1000), (2, 5, 10, 20, 50), (1.5, 2, 3, 5), (1.2, 1.5, 2), (1.1, 1.2, 1.5),
     (1.05, 1.1, 1.2), (1.02, 1.05, 1.1), (1.01, 1.02, 1.05), (1.002, 1.005, 1.01),
 )  # fmt: skip
-"""Where rules may stand above 1, coarse to fine; below it at their reciprocals."""
+"""Candidate ratios above 1 for grid lines, coarse to fine; below 1 their reciprocals are used."""
 LEAST_RATIO_TICKS = 4
 MOST_SAMPLES = 2000
-"""Runs that a line chart shows as dots; with more they would be a smear, and the page heavy."""
+"""Most runs that a line chart shows as dots; more would overlap, and make the page large."""
 
 
 def line(plan: Layout) -> Spec:
@@ -87,7 +87,7 @@ def line(plan: Layout) -> Spec:
 
 
 def ratio(plan: Layout) -> Spec:
-    """Draw each contender's ratio to the first, with its 95 % interval; filled where decided."""
+    """Draw each contender's ratio to the first, with its 95 % interval; filled if decided."""
     rows = ratio_rows(plan)
     values = [row[name] for row in rows for name in ("ratio", "low", "high")] or [1.0]
     low, high = min(0.97, 0.98 * min(values)), max(1.03, 1.02 * max(values))
@@ -100,7 +100,7 @@ def ratio(plan: Layout) -> Spec:
     one = {
         "mark": {"type": "rule", "color": GREY, "strokeWidth": 0.6 * plan.theme.line_width},
         "encoding": {
-            # It ends with the last level: names stand behind, that of a ratio near 1 at its height.
+            # It ends at the last level, as series are named to the right of it.
             "x": _at(level_axis(plan), plan.x_domain[0]),
             "x2": {"datum": max(map(plan.place, plan.results.cells))},
             "y": _at(y, 1),
@@ -178,20 +178,20 @@ def box(plan: Layout) -> Spec:
 
 
 def cdf(plan: Layout) -> Spec:
-    """Draw the empirical distribution of the runs: how many were at most so slow."""
+    """Draw the empirical distribution function of the runs' values."""
     return distribution(plan, step_rows(plan), plan.shown.axis_title, "Share of runs")
 
 
 def distribution(plan: Layout, rows: list[Row], value: str, share: str) -> Spec:
-    """Draw a distribution function: what share is at most so large.
+    """Draw a distribution function.
 
     Args:
-        plan: what the chart is about.
-        rows: its steps, with value and share.
+        plan: the chart's layout.
+        rows: the function's steps, with value and share.
         value: title of the axis of values.
         share: title of the axis of shares.
     """
-    # Every panel has its own axis: only what one of them spans counts.
+    # Every panel has its own axis, so the widest range of a single panel counts.
     by_panel: dict[str, list[float]] = {}
     for row in rows:
         by_panel.setdefault(row["panel"], []).append(row["value"])
@@ -224,7 +224,7 @@ def heatmap(plan: Layout) -> Spec:
 
 
 def ratio_heatmap(plan: Layout) -> Spec:
-    """Draw ratios to the first contender over two factors; in brackets where nothing is decided."""
+    """Draw ratios to the first contender over two factors, in brackets where undecided."""
     rows = [row | {"panel": _ratio_panel(row)} for row in ratio_rows(plan)]
     widest = max([1.1, *(max(row["ratio"], 1 / row["ratio"]) for row in rows)])
     scale = {
@@ -274,11 +274,11 @@ OVER_FACTOR: dict[str, Callable[[Layout], Spec]] = {
     "ratio": ratio,
     "ratio-heatmap": ratio_heatmap,
 }
-"""Kinds with a factor along x, or none (`cdf`)."""
+"""Kinds of charts with a factor along x, or nothing (`cdf`)."""
 
 
 def _at(axis: Spec, value: float) -> Spec:
-    """Give an axis with one value instead of a field."""
+    """Give an axis with a constant value in place of a field."""
     return {key: part for key, part in axis.items() if key != "field"} | {"datum": value}
 
 
@@ -292,7 +292,7 @@ def _line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) -
         "encoding": place | looks | dash(plan, legend=legend),
     }
     if legend and plan.has_series:
-        # Otherwise the symbols get the dashes of the lines as their outline.
+        # Otherwise the symbols' outlines are dashed like the lines.
         lines["encoding"]["strokeDash"]["legend"] = {"symbolStrokeWidth": 0}
     points = {
         "mark": {
@@ -322,7 +322,7 @@ def _dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
 
 
 def _fields(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: Spec) -> Spec:
-    """Draw a field for each cell over two factors, with a number in each."""
+    """Draw a rectangle for each cell over two factors, with a number in it."""
     place = {
         "x": name_axis(plan),
         "y": field("series", "nominal", sort=plan.series_texts, title=plan.series_title),
@@ -343,17 +343,17 @@ def _fields(plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: S
 
 
 def _names_at_ends(plan: Layout) -> bool:
-    """Whether lines are named where they end; a legend then says nothing more."""
+    """Whether lines are named at their ends, in place of a legend."""
     return plan.series == "transport" and len(plan.series_labels) <= MOST_LABELLED
 
 
 def _names_lines(plan: Layout, *, legend: bool) -> bool:
-    """Whether lines have their names at their ends, beside a legend or without one."""
+    """Whether lines are named at their ends, with or without a legend."""
     return not legend or plan.series not in (None, "transport")
 
 
 def _label_share(plan: Layout) -> float:
-    """Height of a label, as a share of its panel's."""
+    """Height of a label, as a share of its panel's height."""
     theme = plan.theme
     height = theme.panel_height if len(plan.panels) > 1 else theme.height
     return 1.15 * theme.font_size / height
@@ -370,7 +370,7 @@ def _first(plan: Layout) -> str:
 
 
 def _ratio_ticks(low: float, high: float) -> list[float]:
-    """Choose rules at round ratios on both sides of 1, as far as ratios go."""
+    """Choose grid lines at round ratios on both sides of 1, up to the largest ratio."""
     for steps in RATIO_STEPS:
         ticks = [1.0, *steps, *(float(f"{1 / step:.3g}") for step in steps)]
         inside = [tick for tick in ticks if low <= tick <= high]

@@ -1,4 +1,4 @@
-"""How the delays within a cell's runs are distributed: over messages, packets or responses."""
+"""The distribution of delays within a cell's runs, over messages, packets or responses."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ UNITS: dict[str, FlowUnit] = {
     "delay_s_": "packet",
     "rr_latency_s_": "response",
 }
-"""What a metric's delay is of, by how the metric's name begins."""
+"""Unit whose delay a metric is (message, packet, response), by the metric's prefix."""
 PERMILLES = (*range(0, 960, 20), *range(960, 990, 5), *range(990, 1001))
-"""The quantiles that are drawn, in thousandths: all of the last hundredth, where tails are."""
+"""Quantiles that are drawn, in thousandths: every one in the last percent, to show the tail."""
 
 
 def unit_of(metric: str) -> FlowUnit | None:
-    """Say what a metric is a delay of; None where it is none."""
+    """Give the unit whose delay a metric is; None for other metrics."""
     return next((unit for begin, unit in UNITS.items() if metric.startswith(begin)), None)
 
 
 def delay_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Make a row for each quantile of each cell's delays, means over its runs.
+    """Make a row for each quantile of each cell's delays: its mean over the cell's runs.
 
-    Runs have as many delays as one another, so the mean of their quantiles is the distribution of a
-    typical run: its tail is not that of the worst one.
+    Runs of a cell have equally many delays, so the mean of their quantiles is the distribution of a
+    typical run, and its tail is not that of the worst run.
     """
     unit = unit_of(plan.metric)
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""How a path between two hosts, its hosts and the runs over it drifted with the time of day."""
+"""The chart of a path between two hosts, the hosts' load and the runs by the time of day."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from netwarp.results import Results, RunResult
 
 MEASURED = "path_median_rtt_s"
-"""The metric that runs have whose path was measured."""
+"""A metric that exactly the runs with a measured path have."""
 NAME = "drift"
 TITLE = "The path, the runs and the hosts by the time of day"
 ASIDE = 90
-"""Room for the axis at the left of a panel and the legend, in pixels."""
+"""Room for the axis at the left of a panel and for the legend, in pixels."""
 PANEL_HEIGHT = 110
 OF_EACH_PANEL = ("color", "shape", "strokeDash")
 """Scales that panels do not share."""
@@ -41,7 +41,7 @@ AT: Spec = {
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with what was measured of its path around it."""
+    """A run with the measurements of its path that were made around it."""
 
     run: RunResult
     measured: tuple[PathMeasurement, ...]
@@ -51,9 +51,9 @@ def drift_chart(results: Results, kept: Kept, metric: str, theme: Theme = SCREEN
     """Draw round-trip times, the runs and the load of both hosts by the time of day.
 
     Args:
-        results: of a study.
-        kept: where its records are.
-        metric: what is drawn of each run.
+        results: the results of a study.
+        kept: access to the runs' records.
+        metric: the metric of the runs that is drawn.
         theme: size and lettering.
 
     Returns:

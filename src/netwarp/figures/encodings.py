@@ -1,4 +1,4 @@
-"""What all kinds of charts are put together from: axes, colours, labels, panels."""
+"""The parts of which all kinds of charts consist: axes, colours, labels, panels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HIGHLIGHT = "highlight"
 MOST_LABELLED = 6
-"""Series that are named at their lines' ends; with more, a legend is clearer."""
+"""Most series that are named at their lines' ends; for more, a legend is clearer."""
 LABEL_WIDTH = 3.5
 """Width of a label at the right of its panel, in font sizes."""
 GAP = 24
@@ -31,7 +31,7 @@ def field(name: str, kind: str = "quantitative", **more: Any) -> Spec:
 
 
 def level_axis(plan: Layout) -> Spec:
-    """Place levels along x: at even distances where they are few, else at their numbers."""
+    """Give the x axis of levels: at even distances where they are few, else at their values."""
     if plan.x_is_ordinal:
         places = list(range(len(plan.x_labels)))
         texts = json.dumps(plan.x_texts)
@@ -41,8 +41,8 @@ def level_axis(plan: Layout) -> Spec:
         }, scale={"domain": plan.x_domain, "zero": False, "nice": False})  # fmt: skip
     scale = plan.x_scale
     values = [scale.values[label] for label in plan.x_labels] if scale else []
-    # Ticks stand at the levels: nothing was measured between them. The axis has the whole factor,
-    # also where a metric means nothing: the gap at 0 handovers.
+    # Ticks are at the levels, as nothing was measured between them. The axis covers all levels,
+    # also those without the metric, such as the gap at 0 handovers.
     return field("x", title=plan.x_title, axis={
         "values": values, "format": ".6~g", "labelOverlap": "greedy", "labelFlush": False,
     }, scale={
@@ -52,7 +52,7 @@ def level_axis(plan: Layout) -> Spec:
 
 
 def name_axis(plan: Layout) -> Spec:
-    """Place levels along x as names in a row, for bars and boxes."""
+    """Give the x axis of levels as names, for bars and boxes."""
     if plan.x is None:
         return field("x_text", "nominal", title=None)
     names = [level_text(plan.x, label) for label in plan.x_labels]
@@ -70,7 +70,7 @@ def value_axis(
 
 
 def value_ticks(values: Sequence[float], log: bool | None) -> Spec:
-    """Choose where rules are: at 1, 2, 5 in each decade; of many decades, at each."""
+    """Choose grid lines: at 1, 2 and 5 in each decade; for many decades, at each decade."""
     if not is_log(values, log):
         return {"format": ".6~g", "tickCount": 6}
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
@@ -80,7 +80,7 @@ def value_ticks(values: Sequence[float], log: bool | None) -> Spec:
 
 
 def is_log(values: Sequence[float], log: bool | None) -> bool:
-    """Whether an axis is logarithmic: as asked, else by what the values span."""
+    """Say whether an axis is logarithmic: as asked, else by the range of the values."""
     positive = bool(values) and min(values) > 0
     return positive and (wants_log(values) if log is None else log)
 
@@ -100,14 +100,14 @@ def colour(plan: Layout, *, legend: bool) -> Spec:
 
 
 def shape(plan: Layout, *, legend: bool) -> Spec:
-    """Tell series apart by shape as well."""
+    """Distinguish series by shape, too."""
     if plan.series is None:
         return {}
     return {"shape": _by_series(plan, [style.shape for style in plan.series_styles], legend)}
 
 
 def dash(plan: Layout, *, legend: bool) -> Spec:
-    """Tell series apart by dashes as well."""
+    """Distinguish series by dashes, too."""
     if plan.series is None:
         return {}
     dashes = [list(style.dash) or [1, 0] for style in plan.series_styles]
@@ -115,7 +115,7 @@ def dash(plan: Layout, *, legend: bool) -> Spec:
 
 
 def offset(plan: Layout) -> Spec:
-    """Put the series of a level beside one another."""
+    """Place the series of a level side by side."""
     return (
         {"xOffset": field("series", "nominal", sort=plan.series_texts)} if plan.has_series else {}
     )
@@ -130,12 +130,12 @@ def _by_series(plan: Layout, values: Sequence[Any], legend: bool) -> Spec:
 
 
 def legend_title(plan: Layout) -> str | None:
-    """Say what the series are; transports have names of their own."""
+    """Give the legend's title, the factor; None for transports, whose names need none."""
     return None if plan.series in (None, "transport") else factor_title(plan.series)
 
 
 def highlight(plan: Layout, *, legend: bool) -> Spec:
-    """Let a click on a mark, or on a name in the legend, bring out its series."""
+    """Make a click on a mark, or on a name in the legend, highlight its series."""
     if not plan.has_series:
         return {}
     chosen: Spec = {"name": HIGHLIGHT, "select": {"type": "point", "fields": ["series"]}}
@@ -143,14 +143,14 @@ def highlight(plan: Layout, *, legend: bool) -> Spec:
 
 
 def faded(plan: Layout, opacity: float = 1.0) -> Spec:
-    """Let the other series step back while one is brought out."""
+    """Fade the other series while one is highlighted."""
     if not plan.has_series:
         return {"opacity": {"value": opacity}}
     return {"opacity": {"condition": {"param": HIGHLIGHT, "value": opacity}, "value": 0.12}}
 
 
 def condition_tips(plan: Layout) -> list[Spec]:
-    """Name a mark's cell under the pointer."""
+    """Show the cell of a mark in its tooltip."""
     tips = []
     if plan.series is not None:
         tips.append(field("series", "nominal", title=plan.series))
@@ -162,7 +162,7 @@ def condition_tips(plan: Layout) -> list[Spec]:
 
 
 def only(layer: Spec, column: str) -> Spec:
-    """Draw a layer of those rows alone that have a column."""
+    """Restrict a layer to rows that have a column."""
     return {"transform": [{"filter": f"isValid(datum.{column})"}]} | layer
 
 
@@ -172,7 +172,7 @@ def name_labels(plan: Layout, y: Spec) -> Spec:
     mark = {"type": "text", "align": "left", "dx": 0.7 * size, "fontSize": size, "fontWeight": 600}
     placed = y | {"field": "label_y"}
     encoding = {"x": level_axis(plan), "y": placed, "text": field("series", "nominal")}
-    # A colour of its own, beside the scale that lines and points share.
+    # It has a colour scale of its own, apart from that of lines and points.
     encoding["color"] = field("ink", "nominal", scale=None)
     return only({"mark": mark, "encoding": encoding}, "label_y")
 
@@ -187,26 +187,26 @@ def panels(
     labelled: bool = False,
     titles: list[str] | None = None,
 ) -> Spec:
-    """Put the layers on one plot, or on one for each panel, with common axes unless told.
+    """Draw the layers in one plot, or in one for each panel, by default with common axes.
 
     Args:
-        plan: what goes where.
-        layers: what each plot has, bottom up.
+        plan: the chart's layout.
+        layers: layers of each plot, bottom up.
         rows: the data of all layers.
-        height: of a plot, where it is not the theme's.
+        height: height of a plot in pixels; None for the theme's.
         own_axes: whether each panel has its own x axis.
         labelled: whether lines are named at their right ends, which takes room.
-        titles: of the panels; None for the plan's.
+        titles: titles of the panels; None for the plan's.
 
     Returns:
-        The chart; its `usermeta` says what a page needs to fit it into the width it has.
+        The chart; its `usermeta` has what a page needs to fit it to the width available.
     """
     theme = plan.theme
     if titles is None:
         titles = [panel for panel in plan.panels if any(row["panel"] == panel for row in rows)]
     columns = min(plan.columns if plan.columns > 1 else MOST_COLUMNS, max(1, len(titles)))
     gap = GAP * theme.font_size / 12 + (LABEL_WIDTH * theme.font_size if labelled else 0)
-    # The axis and its title, and the labels right of the last panel.
+    # Room for the axis and its title, and for the labels right of the last panel.
     beside = 5 * theme.font_size + (gap if labelled else 0)
     width = round((theme.width - beside - gap * (columns - 1)) / columns)
     meta = {"usermeta": {"columns": columns, "gap": round(gap), "beside": round(beside)}}

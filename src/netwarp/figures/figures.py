@@ -1,4 +1,4 @@
-"""Figures of a study: which ones, and each as a chart or a file."""
+"""The figures of a study: which ones there are, and drawing each as a chart or a file."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def draw_all(
 ) -> list[Chart]:
     """Draw a study's figures; without any, those that `default_figures` derives.
 
-    A figure of a metric that no run has is left out: the report says that nothing succeeded. So is
-    a timeline of runs that are not kept. Between two hosts the drift of their path comes last.
+    A figure of a metric that no run has is left out, and so is a timeline of runs that are not
+    kept. For runs between two hosts the drift of their path is the last figure.
     """
     charts: list[Chart] = []
     for figure in wanted_figures(figures, results):
@@ -65,7 +65,7 @@ def draw_all(
 
 
 def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
-    """Give a study's figures, or the default ones, each line chart with its ratios beside it."""
+    """Give a study's figures, or the default ones; each line chart is followed by one of ratios."""
     chosen = list(figures) or default_figures(results)
     asked = {(figure.kind, figure.x, figure.y) for figure in chosen}
     together: list[Figure] = []
@@ -104,7 +104,7 @@ def default_figures(results: Results) -> list[Figure]:
 def draw(figure: Figure, results: Results, name: str, theme: Theme = SCREEN) -> Chart:
     """Draw one figure."""
     x = None if figure.kind in ("cdf", "scatter") else figure.x
-    # Bars and boxes without series take the colours of what they stand for.
+    # Bars and boxes without series have the colours of their levels.
     series = figure.series or (x if figure.kind in ("bar", "box") else None)
     plan = layout(
         results, figure.metric, x, series,
@@ -122,7 +122,7 @@ def draw(figure: Figure, results: Results, name: str, theme: Theme = SCREEN) -> 
 def _delay_figure(
     figure: Figure, results: Results, kept: Kept, name: str, theme: Theme
 ) -> Chart | None:
-    """Draw how delays within runs are distributed; None where no run has any, or none is kept."""
+    """Draw the distribution of delays within runs; None where no run has any, or none is kept."""
     y_log = _log(figure.y_scale)
     plan = layout(results, figure.metric, None, figure.series, y_log=y_log, theme=theme)
     rows = delay_rows(plan, kept)
@@ -134,7 +134,7 @@ def _delay_figure(
 
 
 def _delay(shown: Quantity) -> str:
-    """Name what a quantile is one of: "Message delay, 95 %" is of the message delay."""
+    """Name the quantity of a quantile: of "Message delay, 95 %" it is the message delay."""
     return shown.title.partition(",")[0]
 
 
@@ -145,7 +145,7 @@ def _titled(figure: Figure, plan: Layout, chart: Spec, name: str, theme: Theme) 
 
 
 def write_chart(chart: Chart, path: Path) -> None:
-    """Write a chart in the format that the file's ending names.
+    """Write a chart in the format of the file's extension.
 
     Raises:
         InputError: there is no such format.
@@ -161,7 +161,7 @@ WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
     ".pdf": lambda path, chart: write_bytes(path, chart.pdf()),
     ".json": lambda path, chart: write_text(path, json.dumps(chart.spec, indent=1) + "\n"),
 }
-"""Formats by ending; `.json` is Vega-Lite with its data."""
+"""Writers by file extension; `.json` is Vega-Lite with data."""
 
 
 def _log(scale: str | None) -> bool | None:
@@ -213,7 +213,7 @@ def _subtitle(figure: Figure, plan: Layout) -> str:
     verdict = f" {better.capitalize()} is better."
     if metric_named(figure.metric).better == "neither":
         verdict = ""
-    # A heat map has no axis to say the unit.
+    # A heat map has no axis that shows the unit.
     unit = f" in {plan.shown.unit}" if figure.kind == "heatmap" and plan.shown.unit else ""
     return f"{_SHOWN[figure.kind]}{unit}, {runs}{left_out}.{verdict}{_without_value(plan)}"
 
@@ -226,7 +226,7 @@ def _without_value(plan: Layout) -> str:
 
 
 def _alt_text(figure: Figure, plan: Layout, title: str) -> str:
-    """Describe the chart: what is drawn over what, and the means where they are most apart."""
+    """Describe the chart: its axes, and the means at the level where they differ most."""
     unit = "ratio" if figure.kind.startswith("ratio") else plan.shown.unit or "count"
     parts = [f"{figure.kind.capitalize()} chart: {title} ({unit})."]
     if plan.series is not None:

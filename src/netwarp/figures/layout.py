@@ -1,4 +1,4 @@
-"""Which factor goes where in a chart, and where each cell stands along x."""
+"""The layout of a chart: the factors of x axis, series and panels, and the cells' x positions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ MOST_ORDINAL = 8
 """Up to this many levels are drawn at even distances: 0, 1 and 5 % would crowd at one end."""
 DODGE_SHARE = 0.015
 DODGE_ORDINAL = 0.09
-"""Series stand side by side at each level, so that intervals do not hide each other."""
+"""Offset between series at a level, as a share of the distance of levels, so that intervals do not
+overlap."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A chart's plan. What is neither x nor series makes panels."""
+    """A chart's layout. Factors that are neither x nor series make panels."""
 
     results: Results
     metric: str
@@ -49,12 +50,12 @@ class Layout:
 
     @property
     def x_labels(self) -> list[str]:
-        """Levels along x, in their order by number."""
+        """Labels of the levels along x, sorted by value."""
         return ordered(self.results.factors[self.x]) if self.x else []
 
     @property
     def x_texts(self) -> list[str]:
-        """The same as people read them, without the unit that the axis title has."""
+        """Texts of the levels along x, without the unit, which is in the axis title."""
         scale = self.x_scale
         if scale is not None:
             return [f"{scale.values[label]:.6g}" for label in self.x_labels]
@@ -62,12 +63,12 @@ class Layout:
 
     @property
     def x_scale(self) -> Scale | None:
-        """Numbers of the levels along x; None when these are names."""
+        """Numeric values of the levels along x; None when the levels are names."""
         return scale_of(self.x_labels) if self.x else None
 
     @property
     def x_title(self) -> str:
-        """Title of the x axis with its unit."""
+        """Title of the x axis, with the unit."""
         if self.x is None:
             return ""
         unit = (self.x_scale.unit or factor_unit(self.x)) if self.x_scale else ""
@@ -75,20 +76,20 @@ class Layout:
 
     @property
     def x_is_ordinal(self) -> bool:
-        """Whether levels stand at even distances along x."""
+        """Whether levels are at even distances along x."""
         few = len(self.x_labels) <= MOST_ORDINAL and self.x_log is None
         return self.x_scale is None or few or len(self.x_labels) < 2
 
     @property
     def x_wants_log(self) -> bool:
-        """Whether the x axis is logarithmic: as asked, else where the levels span it."""
+        """Whether the x axis is logarithmic: as asked, else by the range of the levels."""
         values = list(self.x_scale.values.values()) if self.x_scale else []
         positive = bool(values) and min(values) > 0
         return positive and (wants_log(values) if self.x_log is None else self.x_log)
 
     @property
     def x_domain(self) -> list[float]:
-        """Both ends of the x axis; cells without a value keep their place."""
+        """Both ends of the x axis, including cells without a value."""
         if self.x_is_ordinal:
             return [-0.35, len(self.x_labels) - 0.65]
         places = [self.place(cell) for cell in self.results.cells]
@@ -105,17 +106,17 @@ class Layout:
 
     @property
     def series_labels(self) -> list[str]:
-        """Levels that have a line or a colour of their own."""
+        """Labels of the levels that are series."""
         return list(self.results.factors[self.series]) if self.series else []
 
     @property
     def series_texts(self) -> list[str]:
-        """Names of the series as legends and labels have them."""
+        """Texts of the series in legends and labels."""
         return [level_text(self.series or "", label) for label in self.series_labels]
 
     @property
     def series_title(self) -> str:
-        """Name of what the series are levels of, for an axis."""
+        """Name of the series' factor, for an axis."""
         return factor_title(self.series) if self.series else ""
 
     @property
@@ -127,13 +128,13 @@ class Layout:
 
     @property
     def only_transport(self) -> str | None:
-        """The transport of all cells, where they share one and say so."""
+        """The transport of all cells, where all have the same one as a level; else None."""
         kinds = self.results.factors.get("transport", ())
         return kinds[0] if len(kinds) == 1 and kinds[0] in TRANSPORT_STYLES else None
 
     @property
     def has_series(self) -> bool:
-        """Whether series differ in something that the x axis does not say."""
+        """Whether there are several series, by another factor than the x axis."""
         return self.series is not None and self.series != self.x
 
     @property
@@ -158,18 +159,18 @@ class Layout:
         ]
 
     def panel(self, cell: CellResult) -> str:
-        """Title of the panel a cell belongs to."""
+        """Give the title of a cell's panel."""
         return sentence_case(condition_text({f: cell.factors[f] for f in self.panel_factors}))
 
     @property
     def columns(self) -> int:
-        """Panels side by side: a row for each level of all panel factors but the last."""
+        """Number of panels side by side: levels of the last panel factor, up to `MOST_COLUMNS`."""
         if len(self.panel_factors) > 1:
             return min(MOST_COLUMNS, len(self.results.factors[self.panel_factors[-1]]))
         return min(MOST_COLUMNS, len(self.panels))
 
     def place(self, cell: CellResult) -> float:
-        """Where a cell is drawn along x: at its level, moved aside a little for its series."""
+        """Give a cell's x position: that of its level, with the offset of its series."""
         if self.x is None:
             raise ValueError("this chart has no factor along x")
         label = cell.factors[self.x]
@@ -197,12 +198,12 @@ def layout(
     y_log: bool | None = None,
     theme: Theme = SCREEN,
 ) -> Layout:
-    """Lay a metric out over factors, in a unit that suits its largest mean."""
+    """Lay out a metric over factors, in a unit that suits its largest mean."""
     means = [e.mean for cell in results.cells if (e := cell.estimate(metric)) is not None]
     shown = quantity(metric, max(means, default=0.0))
     return Layout(results, metric, x, series, shown, x_log, y_log, theme)
 
 
 def wants_log(values: Sequence[float]) -> bool:
-    """Whether positive values span more than two decades."""
+    """Say whether all values are positive and span more than two decades."""
     return bool(values) and min(values) > 0 and max(values) > 10**DECADES_FOR_LOG * min(values)

@@ -1,4 +1,4 @@
-"""Lines, bands and marks over time, and long lines → as many points as a chart can show."""
+"""Lines, bands and marks over time, and the reduction of long lines to a chart's resolution."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_POINTS = 600
-"""Points of a line at most: as many as a chart in a page has columns of pixels."""
+"""Most points of a line: as many as a chart in a page has columns of pixels."""
 
 Point = tuple[float, float]
-"""Time in seconds, value."""
+"""Time in s, and value."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Values over time; of a step line, each holds until the next."""
+    """A line of values over time; in a step line each holds until the next."""
 
     points: list[Point]
     path: int = 0
-    """Index of the path it is of, where that means something."""
+    """Index of the path that the line belongs to, if it is one of a path."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """Something that lasted."""
+    """An interval of time with a label."""
 
     start_s: float
     end_s: float
@@ -35,7 +35,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something at a moment."""
+    """A point in time with a label."""
 
     at_s: float
     label: str
@@ -44,7 +44,7 @@ class Mark:
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
     """Keep the first, the last, the smallest and the largest value of each stretch of time.
 
-    What is drawn is the same to the pixel, in a chart of `most` / 4 columns (M4: Jugel, Jerzak,
+    The drawing is the same to the pixel, in a chart of `most` / 4 columns (M4: Jugel, Jerzak,
     Hackenbroich, Markl, VLDB 2014).
 
     Args:
@@ -68,10 +68,10 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def rebinned(counts: Sequence[int], most: int) -> tuple[list[int], int]:
-    """Add up neighbouring counts, so many at a time that at most `most` are left.
+    """Add up groups of adjacent counts, so that at most `most` sums are left.
 
     Returns:
-        The sums, and how many counts are in each; the last may have fewer.
+        The sums, and the number of counts in each; the last may have fewer.
     """
     width = max(1, -(-len(counts) // most))
     return [sum(counts[i : i + width]) for i in range(0, len(counts), width)], width

@@ -1,4 +1,4 @@
-"""Cells → the rows a chart draws: one per cell, run or step; nothing is averaged in silence."""
+"""Makes the data rows of charts from cells: one per cell, run or step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def base_row(plan: Layout, cell: CellResult) -> Row:
-    """Make the columns that every row of a cell has."""
+    """Make the columns that all rows of a cell share."""
     row: Row = {"panel": plan.panel(cell)}
     if plan.x is not None:
         row["x"] = plan.place(cell)
@@ -86,7 +86,7 @@ def pair_rows(plan: Layout, x_shown: Quantity, x_metric: str) -> list[Row]:
 
 
 def ratio_rows(plan: Layout) -> list[Row]:
-    """Make one row per cell but those of the first contender: the ratio to that, as compared.
+    """Make a row with the ratio to the first contender for each cell of the others.
 
     Cells whose difference is no ratio, because a sample is 0, are left out.
     """
@@ -123,13 +123,14 @@ def ratio_rows(plan: Layout) -> list[Row]:
 def label_rows(
     plan: Layout, rows: Sequence[Row], field: str, *, apart: float, log: bool
 ) -> list[Row]:
-    """Make rows that name each line at its right end, moved apart where lines end close together.
+    """Make rows that name each line at its right end; names of lines that end close are moved
+    apart.
 
     Args:
-        plan: whose series have the colours.
+        plan: the chart's layout, with the colours of the series.
         rows: one per cell, with `x` and `field`.
         field: the column that is drawn along y.
-        apart: distance of two labels at least, as a share of the height.
+        apart: least distance of two labels, as a share of the height.
         log: whether y is logarithmic.
     """
     inks = dict(zip(plan.series_texts, plan.series_styles, strict=True))
@@ -165,7 +166,7 @@ def _height(value: float, *, log: bool) -> float:
 
 
 def _moved_apart(heights: Sequence[float], apart: float) -> list[float]:
-    """Move heights as little as it takes for neighbours to be `apart`: groups keep their middle."""
+    """Move heights as little as possible for neighbours to be `apart`; groups keep their middle."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     groups: list[list[int]] = []
     for index in order:

@@ -1,4 +1,4 @@
-"""How charts look: colours, shapes and dashes by series, themes, Vega-Lite's configuration.
+"""The style of charts: colours, shapes and dashes of series, themes, Vega-Lite's configuration.
 
 A transport has one colour in every chart; its variants (`tcp-2008` beside `tcp`) are shades of it,
 with dashes and shapes of their own. The colours are those of Okabe and Ito 2008 ("Color Universal
@@ -53,13 +53,13 @@ DIVERGING = ("#542788", "#F7F7F7", "#B35806")
 
 @dataclass(frozen=True)
 class Theme:
-    """Size and lettering of a chart. Lengths are pixels; in a PDF one is a point."""
+    """Size and lettering of a chart. Lengths are in pixels, which are points in a PDF."""
 
     name: str
     width: int
     """Width of the whole chart."""
     height: int
-    """Height of a plot that is alone."""
+    """Height of a single plot."""
     panel_height: int
     """Height of a plot among several."""
     font_size: float
@@ -77,7 +77,7 @@ THEMES = {theme.name: theme for theme in (SCREEN, PAPER)}
 
 
 def quality_colours(qualities: int) -> list[str]:
-    """Give the qualities of a medium shades of one blue: the higher, the darker."""
+    """Give shades of blue for the qualities of a medium: the higher, the darker."""
     return [
         "#" + "".join(
             f"{round(low + (high - low) * rank / max(1, qualities - 1)):02X}"
@@ -93,9 +93,9 @@ def series_styles(
     """Give each series a style.
 
     Args:
-        factor: what the series are levels of; None for a single one.
-        labels: the levels.
-        transport: the transport of all series, where it is known and not the factor.
+        factor: factor of the series; None for a single series.
+        labels: labels of the levels.
+        transport: the transport of all series, if there is one and it is not the factor.
     """
     if factor != "transport" and transport is not None:
         return _variants([transport] * len(labels))
@@ -107,14 +107,14 @@ def series_styles(
 
 
 def _other(index: int) -> SeriesStyle:
-    """Style what is no transport's, such as a stack of its own name."""
+    """Give a style to a label that is not of a transport, such as the name of a stack."""
     return SeriesStyle(
         _OTHERS[index % len(_OTHERS)], _SHAPES[index % len(_SHAPES)], _DASHES[index % len(_DASHES)]
     )
 
 
 def _variants(labels: Sequence[str]) -> list[SeriesStyle]:
-    """Style labels by transport; the plain name, else the first, has the pure colour."""
+    """Give styles by transport; the plain name, else the first label, has the pure colour."""
     styles: dict[int, SeriesStyle] = {}
     seen: dict[str, int] = {}
     plain_first = sorted(enumerate(labels), key=lambda item: item[1] not in TRANSPORT_STYLES)
@@ -145,12 +145,12 @@ def _shaded(colour: str, shade: float) -> str:
 
 
 def text_colour(colour: str) -> str:
-    """Darken a colour as far as text needs: light blue is a fine line and a poor letter."""
+    """Darken a colour as far as text needs for contrast."""
     return _shaded(colour, -0.2)
 
 
 def config(theme: Theme = SCREEN) -> Spec:
-    """Vega-Lite's configuration: thin rules, no frame, text as in a journal."""
+    """Give Vega-Lite's configuration: thin rules, no frame, text as in a journal."""
     size = theme.font_size
     return {
         "background": "white",
@@ -184,11 +184,11 @@ def config(theme: Theme = SCREEN) -> Spec:
 
 
 def page_overlay() -> Spec:
-    """Lay over `config` what a page decides: text and rules in its own colours, light or dark."""
+    """Give the configuration that a page adds: text and rules in its light or dark colours."""
     text, faint, rule = "var(--ink)", "var(--faint)", "var(--rule)"
     return {
         "background": "transparent",
-        # Titles of axes are cut without a little room below them.
+        # Without padding at the bottom, titles of axes are cut off.
         "padding": {"left": 0, "top": 0, "right": 0, "bottom": 5},
         "title": {"color": text, "subtitleColor": faint},
         "axis": {

@@ -1,1 +1,1 @@
-"""What this machine has, and what its CPU carries."""
+"""Examines this machine: whether it has what netwarp needs, and the speed of its CPU."""

@@ -1,4 +1,4 @@
-"""Holds a stack's program to the role protocol, in real runs (`docs/role-protocol.md`)."""
+"""Checks a stack's program against the role protocol (`docs/role-protocol.md`), in actual runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netwarp.version import __version__
 from netwarp.wire import Connection, End, Job, Record, Transfer, read_records
 
 SIZE_BYTES = 300_001
-"""Neither a multiple of a word nor of the number of chunks."""
+"""Size in bytes of the content: a multiple neither of a word nor of the number of chunks."""
 CHUNKS = 3
 LIMIT_S = 600
 STALL_CPU_S = 20
@@ -29,11 +29,11 @@ STALL_CPU_S = 20
 
 @dataclass(frozen=True)
 class Check:
-    """One demand of the protocol, and how the program met it."""
+    """A requirement of the protocol, and whether the program met it."""
 
     demand: str
     failure: str | None
-    """What it did instead; None when it met it."""
+    """What the program did instead; None when it met the requirement."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class _Case:
 
 
 def check_stack(stack: Stack, backend: Backend) -> Iterator[Check]:
-    """Hold a stack to the protocol, demand by demand; a demand is met or not, whatever others are.
+    """Check a stack against each requirement of the protocol, independently of the others.
 
     Args:
-        stack: what it says of itself is what it is asked for.
-        backend: of virtual time.
+        stack: the stack; its manifest decides which requirements apply.
+        backend: a backend of virtual time.
     """
     with tempfile.TemporaryDirectory(prefix="netwarp-stack-") as place:
         folder = Path(place)
@@ -98,7 +98,7 @@ def _failure(job: Job, directory: Path, backend: Backend) -> str | None:
 
 
 def difference(job: Job, records: list[Record]) -> str | None:
-    """Say what of a successful run's records is not as the protocol has it; None where all is."""
+    """Describe how a successful run's records violate the protocol; None if they do not."""
     connections = of_kind(records, Connection)
     (end,) = of_kind(records, End)
     expected = 2 * _transfers(job)
@@ -136,7 +136,7 @@ def _repeats(job: Job, folder: Path, backend: Backend) -> Check:
 
 
 def _refuses(job: Job, directory: Path, backend: Backend) -> Check:
-    """Ask for what no stack has: a role that goes on as if nothing was is wrong."""
+    """Check that the role refuses an option that no stack has."""
     unknown = job.transport.model_copy(update={"congestion": "no-such-congestion-control"})
     outcome = run_job(backend, job.model_copy(update={"transport": unknown}), directory)
     demand = "what it does not have it refuses, with the reason"
@@ -149,7 +149,7 @@ def _refuses(job: Job, directory: Path, backend: Backend) -> Check:
 
 
 def own_stack() -> Stack:
-    """Describe netwarp's own roles as a stack, to hold them to the same protocol."""
+    """Describe netwarp's own roles as a stack, to check them against the same protocol."""
     traits = TRANSPORTS["quic"]
     return Stack(
         name="netwarp",

@@ -1,4 +1,4 @@
-"""Says what netwarp needs, whether it is here, and the exact command that mends it."""
+"""Checks what netwarp needs on this machine, and gives the exact command for what is missing."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ SMALLEST_RUN = {
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of looking at one thing that netwarp needs."""
+    """The result of checking one requirement of netwarp."""
 
     name: str
     ok: bool
     detail: str
-    """What was found, or what is wrong and the remedy."""
+    """What was found, or the problem and its remedy."""
     optional: bool = False
-    """Whether runs do without it, in the backend that studies have by default."""
+    """Whether runs in the default backend do not need it."""
 
 
 def examine() -> list[Finding]:
-    """Look at everything that runs need here, down to booting a guest."""
+    """Check everything that runs need, up to booting a guest."""
     default, *others = map(backend_class, BACKENDS)
     machine = Machine(jobs=len(os.sched_getaffinity(0)))
     needed = [_look("python", _python)]
@@ -61,7 +61,7 @@ def _look_for(need: Need, machine: Machine) -> Finding:
 
 
 def _look_at(backend: type[NamedBackend], machine: Machine) -> Finding:
-    """Look for all that a backend needs; what is needed last tells the most."""
+    """Check everything that a backend needs; the last requirement gives the most detail."""
     *before, last = backend.needs
 
     def describe() -> str:

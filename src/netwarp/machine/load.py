@@ -1,15 +1,15 @@
-"""How much of this machine's CPUs other work took: in real time that is in every number."""
+"""The share of this machine's CPU time that other work took, which affects results in real time."""
 
 from __future__ import annotations
 
 from netwarp.backends.cpus import CpuTimes
 
 DISTURBING = 0.05
-"""Share of the CPUs that other work may take before real-time results are worth a warning."""
+"""Share of CPU time taken by other work above which results in real time get a warning."""
 
 
 def others_share(before: CpuTimes, after: CpuTimes) -> float:
-    """Give the share of the CPUs' time between two readings that other work took."""
+    """Give the share of CPU time between two readings that other work took."""
     busy_s = after.busy_s - before.busy_s
     all_s = busy_s + after.idle_s - before.idle_s
     own_s = after.own_s - before.own_s
@@ -17,7 +17,7 @@ def others_share(before: CpuTimes, after: CpuTimes) -> float:
 
 
 def warning(share: float | None) -> str | None:
-    """Say that a machine was not idle; None where it was, or nothing is known."""
+    """Write the warning that a machine was not idle; None where it was, or this is unknown."""
     if share is None or share <= DISTURBING:
         return None
     return (

@@ -1,7 +1,7 @@
-"""What this machine's CPU carries of each transport, measured once and kept in the cache.
+"""Measures the goodput of each transport that this machine's CPU can carry, kept in the cache.
 
-In virtual time CPU work is free. This is what says how far that holds here: native bulk transfers
-over a path that does nothing to packets, with the same endpoint and the same packet sizes.
+In virtual time CPU work is free. These speeds tell up to which rates that is realistic: native bulk
+transfers over a path without impairments, with the same endpoint and packet sizes.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Speed(TypedDict):
     """Date of the measurement, ISO 8601."""
     cpu: str
     kernel: str
-    """Version of the host's kernel, which carried it."""
+    """Version of the host's kernel."""
     goodput_bit_s: dict[str, float]
-    """Median goodput by transport, in content bits per second."""
+    """Median goodput by transport, in bit/s of content."""
     not_measured: dict[str, str]
-    """Why a transport was not measured, by transport."""
+    """Reasons why transports were not measured, by transport."""
 
 
 def measure_speed(
@@ -90,7 +90,7 @@ def measure_speed(
 def stored_speed(
     endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ
 ) -> Speed | None:
-    """Give what was measured with this endpoint on this CPU; None where nothing was."""
+    """Give the speed measured with an endpoint on a CPU; None where it was not measured."""
     try:
         speed: Speed = json.loads(speed_file(endpoint_sha256, cpu, environ).read_text())
     except (OSError, ValueError):
@@ -99,13 +99,13 @@ def stored_speed(
 
 
 def speed_file(endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """Name the file: another endpoint or another CPU has another."""
+    """Give the path of the cache file for an endpoint on a CPU."""
     key = sha256(f"{endpoint_sha256} {cpu}".encode()).hexdigest()[:16]
     return cache_directory(environ) / "speed" / f"{key}.json"
 
 
 def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
-    """Find a size that takes long enough to tell, then give the median of some transfers of it."""
+    """Find a size whose transfer takes long enough to measure, then give the median of several."""
     trial_bit_s = _transfer(backend, _planned(backend, transport, TRIAL_BYTES))
     size_bytes = min(max(TRIAL_BYTES, int(trial_bit_s / 8 * AIM_S)), LARGEST_BYTES)
     planned = _planned(backend, transport, size_bytes)
@@ -121,7 +121,7 @@ def _transfer(backend: NativeBackend, planned: PlannedRun) -> float:
 
 
 def _planned(backend: NativeBackend, transport: str, size_bytes: int) -> PlannedRun:
-    # Without privilege a socket may be granted less than this.
+    # Without privileges the kernel may grant a socket less than this.
     buffer_bytes = min(BUFFER_BYTES, backend.capabilities.socket_buffer_bytes)
     study: dict[str, Any] = {
         "title": "what this machine carries",

@@ -1,1 +1,1 @@
-"""What an execution of a study says: a table, one JSON object, other formats."""
+"""Output of a study's results: tables, a JSON object, other formats, and comparisons."""

@@ -1,4 +1,4 @@
-"""Virtual time held against real time: where the cells of one study agree, where not, and why."""
+"""Compares a study in virtual time with the same study in real time, for each cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Answer(StrEnum):
-    """Whether a cell is the same in both times."""
+    """Whether a cell agrees in virtual and real time."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -46,44 +46,44 @@ _ANSWERS: Mapping[Verdict, Answer] = {
 
 @dataclass(frozen=True)
 class HeldCell:
-    """One cell in both times."""
+    """A cell in virtual and in real time."""
 
     factors: Factors
-    """As in real time, where the path is nobody's to vary."""
+    """Factors in real time, where the path cannot be varied."""
     virtual: Estimate | None
     real: Estimate | None
     comparison: Comparison
-    """Of real time against virtual time."""
+    """Comparison of real time with virtual time."""
     reasons: tuple[Reason, ...]
-    """What can explain a difference; empty where there is none."""
+    """Possible reasons for a difference; empty where there is none."""
 
     @property
     def answer(self) -> Answer:
-        """Whether it is the same."""
+        """Whether the cell agrees in virtual and real time."""
         return _ANSWERS[self.comparison.verdict]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A study in virtual time, held against the same one in real time."""
+    """A study in virtual time, compared with the same study in real time."""
 
     virtual: RunData
     real: RunData
     metric: str
     relevant: float
     cells: tuple[HeldCell, ...]
-    """Their verdicts are one family (Holm)."""
+    """The cells, whose verdicts are one family (Holm)."""
     only_virtual: tuple[Factors, ...]
     only_real: tuple[Factors, ...]
     asked: PathAsked | None
-    """The path in virtual time, where it is the same in all cells and stays as it is."""
+    """The path in virtual time, where it is equal in all cells and constant; else None."""
 
     def count(self, answer: Answer) -> int:
         """Count the cells with an answer."""
         return sum(cell.answer is answer for cell in self.cells)
 
     def to_json(self) -> dict[str, Any]:
-        """Fields as ``--json`` prints them; values in base units."""
+        """Give the fields that ``--json`` prints, with values in base units."""
         return {
             "virtual": str(self.virtual.directory),
             "real": str(self.real.directory),
@@ -119,17 +119,17 @@ def agreement(
     metric: str | None = None,
     relevant: float | None = None,
 ) -> Agreement:
-    """Compare a study in both times, cell by cell.
+    """Compare a study in virtual and real time, for each cell.
 
-    Cells are the same where the factors agree that both vary. Between two hosts nobody loses the
-    same packets again, so replicates are no pairs there.
+    Cells correspond if they agree in the factors that both studies vary. Between two hosts the same
+    packets are not lost again, so replicates are not paired there.
 
     Args:
-        virtual: in virtual time.
-        real: in real time.
-        filters: ``FACTOR=LEVEL`` each: these cells of `virtual`.
+        virtual: the study in virtual time.
+        real: the study in real time.
+        filters: ``FACTOR=LEVEL`` each; they select cells of `virtual`.
         metric: None for the main one.
-        relevant: the smallest relevant difference, as a share; None for the study's.
+        relevant: the smallest relevant difference, as a ratio; None for the study's.
 
     Raises:
         InputError: they are of other clocks or studies, or have no such metric.
@@ -162,7 +162,7 @@ def agreement(
 
 
 def path_asked(job: Job | None) -> PathAsked | None:
-    """Say what a job's path is; None where there are several, or it changes."""
+    """Describe a job's path; None where there are several, or it changes over time."""
     if job is None or len(job.paths) > 1 or not job.timeline.is_empty:
         return None
     (path,) = job.paths
@@ -236,10 +236,10 @@ def _refuse_another_study(virtual: RunData, real: RunData) -> None:
 def _by_shared_factors(
     cells: Sequence[CellResult], real: RunData
 ) -> dict[frozenset[tuple[str, str]], CellResult]:
-    """Give cells by the levels of the factors that real time varies as well.
+    """Give cells by the levels of the factors that the study in real time also varies.
 
     Raises:
-        InputError: two cells differ in nothing else than what real time does not vary.
+        InputError: two cells differ only in factors that the study in real time does not vary.
     """
     known = real.results.factors
     found: dict[frozenset[tuple[str, str]], CellResult] = {}

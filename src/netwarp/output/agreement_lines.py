@@ -35,12 +35,12 @@ STYLES = {
     Answer.NOT_COMPARED: "red",
 }
 MANY = {Answer.AGREES: "agree", Answer.DIFFERS: "differ"}
-"""How several cells are said to be."""
+"""Plural verbs for answers of several cells."""
 NOTHING = "–"
 
 
 def agreement_blocks(found: Agreement) -> list[Table | Text]:
-    """Lay out the path in both times, the cells with their verdicts, and reasons."""
+    """Lay out the path in virtual and real time, the cells with their verdicts, and reasons."""
     return [
         *_path_blocks(found),
         _cells_table(found),
@@ -68,7 +68,7 @@ def _path_blocks(found: Agreement) -> Iterator[Table | Text]:
 
 
 def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, str | None]]:
-    """Give each property of the path: its name, in virtual time, measured in real time."""
+    """Give each property of the path: name, value in virtual time, measurement in real time."""
     yield "RTT", value_text("path_min_rtt_s", asked.rtt_s), _spread(found, "path_min_rtt_s")
     for direction, rate_bit_s in asked.rates:
         metric = f"probed_rate_{direction}_bit_s"
@@ -79,7 +79,7 @@ def _path_rows(found: Agreement, asked: PathAsked) -> Iterator[tuple[str, str, s
 
 
 def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
-    """Write what was measured over all runs; None where nothing was."""
+    """Write the range of a metric over all runs; None where it was not measured."""
     values = _measured(found, metric)
     if not values:
         return None
@@ -91,7 +91,7 @@ def _spread(found: Agreement, metric: str, before: str = "") -> str | None:
 
 
 def _measured(found: Agreement, metric: str) -> list[float]:
-    """Give the values of all runs in real time, the smallest first."""
+    """Give a metric's values in all runs in real time, the smallest first."""
     return sorted(value for cell in found.real.results.cells for value in cell.values(metric))
 
 
@@ -163,7 +163,7 @@ def _reason_lines(cells: Sequence[HeldCell]) -> Iterator[Text]:
 
 
 def _measured_path_lines(found: Agreement) -> Iterator[Text]:
-    """Give the options that make the virtual path like the measured one, where it is another."""
+    """Give the options that make the virtual path like the measured one, if they differ."""
     causes = {reason.cause for cell in found.cells for reason in cell.reasons}
     if found.asked is None or "path" not in causes:
         return

@@ -1,4 +1,4 @@
-"""Two run directories → which cells changed: the second held against the first, cell by cell."""
+"""Compares two run directories, the second with the first, for each cell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
 
 @dataclass(frozen=True)
 class CellChange:
-    """One cell that both have."""
+    """A cell that both have, with its comparison."""
 
     factors: Factors
     before: Estimate | None
@@ -40,12 +40,12 @@ class CellChange:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is a difference that is relevant and cannot be chance."""
+        """Whether there is a relevant and statistically significant difference."""
         return self.comparison.verdict.decided
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether all values are the same, or differ by less than is relevant."""
+        """Whether the cells are identical, or equivalent within the relevant difference."""
         same = (
             self.before is not None
             and self.after is not None
@@ -56,7 +56,7 @@ class CellChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """How one run directory differs from an earlier one."""
+    """The differences between a run directory and an earlier one."""
 
     metric: str
     cells: tuple[CellChange, ...]
@@ -64,16 +64,16 @@ class Difference:
     only_before: tuple[Factors, ...]
     only_after: tuple[Factors, ...]
     conditions: tuple[tuple[str, str, str], ...]
-    """Fixed conditions and programs that are not the same: name, before, after."""
+    """Fixed conditions and programs that differ: name, before, after."""
 
     @property
     def changed(self) -> tuple[CellChange, ...]:
-        """Cells with a difference that is relevant and cannot be chance."""
+        """Cells with a relevant and statistically significant difference."""
         return tuple(cell for cell in self.cells if cell.is_changed)
 
     @property
     def unchanged(self) -> tuple[CellChange, ...]:
-        """Cells whose values are the same, or differ by less than is relevant."""
+        """Cells that are identical, or equivalent within the relevant difference."""
         return tuple(cell for cell in self.cells if cell.is_unchanged and not cell.is_changed)
 
 
@@ -84,7 +84,7 @@ def difference(before: RunData, after: RunData, metric: str | None = None) -> Di
 
     Args:
         before: the earlier one.
-        after: the one held against it.
+        after: the one compared with it.
         metric: None for the main metric of `after`.
 
     Raises:
@@ -111,7 +111,7 @@ def difference(before: RunData, after: RunData, metric: str | None = None) -> Di
 
 
 def require_metric(data: RunData, metric: str) -> None:
-    """See that a run directory has a metric.
+    """Check that a run directory has a metric.
 
     Raises:
         InputError: it has none of that name; the message lists those that it has.
@@ -133,7 +133,7 @@ def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str
 
 
 def _conditions(data: RunData) -> dict[str, str]:
-    """Name what all cells have in common, programs included."""
+    """Give the conditions that all cells share, programs included."""
     runs = data.results.runs
     fixed = fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
     kernel, endpoint = (data.provenance.get(part) or {} for part in ("kernel", "endpoint"))
@@ -146,7 +146,7 @@ def _conditions(data: RunData) -> dict[str, str]:
 
 
 def difference_lines(found: Difference) -> list[Text]:
-    """Say what else differs, each cell that changed, and how many others there are."""
+    """Write differing conditions, each cell that changed, and the number of other cells."""
     lines = [
         Text(f"{name}: {before} → {after}", style="dim") for name, before, after in found.conditions
     ]

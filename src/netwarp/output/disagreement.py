@@ -1,8 +1,7 @@
-"""Why a cell took longer or shorter in real time than in virtual time, by what was measured. Pure.
+"""Finds measured reasons why a cell differs in real time from virtual time. Pure.
 
-Three things are in real time that virtual time has none of: CPU time that is not free, segments
-that hosts cut and join on their own (offloads), and the packets of others. The fourth is a path
-that is not the one that was asked for.
+Three reasons do not exist in virtual time: CPU time, segmentation and receive offloads of the
+hosts, and traffic of others. The fourth is a path that differs from the configured one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ RTT_LEAST_S = RTT_LEAST_NS / NS_PER_S
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that was measured and can be a reason."""
+    """A measured property that may explain a difference."""
 
     cause: Cause
     text: str
@@ -35,25 +34,25 @@ class Reason:
 
 @dataclass(frozen=True)
 class PathAsked:
-    """What the path was in virtual time, server to client and back."""
+    """The path in virtual time, in both directions."""
 
     rtt_s: float
     rate_down_bit_s: int | None
     """None is unlimited."""
     rate_up_bit_s: int | None
     loss_down: float
-    """On average, as a share."""
+    """Mean loss ratio from server to client."""
     loss_up: float
     has_jitter: bool
 
     @property
     def rates(self) -> tuple[tuple[str, int | None], tuple[str, int | None]]:
-        """Rates of both directions by the direction's name."""
+        """Rates of both directions in bit/s, with the directions' names."""
         return ("down", self.rate_down_bit_s), ("up", self.rate_up_bit_s)
 
     @property
     def losses(self) -> tuple[tuple[str, float], tuple[str, float]]:
-        """Losses of both directions by the direction's name."""
+        """Loss ratios of both directions, with the directions' names."""
         return ("down", self.loss_down), ("up", self.loss_up)
 
 
@@ -65,15 +64,15 @@ def reasons(
     relevant: float,
     offloads: Mapping[str, Sequence[str]],
 ) -> tuple[Reason, ...]:
-    """List what can explain that a cell differs.
+    """List possible reasons why a cell differs.
 
     Args:
-        asked: the path in virtual time; None where that is not known.
+        asked: the path in virtual time; None where it is unknown.
         real: the cell in real time.
-        metric: what was compared.
-        gap: real less virtual, in the metric's unit.
+        metric: the metric compared.
+        gap: real minus virtual, in the metric's unit.
         relevant: the smallest relevant difference, as a share.
-        offloads: which are on, by host.
+        offloads: offloads that are on, by host.
     """
     found = [
         *(_of_path(asked, real, relevant) if asked else ()),

@@ -1,6 +1,7 @@
-"""Results in other formats: a function each, from a run directory to text.
+"""Exports results to other formats, each by a function from a run directory to text.
 
-What has a part for each run is given part by part: the text of a large study is not in memory.
+Formats with a part for each run are written part by part, so that a large study is not held in
+memory.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ def export_results(data: RunData, format_: str, run: str | None = None) -> Itera
     """Write the results of a run directory in a format of `EXPORTS`, piece by piece.
 
     Args:
-        data: of the run directory.
+        data: the run directory's data.
         format_: name of the format.
         run: the one run that is written; None for all.
 
     Raises:
-        InputError: there is no such format or run, or the format has nothing to say of any run.
+        InputError: no such format or run, or no run has anything in the format.
     """
     if format_ not in EXPORTS:
         raise InputError(f"--format {format_}: unknown; choose one of {', '.join(EXPORTS)}")
@@ -91,10 +92,10 @@ def to_json(data: RunData) -> Iterator[str]:
 
 
 def to_iperf3(data: RunData) -> Iterator[str]:
-    """Write an array with the document that iperf3 would have printed for each run.
+    """Write an array with the document of each run that iperf3 would have printed.
 
     Raises:
-        InputError: runs have several workloads, and a document of iperf3's is of one.
+        InputError: runs have several workloads, but a document of iperf3 has one.
     """
     if data.study.cells[0].workloads:
         raise InputError(
@@ -108,7 +109,7 @@ def _json_array(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Write an array of objects as `json.dumps` with an indent of two would."""
     before = "[\n  "
     for each in objects:
-        # No text has a line break in it: JSON writes that as \\n.
+        # Texts have no line breaks in JSON, which writes them as \\n.
         written = json.dumps(each, indent=2, ensure_ascii=False).replace("\n", "\n  ")
         yield before + written
         before = ",\n  "
@@ -145,7 +146,7 @@ def to_har(data: RunData) -> Iterator[str]:
 
 
 def to_qlog(data: RunData) -> Iterator[str]:
-    """List the files in which QUIC's connections say what they did, one on each line.
+    """List the qlog files of QUIC connections, one on each line.
 
     Raises:
         InputError: no run wrote any.
@@ -166,7 +167,7 @@ def _fixed(data: RunData) -> dict[str, str]:
 
 
 def _values(run: RunResult) -> dict[str, float | int | None]:
-    """Give a run's metrics in base units; what is counted in wholes is an integer."""
+    """Give a run's metrics in base units; counts are integers."""
     return {
         name: int(value) if value is not None and _is_whole(name) else value
         for name, value in run.metrics.items()

@@ -1,4 +1,4 @@
-"""A run in the JSON that `iperf3 --json` prints at the client (iperf 3.12), for tools that read it.
+"""Converts a run to the JSON that `iperf3 --json` prints at the client (iperf 3.12).
 
 The content flows from the server to the client, as with `iperf3 --reverse`.
 """
@@ -33,13 +33,13 @@ _NAMES: dict[str, Any] = {
     "remote_host": "server",
     "remote_port": 4433,
 }
-"""Both ends; the client's port is not recorded."""
+"""Fields of both ends; the client's port is not recorded."""
 _ENDS: Mapping[Side, str] = {"client": "host", "server": "remote"}
-"""What iperf3 calls them, seen from the client."""
+"""iperf3's names of the ends, as seen from the client."""
 
 
 def iperf3_document(run: RunResult, data: RunData) -> dict[str, Any]:
-    """Give what iperf3 would have printed.
+    """Give the document that iperf3 would have printed.
 
     `intervals` has the content received in each second of a run that recorded it over time; of a
     file over TCP, what was acknowledged to the sender from sample to sample, each at least a second
@@ -98,7 +98,7 @@ def _start(run: RunResult, data: RunData) -> dict[str, Any]:
 
 
 def _started(data: RunData) -> datetime:
-    """Give the run's date: of the guest's clock, or of the study in real time."""
+    """Give the run's date: by the guest's clock, or in real time that of the study."""
     if data.clock == "virtual":
         return datetime.fromtimestamp(EPOCH_NS // NS_PER_S, UTC)
     return datetime.fromisoformat(data.provenance["started"])
@@ -116,7 +116,7 @@ def _content_bytes(run: RunResult) -> float:
 
 
 def _content(run: RunResult) -> dict[str, Any] | None:
-    """Sum up a transfer as iperf3 sums up TCP; None of a run that transferred nothing."""
+    """Give the sums of a transfer as iperf3 does for TCP; None for a run without transfers."""
     seconds, bit_s = run.value("completion_time_s"), run.value("goodput_bit_s")
     if seconds is None or bit_s is None:
         return None
@@ -128,7 +128,7 @@ def _content(run: RunResult) -> dict[str, Any] | None:
 
 
 def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None:
-    """Sum up a flow of packets as iperf3 sums up UDP; None of a run of anything else."""
+    """Give the sums of a flow of packets as iperf3 does for UDP; None for other runs."""
     arrived = next((r for r in records if isinstance(r, FlowStats) and r.unit == "packet"), None)
     sent = next((record for record in records if isinstance(record, FlowSent)), None)
     if arrived is None or sent is None or run.value("lost_packets") is None:
@@ -146,7 +146,7 @@ def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None
 
 
 def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[str, float]:
-    """Give each end's share of a CPU: 0 in virtual time, where computing takes no time."""
+    """Give each end's CPU usage in percent: 0 in virtual time, where computing takes no time."""
     shares = {
         f"{end}_{part}": 0.0 for end in _ENDS.values() for part in ("total", "user", "system")
     }
@@ -161,9 +161,9 @@ def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[
 
 
 def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Add up what came in by whole seconds, as iperf3 reports; the last one may be shorter.
+    """Give the content received in each second, as iperf3 does; the last interval may be shorter.
 
-    Nothing where it was not recorded over time.
+    Empty where goodput was not recorded over time.
     """
     recorded = next((each for each in records if isinstance(each, Goodput)), None)
     if recorded is None:
@@ -182,10 +182,10 @@ def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
 def _acknowledged(
     job: Job | None, records: Sequence[Record], total: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Add up what was acknowledged to TCP's sender between samples, a second or more apart.
+    """Give the bytes acknowledged to TCP's sender between samples that are at least a second apart.
 
-    Nothing where it was not sampled, or samples count something else than content: of TLS and QUIC
-    they have what encryption adds, of SCTP nothing.
+    Empty where connections were not sampled, or samples do not count content: those of TLS and QUIC
+    include the overhead of encryption, and SCTP has no such count.
     """
     if job is None or not received(job, records):
         return []
@@ -213,7 +213,7 @@ def _acknowledged(
 
 
 def _acked_bytes(samples: ConnectionSamples, at_ns: int) -> int:
-    """Give what was acknowledged at the last sample up to a moment."""
+    """Give the bytes acknowledged at the last sample up to a time."""
     index = bisect_right(samples.at_ns, at_ns)
     return samples.acked_bytes[index - 1] if index else 0
 

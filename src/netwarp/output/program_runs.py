@@ -1,4 +1,4 @@
-"""What came of a server and a client that were run over a path: for scripts, and in one line."""
+"""Results of `netwarp exec`, as an object for scripts and as one line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from netwarp.wire import Record
 
 SIGNALLED = 128
-"""What a shell adds to the number of the signal that ended a program."""
+"""Added to a signal's number for the exit status of a program that it ended, as shells do."""
 
 
 def program_runs(data: RunData) -> dict[str, Any]:
-    """Gather what came of the runs: the first that failed, or the first, stands for all."""
+    """Give the results of the runs; the first that failed, or else the first, represents all."""
     runs = data.results.runs
     shown = next((run for run in runs if run.reason is not None), runs[0])
     records = data.records(shown.run)
@@ -42,12 +42,12 @@ def program_runs(data: RunData) -> dict[str, Any]:
 
 
 def time_taken(virtual_s: float, wall_s: float) -> str:
-    """Say how long runs took, in seconds, on their clock and on the user's."""
+    """Write the time that runs took, in s, in virtual time and in wall time."""
     return f"{virtual_s:.6g} s on the run's clock, {number(wall_s, 2)} s of yours"
 
 
 def in_one_line(data: RunData, told: dict[str, Any]) -> str:
-    """Say what the runs took and what the path did, or why one failed."""
+    """Write the time that the runs took and what the path did, or why a run failed."""
     took = time_taken(told["virtual_s"], told["wall_s"])
     runs = data.results.runs
     if told["failure"] is not None:

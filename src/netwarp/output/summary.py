@@ -1,4 +1,4 @@
-"""The object that `--json` prints and `summary.json` holds. Scripts rely on its names."""
+"""The object that `--json` prints and `summary.json` contains. Scripts rely on its names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def summary(data: RunData) -> dict[str, Any]:
-    """Make the object: plain types only, everything in base units."""
+    """Make the object, of plain types, with all values in base units."""
     provenance = data.provenance
     return {
         "study": data.study.title,

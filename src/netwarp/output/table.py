@@ -57,9 +57,9 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text]:
 def blocks(
     results: Results, compared: Comparisons, clock: Clock = "virtual", width: int = WIDTH
 ) -> list[Table | Text]:
-    """Lay the results out: a table for each condition, with common columns, and headings.
+    """Lay out the results: a table for each condition, with common columns, and headings.
 
-    Metrics beside the one compared are left out, the last first, where verdicts would not fit.
+    Metrics beside the one compared are left out, from the last, where verdicts would not fit.
     """
     beside = _beside(compared.metric, results)
     metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
@@ -87,7 +87,7 @@ def blocks(
 
 
 def _beside(metric: str, results: Results) -> list[str]:
-    """Name what is printed beside a metric: of `*.NAME` what each workload has."""
+    """Name the metrics printed beside a metric; `*.NAME` is expanded to that of each workload."""
     named = metric_named(metric).beside or ()
     each = (
         results.of_workloads(name.removeprefix("*.")) if name.startswith("*.") else [name]
@@ -99,11 +99,11 @@ def _beside(metric: str, results: Results) -> list[str]:
 def grid(
     heads: Sequence[Text], widths: Sequence[int], lines: Sequence[list[Text]], *, show_header: bool
 ) -> Table:
-    """Make a table of fixed columns; the last takes what is left.
+    """Make a table with columns of fixed width; the last has the remaining width.
 
     Args:
-        heads: of all columns.
-        widths: of all columns but the last.
+        heads: heads of all columns.
+        widths: widths of all columns but the last.
         lines: a cell for each column.
         show_header: whether the heads are shown.
     """
@@ -112,7 +112,7 @@ def grid(
     )
     for i, head in enumerate(heads[:-1]):
         justify: Literal["left", "right"] = "left" if i == 0 else "right"
-        # A narrow terminal wraps verdicts: names and numbers keep their width.
+        # In a narrow terminal verdicts wrap, and names and numbers keep their width.
         table.add_column(head, justify=justify, width=widths[i], min_width=widths[i], no_wrap=True)
     table.add_column(heads[-1])
     for line in lines:
@@ -135,7 +135,7 @@ def _counted(metric: str) -> str:
 
 
 def _longest_verdict(compared: Comparisons) -> int:
-    """Measure the verdicts; what failed runs are said about may take a second line."""
+    """Give the longest verdict's width; the text on failed runs may take a second line."""
     comparisons = [c for c in compared.comparisons if not c.left_out]
     return max((len(verdict_text(c, compared.metric)) for c in comparisons), default=0)
 
@@ -145,7 +145,7 @@ def _longest(text: Text) -> int:
 
 
 def notes(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[str]:
-    """Say how the numbers came about, and which runs failed."""
+    """Write notes on how to read the numbers, and on runs that failed."""
     text = (
         "± is half the 95 % confidence interval of the mean; of a wide one brackets have both ends"
     )

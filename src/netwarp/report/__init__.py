@@ -1,4 +1,4 @@
-"""Figures, tables, claims → one HTML file that needs nothing else."""
+"""Writes the report: figures, tables and claims in one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_report(data: RunData) -> Path:
     """Write `report.html` of a run directory.
 
     Returns:
-        Where the report is.
+        Path of the report.
 
     Raises:
         ResultError: something there cannot be read.

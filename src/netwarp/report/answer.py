@@ -1,4 +1,4 @@
-"""The answer on the first screen: sentences, and the grid of verdicts by condition."""
+"""The answer at the top of the report: sentences, and the grid of verdicts by condition."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class GridCell:
     """One contender's verdict under one condition."""
 
     head: str
-    """What stands over its column: a phone has it beside the verdict."""
+    """Head of its column, which is beside the verdict on a narrow screen."""
     mark: str
-    """Its CSS class: better, worse or even."""
+    """CSS class: better, worse or even."""
     short: str
     full: str
 
@@ -64,17 +64,17 @@ class VerdictGrid:
     metric: str
     first: str
     heads: list[list[str]]
-    """What stands over each column, line by line."""
+    """Lines of the head of each column."""
     rows: list[tuple[str, list[GridCell | None]]]
-    """None where a contender has no cell."""
+    """Title and cells of each row; None where a contender has no cell."""
 
 
 MOST_CONDITIONS_ACROSS = 8
-"""With more, columns of conditions are wider than the page."""
+"""Most conditions that are columns; more would be wider than the page."""
 
 
 def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
-    """Arrange the verdicts; None where there is nothing to compare or one condition only."""
+    """Arrange the verdicts in a grid; None with nothing to compare, or a single condition."""
     verdicts = {
         (level_text(compared.factor, contender.label), condition_text(group.condition)): contender
         for group in compared.groups
@@ -103,7 +103,7 @@ SLIGHT, STRONG = 1.1, 2.0
 
 
 def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
-    """Give a verdict's classes in the style sheet: whether it is better, and how large it is."""
+    """Give a verdict's CSS classes: better or worse, and the size of the difference."""
     comparison = contender.comparison
     better = favourable(comparison, compared.metric) if comparison else None
     if comparison is None or better is None:

@@ -1,4 +1,4 @@
-"""What each cell's path was configured to do and what was measured, side by side."""
+"""Compares the configured with the measured path of each cell: loss, delay, rate."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 ETHERNET_HEADER_BYTES = 14
 Mark = Literal["good", "check", "bad", "none"]
-# What a probe of some bytes needs beyond the delay on the slowest path worth studying.
+# Time that a small probe takes beyond the delay on a slow path.
 RTT_SLACK_S = 0.001
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the path of one cell was configured to do in one direction, and what it did."""
+    """The configured and the measured path of one cell, in one direction."""
 
     cell: str
     way: str
@@ -45,9 +45,9 @@ class Calibration:
 
 
 def calibration(data: RunData) -> list[Calibration]:
-    """Compare the path that was configured with the one that was delivered, cell by cell.
+    """Compare the configured path with the measured one, for each cell.
 
-    The intervals hold together (Bonferroni): in 95 of 100 reports no cell is marked by chance.
+    The intervals are simultaneous (Bonferroni): in 95 of 100 reports no cell is marked by chance.
     """
     found: list[tuple[CellResult, Direction, Job | None]] = []
     for cell in data.results.cells:
@@ -72,7 +72,7 @@ def _calibrated(
     packets = int(cell.total(f"path_packets_{direction}") or 0)
     dropped = int(cell.total(f"path_dropped_{direction}") or 0)
     overflow = cell.total(f"path_overflow_{direction}")
-    # A kernel that does not tell the two apart leaves both in one number.
+    # A kernel that does not distinguish the two has both in one number.
     lost = dropped - int(overflow or 0)
     told_apart = overflow is not None
     says, mark = _compared_loss(job, direction, lost, packets, confidence, told_apart=told_apart)
@@ -165,12 +165,12 @@ def _asks_for_loss(job: Job, direction: Direction) -> bool:
 
 
 def _losses(job: Job, direction: Direction) -> list[Loss]:
-    """What the paths were configured to lose, each thing once."""
+    """Give the distinct loss models that the paths were configured with."""
     return list(dict.fromkeys(getattr(path, direction).loss for path in job.paths))
 
 
 def _base_rtts_s(job: Job) -> list[float]:
-    """Give the round-trip times of the paths, each once."""
+    """Give the distinct configured round-trip times of the paths, in s."""
     return list(dict.fromkeys((p.down.delay_ns + p.up.delay_ns) / 1e9 for p in job.paths))
 
 

@@ -1,6 +1,6 @@
-"""The script that draws charts in a page: Vega, Vega-Lite and Vega-Embed, bundled once.
+"""The script that draws charts in a page: a bundle of Vega, Vega-Lite and Vega-Embed.
 
-Bundling takes longer than all the rest of a report, and gives the same for the same version of
+Bundling takes longer than the rest of a report, and its result depends only on the version of
 vl-convert. The bundle is therefore kept in the user's cache, beside the guest kernel.
 """
 
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 
 
 def chart_script(environ: Mapping[str, str] = os.environ) -> str:
-    """Give the bundle, safe to stand in a script element of HTML.
+    """Give the bundle, escaped for a script element of HTML.
 
-    A cache that cannot be written, or holds something else than what was put there, costs time
-    and nothing else.
+    If the cache cannot be written or is damaged, the bundle is made again.
     """
     path = _cached_at(environ)
     kept = _read(path)
     if kept is not None:
         return kept
-    # Nothing in it may end the script element early.
+    # Text that would end the script element is escaped.
     script = vega.script_bundle().replace("</script", "<\\/script")
     _keep(path, script)
     return script
@@ -43,7 +42,7 @@ def _cached_at(environ: Mapping[str, str]) -> Path:
 
 
 def _read(path: Path) -> str | None:
-    """Read the kept script; None where there is none, or its checksum in line one is another's."""
+    """Read the cached script; None if there is none, or its checksum in the first line is wrong."""
     try:
         digest, _, script = path.read_text(encoding="utf-8").partition("\n")
     except (OSError, UnicodeDecodeError):
@@ -52,7 +51,7 @@ def _read(path: Path) -> str | None:
 
 
 def _keep(path: Path, script: str) -> None:
-    """Put the script where others find all of it or nothing, however many do so at once."""
+    """Write the script to the cache atomically, also when several processes do so at once."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as f:

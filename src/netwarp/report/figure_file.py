@@ -1,4 +1,4 @@
-"""One figure of a run directory → a file, in a theme and with a configuration of the user's own."""
+"""Draws a figure of a run directory to a file, in a theme, with the user's own configuration."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def draw_figure(
 
     Args:
         directory: the run directory.
-        number: of the figure, from 1.
+        number: number of the figure, from 1.
         out: where to; its ending says in which format. Default: `figures/NAME.svg`.
         theme: name of one of `THEMES`.
         config: a JSON file with a Vega-Lite configuration, laid over the theme's.
 
     Returns:
-        Where the picture is.
+        Path of the picture.
 
     Raises:
         RunDirectoryError: it is no run directory, or has no results.

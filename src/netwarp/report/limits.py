@@ -1,4 +1,4 @@
-"""What limited each cell's sender: a bar of shares, and the same as numbers."""
+"""What limited the sender in each cell: a bar of shares of time, and the same as numbers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 NEGLIGIBLE = 0.005
-"""Shares below this would be told as 0 %, and are not."""
+"""Shares below this would be rounded to 0 %, and are left out of the text."""
 
 
 @dataclass(frozen=True)
 class LimitShare:
-    """The share of a sender's time in which one thing limited it, mean over the cell's runs."""
+    """The share of a sender's time for one limit, as the mean over the cell's runs."""
 
     limit: Limit
     ratio: float
     text: str
-    """The limit's name and the share in per cent."""
+    """Name of the limit, and the share in percent."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class LimitRow:
 
     cell: str
     shares: list[LimitShare]
-    """In the order of the legend, as the bar has them."""
+    """All shares, in the order of the legend, for the bar."""
     told: list[LimitShare]
-    """Those that are not negligible, the largest first."""
+    """Shares that are not negligible, the largest first, for the text."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class LimitTable:
     """All cells whose senders were sampled."""
 
     legend: list[tuple[Limit, str, str]]
-    """Each limit, its name, and what the share is of."""
+    """Limits with their names and descriptions."""
     rows: list[LimitRow]
     summary: str
-    """In how many cells each limit has the largest share."""
+    """Text on the number of cells in which each limit has the largest share."""
 
 
 def limit_table(results: Results) -> LimitTable | None:

@@ -1,4 +1,4 @@
-"""The median run of each cell over time, to choose from."""
+"""The median run of each cell, drawn over time, for the reader to select."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netwarp.results import CellResult, Results, RunResult
 
 MOST_RUNS = 24
-"""Most runs drawn on the page: with more it would take long to load."""
+"""Most runs drawn on the page, which would load slowly with more."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class MedianRuns:
     """The median runs that a report shows over time."""
 
     charts: list[tuple[str, Chart]]
-    """Charts by the names that the reader chooses from."""
+    """Charts with the names by which the reader selects them."""
     cells: int
-    """How many cells there are, shown or not."""
+    """Number of cells of the study, shown or not."""
     metric: str
-    """Title of the metric whose median chose them."""
+    """Title of the metric by whose median the runs are chosen."""
 
 
 def median_runs(data: RunData) -> MedianRuns | None:
     """Draw the median run of each cell; None where nothing but samples was recorded over time.
 
-    Of many cells, whole conditions are taken at even distances: all contenders of each.
+    Of many cells, evenly spaced conditions are chosen, with all contenders of each.
     """
     metric = main_metric(data.results)
     charts = []
@@ -44,9 +44,10 @@ def median_runs(data: RunData) -> MedianRuns | None:
         if run is None:
             continue
         if chart is None and any(cell.workloads for cell in data.study.cells):
-            continue  # which of several workloads run differs from cell to cell
+            continue  # cells differ in which of several workloads run
         if chart is None:
-            # A study's runs record over time or they don't: one is enough to know.
+            # Either all runs of a study have records over time or none has, so one is enough to
+            # know.
             return None
         charts.append((f"{cell_text(cell.factors)} · {run.run}", chart))
     if not charts:
@@ -64,7 +65,7 @@ def chosen_cells(results: Results) -> list[CellResult]:
 
 
 def median_run(cell: CellResult, metric: str) -> RunResult | None:
-    """Choose the run in the middle, of two the one with less; None where none succeeded."""
+    """Choose the run with the lower median of a metric; None where no run succeeded."""
     measured = [(value, run) for run in cell.runs if (value := run.value(metric)) is not None]
     measured.sort(key=lambda pair: (pair[0], pair[1].replicate))
     return measured[(len(measured) - 1) // 2][1] if measured else None

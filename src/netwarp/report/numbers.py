@@ -1,4 +1,4 @@
-"""The table of all cells, to be sorted and filtered in the page, and the same as CSV."""
+"""The table of all cells, which can be sorted and filtered in the page, and its CSV file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NumberCell:
     detail: str
     """A smaller line below, or nothing."""
     sort_by: str
-    """What the column is sorted by: a number, or the text itself."""
+    """Sort key: a number, or the text itself."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class NumberRow:
     mark: str
     note: str
     ratio: str
-    """The ratio, by which verdicts are sorted."""
+    """The ratio as the sort key of verdicts."""
     failed: str
-    """How many of its runs failed, in words; nothing where none did."""
+    """Text on the number of failed runs; empty where none failed."""
     disturbed: str
-    """How many a change of the path disturbed, in words; nothing where none was."""
+    """Text on the number of runs during which the path changed; empty where there are none."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class NumberTable:
     first: str
     rows: list[NumberRow]
     csv_link: str
-    """The cells as CSV, in a link of its own."""
+    """Link that contains the cells as CSV."""
 
 
 def number_table(
     results: Results, compared: Comparisons, fixed: Mapping[str, str], clock: Clock
 ) -> NumberTable:
-    """Lay all cells out, one a row, condition by condition."""
+    """Make the table: a row for each cell, sorted by condition."""
     shown = shown_metrics(results, compared)
     factors = _factors_in_order(results)
     rows = [
@@ -94,7 +94,7 @@ def number_table(
 
 
 def shown_metrics(results: Results, compared: Comparisons) -> dict[str, Quantity]:
-    """Choose the columns: the metric compared, then those that reports have."""
+    """Choose the columns: the metric compared, then those marked for reports."""
     own = [m for m in results.metrics if m not in METRICS and metric_named(m).in_report]
     columns = [*own, *(metric.name for metric in METRICS.values() if metric.in_report)]
     chosen = dict.fromkeys(m for m in (compared.metric, *columns) if m in results.metrics)
@@ -134,7 +134,7 @@ def cells_csv(results: Results, compared: Comparisons, fixed: Mapping[str, str])
 
 
 def _factors_in_order(results: Results) -> dict[str, list[str]]:
-    """Put the conditions first, then what is compared, each with its levels in order."""
+    """Give the factors with sorted levels: conditions first, then the one that is compared."""
     contender = results.contender_factor
     varied = [factor for factor in results.factors if factor != contender]
     factors = [*varied, contender] if contender else varied

@@ -1,4 +1,4 @@
-"""The page: what each section shows, as plain values for the template."""
+"""Renders the report: makes plain values of each section for the template."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
-    """Render the report as HTML without a single reference to anything outside of it."""
+    """Render the report as self-contained HTML."""
     compared = data.comparisons
     runs = median_runs(data)
     job = data.job(data.results.runs[0].run) if data.results.runs else None
@@ -54,7 +54,7 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
 
 
 def _condition_strip(fixed: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Write the fixed conditions as people read them."""
+    """Write names and values of the fixed conditions for readers."""
     return [(factor_title(key), _condition_text(key, value)) for key, value in fixed.items()]
 
 
@@ -65,7 +65,7 @@ def _condition_text(key: str, value: str) -> str:
 
 
 def _facts(data: RunData) -> list[tuple[str, str]]:
-    """Say at a glance what stands behind the page."""
+    """Give the facts about the study's execution for the top of the page."""
     results, provenance = data.results, data.provenance
     facts = [
         ("runs", f"{len(results.runs)} in {len(results.cells)} cells"),
@@ -83,13 +83,13 @@ def _facts(data: RunData) -> list[tuple[str, str]]:
 
 
 def _over_time(runs: MedianRuns) -> dict[str, Any]:
-    """Give all runs as charts that are drawn when they are chosen."""
+    """Give all runs as charts that are drawn when the reader selects them."""
     figures = [figure_values(chart) | {"label": label} for label, chart in runs.charts]
     return {"runs": figures, "metric": runs.metric, "left_out": runs.cells - len(runs.charts)}
 
 
 def _provenance(data: RunData) -> list[tuple[str, str]]:
-    """Flatten the provenance; the equal-treatment table has its own place."""
+    """Flatten the provenance, without the equal-treatment table, which is a section of its own."""
     rest = {k: v for k, v in data.provenance.items() if k not in ("equal_treatment",)}
     return list(_flat("", rest))
 

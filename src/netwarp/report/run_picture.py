@@ -1,4 +1,4 @@
-"""One run of a run directory → a picture of it over time."""
+"""Draws a run of a run directory over time, as a picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def draw_run(directory: RunDirectory, run: str, out: Path | None = None) -> Path:
-    """Draw a run over time; a failed run as far as it went.
+    """Draw a run over time; a failed run up to its last record.
 
     Args:
         directory: the run directory.

@@ -1,4 +1,4 @@
-"""The pages' templates: how they are found, and what they are given of every figure."""
+"""Renders the pages' templates, and gives them the values of figures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
-    """Render a page as HTML without a single reference to anything outside of it.
+    """Render a page as self-contained HTML.
 
     Args:
-        name: of its template.
+        name: name of its template.
         has_charts: whether it needs the script that draws charts.
-        values: what it shows.
+        values: the template's values.
     """
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -45,7 +45,7 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
 
 
 def figure_values(chart: Chart) -> dict[str, Any]:
-    """Give what a page shows of a figure; the title is the page's, which can break its lines."""
+    """Give a figure's values for a page, with the title separately, so that it can wrap."""
     title = chart.spec["title"]
     subtitle = title["subtitle"]
     return {
@@ -58,14 +58,14 @@ def figure_values(chart: Chart) -> dict[str, Any]:
 
 
 def csv_link(text: str) -> str:
-    """Write a table as a link that has it, so that the page is whole without a file."""
+    """Write a table as a data link, so that the page needs no other file."""
     return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
 
 
 def with_code(text: str) -> Markup:
-    """Show what stands between two backquotes as code; the text is otherwise taken as it is."""
+    """Mark up text between backquotes as code, and escape the rest."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # one has no partner
+    if len(parts) % 2 == 0:  # an unpaired backquote
         return escape(text)
     code = Markup("<code>{}</code>")
     shown = (code.format(part) if index % 2 else part for index, part in enumerate(parts))
@@ -77,12 +77,12 @@ def _without_title(spec: Spec) -> Spec:
 
 
 def _own(name: str) -> Markup:
-    """Give a file of this package as it is."""
+    """Give a file of this package, unescaped."""
     return Markup(_resource(name))  # noqa: S704 - ours, no user's text in it
 
 
 def _json(value: Any) -> Markup:
-    r"""Write JSON that HTML reads as one script: `<` is written as `\u003c`."""
+    r"""Write JSON for a script element of HTML: `<` is written as `\u003c`."""
     text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(text)  # noqa: S704 - nothing in it can end the script
 

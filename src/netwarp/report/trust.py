@@ -1,4 +1,4 @@
-"""Can these numbers be trusted? What the runs say about the path, the stacks and the statistics."""
+"""The report's section on trust in the numbers: path, stacks, machine and statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HINT_RATIO = 1.05
 
 
 def collect(data: RunData, compared: Comparisons) -> dict[str, Any]:
-    """Gather everything the section shows."""
+    """Collect all values of the section."""
     return {
         "treatment": treatment(data),
         "settings": settings_used(data),
@@ -56,7 +56,7 @@ def treatment(data: RunData) -> dict[str, Any]:
 
 
 def settings_used(data: RunData) -> list[dict[str, str]]:
-    """Read back what the sending stacks said they used, once for each contender."""
+    """Give the settings that the sending stacks reported, once for each contender."""
     factor = data.results.contender_factor
     found: dict[str, dict[str, str]] = {}
     for cell in data.results.cells:
@@ -83,7 +83,7 @@ def settings_used(data: RunData) -> list[dict[str, str]]:
 
 
 def _buffer_text(used_bytes: int, job: Job) -> str:
-    """Write what a buffer had grown to, beside the bound that all transports have."""
+    """Write the size to which a buffer had grown, and the bound, which all transports share."""
     bound_bytes = job.transport.buffer_bytes
     used = f"{number(used_bytes / 2**20)} MiB"
     if used_bytes >= bound_bytes:
@@ -92,7 +92,7 @@ def _buffer_text(used_bytes: int, job: Job) -> str:
 
 
 def speed_limits(data: RunData) -> dict[str, Any] | None:
-    """Say how far results are limited by the network alone, and which cells are beyond that.
+    """List the native speed of each transport, and the cells whose goodput is above it.
 
     None where the machine's speed was not measured before the run.
     """
@@ -125,7 +125,7 @@ def _rate_text(rate_bit_s: float) -> str:
 
 
 def power_hint(compared: Comparisons) -> str:
-    """Say how many replicates would find a difference of 5 % where the spread is largest."""
+    """Say how many replicates would detect a difference of 5 % where the spread is largest."""
     open_spreads = [
         c.spread
         for c in compared.comparisons
@@ -143,7 +143,7 @@ def power_hint(compared: Comparisons) -> str:
 
 
 def comparison_note(comparison: Comparison) -> str:
-    """Give the figures behind a verdict."""
+    """Give the statistics behind a verdict."""
     if comparison.exact:
         return f"n = {comparison.n}"
     if comparison.p is None:

@@ -1,4 +1,4 @@
-"""Source documents: folders of studies that do a publication again, and what comes of it."""
+"""Source documents: folders of studies that reproduce a publication, and their scorecards."""
 
 from netwarp.sources.shipped import SOURCE_FILE
 from netwarp.sources.sources import SourceFile, find_sources, load_source, load_sources

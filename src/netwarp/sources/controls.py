@@ -1,4 +1,4 @@
-"""A study and one of its controls → the study of the same cells with one thing changed."""
+"""Makes the study of a control: the cells of its claims with one thing changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def control_study(study: Study, control: Control) -> Study:
     """Make the study that a control runs; its claims are those that name the control.
 
     Raises:
-        StudyError: what is changed does not make a study, or a claim's levels are not in it.
+        StudyError: the changed study is invalid, or lacks a claim's levels.
     """
     claims = [
         {

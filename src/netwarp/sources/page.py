@@ -1,4 +1,4 @@
-"""The scorecard as a page: source documents done again, with every figure, in one HTML file."""
+"""The scorecard as a page: reproductions of source documents with all figures, in one HTML file."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
     """Render the page of one source or several.
 
     Args:
-        done: at least one.
-        place: the directory the page will be in, for links to the studies' reports.
+        done: one reproduction or more.
+        place: directory of the page, for links to the studies' reports.
     """
     documents = [_document(each, place) for each in done]
     rows = [row for each in done for row in each.rows]
@@ -129,7 +129,7 @@ def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, 
 
 
 def _times(outcome: StudyOutcome) -> str:
-    """Say what a study took, its controls included."""
+    """Write the time that a study took, including its controls."""
     executed = outcome.all_executed
     runs = sum(len(each.finished.results.runs) for each in executed if each.finished)
     virtual_s, wall_s = (sum(e.clock_s(c) for e in executed) for c in ("virtual_s", "wall_s"))

@@ -1,4 +1,4 @@
-"""What reproducing source documents will run: every study and control, where, and for how long."""
+"""Prepares the reproduction of source documents: studies, controls, directories, expected time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTROLS_FOLDER = "controls"
 
 @dataclass(frozen=True)
 class PreparedStudy:
-    """One study of a source with its controls, and where they will be."""
+    """One study of a source with its controls and run directories."""
 
     name: str
     study: Study
@@ -28,11 +28,11 @@ class PreparedStudy:
     controls: tuple[tuple[Control, Study], ...]
 
     def control_place(self, control: Control) -> Path:
-        """Where a control will be run."""
+        """Give the run directory of a control."""
         return self.place / CONTROLS_FOLDER / control.id
 
     def executions(self) -> Iterator[tuple[Study, Path]]:
-        """Give all that is to be run, and where."""
+        """Give the study and its controls, with their run directories."""
         yield self.study, self.place
         for control, changed in self.controls:
             yield changed, self.control_place(control)
@@ -52,9 +52,9 @@ def prepare(source: Source, *, out: Path | None = None, quick: bool = False) -> 
     """Load all studies of a source.
 
     Args:
-        source: which one.
-        out: the parent of the studies' run directories; None for the usual place.
-        quick: with what each study's ``[quick]`` changes.
+        source: the source document.
+        out: parent of the studies' run directories; None for the default.
+        quick: whether to apply each study's ``[quick]`` table.
 
     Raises:
         StudyError: a study that cannot be run.
@@ -79,29 +79,29 @@ def prepare(source: Source, *, out: Path | None = None, quick: bool = False) -> 
 
 
 def first_cost_cpu_s(study: Study) -> float:
-    """Say about how much CPU time a study takes with the replicates every cell has at first."""
+    """Estimate the CPU time in s of a study with its initial number of replicates."""
     return REPORT_CPU_S + expected_cpu_s(planned.job for planned in plan_study(study))
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What sources are expected to take, before any of it is run."""
+    """The expected cost of reproducing sources, before anything is run."""
 
     studies: int
     runs: int
     kept: int
-    """Of these runs, how many an earlier execution has left."""
+    """Number of these runs that are kept from an earlier execution."""
     cpu_s: float
 
     def wall_s(self, cpus: int) -> float:
-        """Say about how long it takes on so many CPUs."""
+        """Estimate the wall time in s on a number of CPUs."""
         return self.cpu_s / cpus
 
 
 def expected(prepared: Sequence[Prepared]) -> Expected:
-    """Count runs, and add up about how much CPU time those take that are not kept.
+    """Count the runs, and estimate the CPU time of those that are not kept.
 
-    Replicates that are added while verdicts are open come on top.
+    Replicates that are added while verdicts are open are not included.
     """
     studies = runs = kept = 0
     cpu_s = 0.0

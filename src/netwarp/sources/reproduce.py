@@ -1,4 +1,4 @@
-"""Does source documents' studies again, with their controls, and writes their scorecards."""
+"""Reproduces source documents: runs their studies and controls, and writes their scorecards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCORECARD_HTML = "scorecard.html"
 
 RunStudy = Callable[[Study, Path, TimeLimit | None], tuple[RunData, str | None]]
 """Runs a study into a directory, adds replicates within a time limit, and writes its report. Gives
-its data, and what of it was not run and why: None of one that was run whole."""
+its data, and the reason why a part of it was not run, or None."""
 
 
 def reproduce_document(
@@ -31,13 +31,13 @@ def reproduce_document(
 ) -> Reproduction:
     """Run all studies of a source, and write its scorecard and the page of its figures.
 
-    A study that this machine cannot run is kept as refused: the others go on.
+    A study that this machine cannot run is recorded as refused, and the others are run.
 
     Args:
-        prepared: which source.
+        prepared: the prepared source.
         run_study: runs a study into a directory.
-        limit: the time in which all studies together may add replicates. Each gets a share as large
-            as its cost; what some leave over is for those that their shares cut short.
+        limit: the time in which all studies together may add replicates. Each gets a share in
+            proportion to its cost; unused time goes to those that their shares cut short.
 
     Raises:
         RunDirectoryError: a directory holds something else, or the disk gives out.
@@ -69,7 +69,7 @@ def reproduce_document(
 def _execute_all(
     executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
 ) -> dict[Path, Executed]:
-    """Execute studies one after the other, each within its share of the time that is left."""
+    """Execute studies one after the other, each within its share of the remaining time."""
     costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
     done = {}
     for position, (study, place) in enumerate(executions):
@@ -101,10 +101,10 @@ def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:
 
     Args:
         done: at least one.
-        out: the parent of their directories; None for the usual place.
+        out: parent of their directories; None for the default.
 
     Returns:
-        Where the page is.
+        Path of the page.
     """
     directory = out or DEFAULT_PARENT / "reproduce"
     suffix = "-quick" if done[0].quick and out is None else ""

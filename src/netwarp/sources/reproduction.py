@@ -1,4 +1,4 @@
-"""A source document, done again: its studies, its controls, and the score of its conclusions."""
+"""The reproduction of a source document: results of its studies and controls, and verdicts."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Executed:
-    """A study that was run, whole or in part, or could not be."""
+    """The execution of a study, complete, partial or refused."""
 
     study: Study
     directory: Path
     finished: RunData | None
     refused: str | None
-    """Why this machine cannot run it, or what of it."""
+    """Why this machine cannot run it, or a part of it; None if it was run completely."""
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
-        """The verdicts on its claims, in order."""
+        """The results of its claims, in order."""
         if self.finished is None:
             why = self.refused or "it was not run"
             return [not_tested(claim, claim.not_testable or why) for claim in self.study.claims]
         return [self._with_reason(result) for result in self.finished.claims]
 
     def _with_reason(self, result: ClaimResult) -> ClaimResult:
-        """Say of a claim whose cells are those that were not run why they were not."""
+        """Add the reason to a claim that is not tested because its cells were not run."""
         nothing_compared = result.verdict is ClaimVerdict.NOT_TESTABLE and not result.values
         if self.refused is None or not nothing_compared or result.claim.not_testable is not None:
             return result
@@ -48,23 +48,23 @@ class Executed:
 
     @property
     def warning(self) -> str | None:
-        """What makes its numbers doubtful: a machine that had other work, in real time."""
+        """Warning that the machine had other work during runs in real time, or None."""
         if self.finished is None:
             return None
         return load.warning(self.finished.provenance.get("other_work"))
 
     @property
     def limit_text(self) -> str | None:
-        """Say that a time limit kept replicates from being added; None where none did."""
+        """Note that a time limit prevented adding replicates; None where it did not."""
         return None if self.finished is None else self.finished.limit_text
 
     def clock_s(self, name: str) -> float:
-        """Give ``virtual_s`` or ``wall_s`` of all its runs; 0 when it was refused."""
+        """Give ``virtual_s`` or ``wall_s`` of all its runs, in s; 0 when it was refused."""
         return 0.0 if self.finished is None else float(self.finished.provenance.get(name) or 0.0)
 
     @property
     def succeeded(self) -> bool:
-        """Whether every run that was asked for happened."""
+        """Whether every run of the plan succeeded."""
         if self.finished is None or self.refused is not None:
             return False
         return not self.finished.results.failed
@@ -72,30 +72,30 @@ class Executed:
 
 @dataclass(frozen=True)
 class ControlOutcome:
-    """The cells of some claims, run again with one thing changed."""
+    """The outcome of a control: cells of some claims, run again with one thing changed."""
 
     control: Control
     executed: Executed
 
     def result(self, claim: str) -> ClaimResult | None:
-        """Find what became of a claim under the change."""
+        """Give the result of a claim under the change; None if it is not one of the control's."""
         return next((each for each in self.executed.claims if each.id == claim), None)
 
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """A conclusion, its verdict, and what its control shows."""
+    """A conclusion with its verdict and the outcome of its control."""
 
     result: ClaimResult
     control: ControlOutcome | None
 
     @property
     def controlled(self) -> ClaimResult | None:
-        """What became of it with one thing changed."""
+        """Result of the conclusion under its control's change; None without a control."""
         return self.control.result(self.result.id) if self.control else None
 
     def to_json(self) -> dict[str, Any]:
-        """Fields as `--json` prints them."""
+        """Give the fields that `--json` prints."""
         found = self.result.to_json()
         if self.control is None or self.controlled is None:
             return found | {"control": None}
@@ -111,21 +111,21 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """One study of a source, done again or refused, with its controls."""
+    """The outcome of one study of a source, executed or refused, with its controls."""
 
     executed: Executed
     name: str
-    """Name of its file, without ending: the figure or experiment of the source."""
+    """Name of its file, without extension: the figure or experiment of the source."""
     controls: tuple[ControlOutcome, ...] = ()
 
     @property
     def study(self) -> Study:
-        """What was asked."""
+        """The study that was run."""
         return self.executed.study
 
     @property
     def refused(self) -> str | None:
-        """Why this machine cannot run it, or what of it."""
+        """Why this machine cannot run it, or a part of it; None if it was run completely."""
         return self.executed.refused
 
     @cached_property
@@ -149,7 +149,7 @@ class StudyOutcome:
         return sorted(RunDirectory(self.executed.directory).figures.glob("*.svg"))
 
     def to_json(self) -> dict[str, Any]:
-        """Fields of a study in `scorecard.json`."""
+        """Give the fields of a study in `scorecard.json`."""
         finished = self.executed.finished
         runs = () if finished is None else finished.results.runs
         return {
@@ -167,7 +167,7 @@ class StudyOutcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A source, done again."""
+    """The reproduction of a source."""
 
     source: Source
     directory: Path
@@ -186,27 +186,27 @@ class Reproduction:
 
     @property
     def succeeded(self) -> bool:
-        """Whether every run that was asked for happened, whatever the verdicts."""
+        """Whether every run succeeded, whatever the verdicts."""
         return all(each.succeeded for each in self.executed)
 
     @property
     def limit_text(self) -> str | None:
-        """Say that a time limit kept replicates from being added; None where none did."""
+        """Note that a time limit prevented adding replicates; None where it did not."""
         return next((text for each in self.executed if (text := each.limit_text)), None)
 
     @property
     def virtual_s(self) -> float:
-        """Time on the runs' own clocks."""
+        """Virtual time of all runs, in s."""
         return sum(each.clock_s("virtual_s") for each in self.executed)
 
     @property
     def wall_s(self) -> float:
-        """Time it took, in all executions that filled the directory."""
+        """Wall time of all executions into the directory, in s."""
         return sum(each.clock_s("wall_s") for each in self.executed)
 
     @property
     def expected_wrong(self) -> float:
-        """How many wrong verdicts to expect at most: each study with chance in it is a family."""
+        """Upper bound of the expected number of wrong verdicts; each random study is a family."""
         return ALPHA * sum(
             any(result.random for result in study.executed.claims) for study in self.studies
         )
@@ -217,7 +217,7 @@ class Reproduction:
         return {word: words.count(word) for word in _in_order(words)}
 
     def to_json(self) -> dict[str, Any]:
-        """Fields of `scorecard.json`."""
+        """Give the fields of `scorecard.json`."""
         return {
             "source": self.source.name,
             "title": self.source.index.title,

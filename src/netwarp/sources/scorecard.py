@@ -1,4 +1,4 @@
-"""The scorecard of a source document: conclusions with verdicts, in words."""
+"""The scorecard of a source document as text: conclusions with verdicts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HYPOTHESES = "Hypotheses of these studies, which no author claims"
 
 
 def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
-    """Give each conclusion as a sentence, its verdict, the numbers, and what its control shows."""
+    """Write each conclusion with its verdict, the numbers, and the outcome of its control."""
     index = done.source.index
     lines: list[Text | Padding] = [Text(f"{index.authors}: {index.title}", style="bold")]
     for authors in (True, False):
@@ -83,7 +83,7 @@ def score_text(done: Reproduction) -> str:
 
 
 def error_text(done: Reproduction) -> str:
-    """Say how many of the verdicts are wrong by chance."""
+    """Write how many of the verdicts may be wrong by chance."""
     if done.expected_wrong == 0:
         return "Nothing in these studies was random: no verdict is wrong by chance."
     return (
@@ -98,7 +98,7 @@ EXACT = (
 
 
 def clock_text(done: Reproduction) -> str:
-    """Say how much time was covered, and how long that took."""
+    """Write the virtual time covered, and the wall time that it took."""
     virtual, wall = span_text(done.virtual_s), span_text(done.wall_s)
     text = f"virtual time {virtual}, wall time of the runs {wall}"
     if not done.quick:
@@ -107,12 +107,12 @@ def clock_text(done: Reproduction) -> str:
 
 
 def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
-    """Say what is going to be run and about how long it takes.
+    """Write what is going to be run, and about how long it takes.
 
     Args:
-        expected: before anything is run.
-        cpus: of this machine that runs go on; None where others carry them out.
-        quick: whether verdicts stay as they are; else replicates are added, which takes longer.
+        expected: the expected cost.
+        cpus: number of this machine's CPUs that are used; None where other machines run them.
+        quick: whether no replicates are added; otherwise they are, which takes longer.
     """
     kept = f" ({expected.kept} of them kept)" if expected.kept else ""
     where = "of CPU time" if cpus is None else f"on {cpus} CPU{'s' * (cpus > 1)}"

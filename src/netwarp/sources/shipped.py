@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCE_FILE = "source.toml"
-"""The index of a source document, beside its studies."""
+"""File name of the index of a source document, beside its studies."""
 NAME = "[a-z][a-z0-9-]*"
 # A wheel carries the studies inside the package, a clone beside it.
 PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
 
 
 def shipped_studies(places: Sequence[Path] = PLACES) -> dict[str, Path]:
-    """Find the studies to start from, by name; those of source documents have `reproduce`."""
+    """Find the example studies by name, without those of source documents."""
     for place in places:
         found = {path.stem: path for path in sorted(place.glob("*.toml"))}
         if found:
@@ -30,22 +30,22 @@ def shipped_studies(places: Sequence[Path] = PLACES) -> dict[str, Path]:
 
 
 def question_of(study: Path) -> str:
-    """Give the question a study asks, which is the comment in its first line."""
+    """Give a study's question, which is the comment in its first line."""
     first = study.read_text(encoding="utf-8").partition("\n")[0]
     return first.lstrip("# ").strip() if first.startswith("#") else ""
 
 
 def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
-    """Find the study that a command line names: a file, else one that is shipped.
+    """Find the study that a command line names: a file, or else a shipped study.
 
-    One of a source document is `SOURCE/STUDY`, such as `park-2008/fig-3`.
+    A study of a source document is named `SOURCE/STUDY`, such as `park-2008/fig-3`.
 
     Raises:
-        InputError: it is neither, and does not look like a file.
+        InputError: it is neither, and does not look like a file name.
     """
     is_file = name.exists() and not name.is_dir()
     if is_file or not re.fullmatch(f"{NAME}(/{NAME})?", str(name)):
-        return name  # reading it says what is wrong with it
+        return name  # reading it will report the problem
     shipped = {**shipped_studies(places), **_of_source(name.parent, places)}
     if str(name) not in shipped:
         raise InputError(
@@ -56,7 +56,7 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
 
 
 def _of_source(source: Path, places: Sequence[Path]) -> dict[str, Path]:
-    """Find the studies of a source document that is shipped, by `SOURCE/STUDY`."""
+    """Find the studies of a shipped source document, by `SOURCE/STUDY`."""
     return {
         f"{source}/{path.stem}": path
         for place in places

@@ -1,4 +1,4 @@
-"""Source documents: folders of studies that do a publication's experiments again."""
+"""Finds and loads source documents: folders of studies that reproduce a publication."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netwarp.suggestions import did_you_mean
 
 
 class SourceFile(Section):
-    """A source's index: what was published, and which studies do it again."""
+    """A source's index: the publication, and the studies that reproduce it."""
 
     title: str
     """Title of the publication."""
@@ -28,14 +28,14 @@ class SourceFile(Section):
     method: str
     """The authors' method, in their numbers."""
     differs: str
-    """What is done differently here, and why."""
+    """Differences from the authors' method, and the reasons."""
     studies: list[str] = Field(min_length=1)
-    """Names of the study files, without ending, in the order of the document."""
+    """Names of the study files, without extension, in the order of the document."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A publication whose experiments can be done again."""
+    """A publication whose experiments can be reproduced."""
 
     name: str
     """Name on the command line, such as ``park-2008``."""
@@ -45,12 +45,12 @@ class Source:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it comes with netwarp, and is known by its name."""
+        """Whether it is shipped with netwarp, and can be given by name."""
         return self.folder.parent in PLACES
 
     @property
     def folder(self) -> Path:
-        """Where its index and studies are."""
+        """Folder of its index and studies."""
         return self.studies[0].parent
 
 
@@ -69,7 +69,7 @@ def find_sources(places: tuple[Path, ...] = PLACES) -> dict[str, Path]:
 
 
 def load_sources(names: list[str], places: tuple[Path, ...] = PLACES) -> list[Source]:
-    """Load sources by name, or by the folder of one's own; ``all`` is every one that is shipped.
+    """Load sources by name, or by folder; ``all`` stands for all shipped ones.
 
     Raises:
         InputError: no such source.

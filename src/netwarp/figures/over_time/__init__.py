@@ -1,1 +1,1 @@
-"""One run over time: job and records → lines, bands and marks → one chart of several panels."""
+"""Draws runs over time from jobs and records, in a chart of several panels."""

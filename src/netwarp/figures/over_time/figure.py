@@ -1,4 +1,4 @@
-"""Runs over time as figures: which runs, in which colours, with which words."""
+"""Makes figures of runs over time: selects runs, colours and texts."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from netwarp.wire import Job, Record
 
 SUBTITLE_LETTERS = 150
-"""As many as fit over the chart in a line."""
+"""Most letters of a subtitle that fit in a line over the chart."""
 
 
 class Kept(Protocol):
-    """Where jobs and records of runs are kept."""
+    """Access to the jobs and records of runs."""
 
     def job(self, run: str) -> Job | None:
-        """Give what a run was asked; None when it was not kept."""
+        """Give a run's job; None when it was not kept."""
 
     def records(self, run: str) -> list[Record]:
-        """Give what a run wrote down; nothing when it was not kept."""
+        """Give a run's records; empty when they were not kept."""
 
 
 def run_chart(
     run: RunResult, kept: Kept, theme: Theme = SCREEN, *, samples_alone: bool = True
 ) -> Chart | None:
-    """Draw one run over time; None when it recorded nothing over time, or samples alone where those
-    are not asked for.
+    """Draw one run over time; None when it recorded nothing over time, or, without `samples_alone`,
+    nothing but samples.
     """
     job = kept.job(run.run)
     if job is None:
@@ -54,7 +54,7 @@ def run_chart(
 def timeline_figure(
     figure: Figure, results: Results, kept: Kept, name: str, theme: Theme = SCREEN
 ) -> Chart | None:
-    """Draw the figure of a study; None when none of its runs recorded anything over time."""
+    """Draw a study's figure of runs over time; None when none of them recorded any of it."""
     labels = list(results.factors.get(figure.series, ())) if figure.series else [""]
     styles = series_styles(figure.series, labels)
     found: list[ShownRun] = []
@@ -112,7 +112,7 @@ def _chart(
 
 
 def _key(timelines: Sequence[RunTimeline]) -> str:
-    """Explain the marks that are there."""
+    """Explain the marks that occur in the chart."""
     parts = []
     if any(each.handovers for each in timelines):
         parts.append("dashed: the client comes to another path")
@@ -126,7 +126,7 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _unsampled(timelines: Sequence[RunTimeline]) -> str:
-    """Say why runs over stacks of others have no panels that the other runs have."""
+    """Explain why runs with other stacks lack panels that the other runs have."""
     stacks = dict.fromkeys(name for each in timelines for name in each.unsampled_stacks)
     if not stacks:
         return ""
@@ -135,7 +135,7 @@ def _unsampled(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _description(runs: Sequence[ShownRun]) -> str:
-    """Say in words what the chart shows, for readers who do not see it."""
+    """Describe what the chart shows, for readers who cannot see it."""
     return " ".join(_run_description(run) for run in runs)
 
 

@@ -1,4 +1,4 @@
-"""The chart of runs over time: panels under one another with one time axis.
+"""The chart of runs over time: panels below each other with a common time axis.
 
 Top to bottom: the path's round-trip time, goodput, what was sampled, what the player did, the
 resources of a page, the player's buffer. Runs that are
@@ -50,7 +50,8 @@ PATH_COLOURS = (GREY, PURPLE)
 WAIT_COLOURS: Mapping[Tone, str] = {"start": START_UP, "stopped": STALL, "moving": WAIT}
 LEAST_LABELLED_SHARE = 0.07  # of the width: a shorter stretch has no room for its path's name
 MOST_OF_RATE = 1.2
-"""Goodput shown at most, of the largest rate: rounding to packets and steps of time is less."""
+"""Upper end of the goodput axis, as a ratio to the largest rate, to allow for rounding to packets
+and steps of time."""
 
 
 def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool) -> Spec:
@@ -89,7 +90,7 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
 
 
 def _parameters(rows: Sequence[Spec]) -> list[Spec]:
-    """Let the pointer move and stretch time in all rows at once, and read values in each."""
+    """Make the pointer pan and zoom time in all rows at once, and read values in each."""
     nearest = {"type": "point", "fields": ["t"], "nearest": True, "on": "pointermove",
                "clear": "pointerout"}  # fmt: skip
     readouts = []
@@ -100,7 +101,7 @@ def _parameters(rows: Sequence[Spec]) -> list[Spec]:
             for layer in row["layer"]
             if layer.get("name", "").startswith(READOUT)
         ]
-    # A wheel alone scrolls the page.
+    # Without a key the wheel scrolls the page.
     stretched = {"type": "interval", "encodings": ["x"], "zoom": "wheel![event.shiftKey]"}
     views = [row["layer"][0]["name"] for row in rows]
     return [{"name": "zoom", "select": stretched, "bind": "scales", "views": views}, *readouts]
@@ -149,7 +150,7 @@ def _run_name(frame: Frame, row: Row) -> Spec:
 
 
 def _path_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the path's RTT, once where all runs met the same; not at all where nothing changed."""
+    """Draw the paths' RTT: once if equal for all runs, not at all if nothing changed."""
     paths = [(run.timeline.rtt_ms, run.timeline.handovers) for run in runs]
     values = {value for lines, _ in paths for line in lines for _, value in line.points}
     if len(values) < 2 and not any(handovers for _, handovers in paths):
@@ -166,11 +167,11 @@ def _path_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 
 
 def _same_path(one: RunTimeline, other: RunTimeline) -> bool:
-    """Whether the same happened to the paths of two runs, as far as both went."""
+    """Say whether the paths of two runs had the same events, up to the end of the shorter run."""
     until_s = 0.999 * min(one.end_s, other.end_s)
 
     def corners(lines: Sequence[Line]) -> set[tuple[int, float, float]]:
-        # Messages take their time: what was set at the same moment differs by microseconds.
+        # Changes set at the same time differ by microseconds, as messages take time.
         return {
             (line.path, round(t, 3), v) for line in lines for t, v in line.points if t < until_s
         }
@@ -198,7 +199,7 @@ def _path_layers(frame: Frame, run: ShownRun, top: float) -> list[Spec]:
 
 
 def _goodput_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw what came in, a row a run, beside what the paths could carry."""
+    """Draw the goodput of each run in a row, with the rate of its paths."""
     top, cut = _goodput_top(runs)
     rates = [v for run in runs for line in run.timeline.rate_mbit_s for _, v in line.points]
     notes = ["dotted: rate of the paths in use"] if any(v <= top for v in rates) else []
@@ -215,8 +216,8 @@ def _goodput_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
 def _goodput_top(runs: Sequence[ShownRun]) -> tuple[float, bool]:
     """Give the axis's end in Mbit/s, and whether bars go beyond it.
 
-    A receiver that waited for one lost packet gets all behind it at once: above what the paths
-    carry, that is no throughput, and would make everything else flat.
+    A receiver that waited for a lost packet gets all data behind it at once: such a peak above the
+    paths' rate is not throughput, and would flatten everything else.
     """
     lines = [run.timeline.goodput_mbit_s for run in runs]
     largest = max((v for line in lines if line for _, v in line.points), default=0.0)
@@ -255,7 +256,7 @@ def _goodput_layers(frame: Frame, run: ShownRun, top: float, name: str) -> list[
 
 
 def _beyond(line: Line, top: float) -> list[dict[str, Any]]:
-    """Find the stretches of a step line above the axis: their middles, and how high they go."""
+    """Find the parts of a step line above the axis: their middles and their peaks."""
     steps = list(pairwise(line.points))
     found = []
     for is_beyond, stretch in groupby(steps, key=lambda step: step[0][1] > top):
@@ -267,7 +268,7 @@ def _beyond(line: Line, top: float) -> list[dict[str, Any]]:
 
 
 def _activity_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw what the workload did, a row a run: qualities and waits as bands."""
+    """Draw the workload's activity, each run in a row: qualities and waits as bands."""
     used = {band.label for run in runs for band in run.timeline.playback}
     tones = {label: tone for run in runs for label, tone in run.timeline.tones.items()}
     grades = iter(quality_colours(sum(tone == "grade" for tone in tones.values())))
@@ -314,7 +315,7 @@ def _activity_layers(
 
 
 def _buffer_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Draw the play time buffered, a row a run."""
+    """Draw the play time buffered, each run in a row."""
     lines = [run.timeline.buffer_s for run in runs]
     top = 1.05 * max([1.0, *(v for line in lines if line for _, v in line.points)])
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""What the paths of one run were like over time: where the client was, delays, rates, outages.
+"""The paths of one run over time: delays, rates, outages, and the path the client was on.
 
 Pure: a job and its timeline events in, lines and bands out.
 """
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from netwarp.wire import Change, Direction, Job, TimelineEvent
 
 AT_ONCE_NS = 1_000_000
-"""What follows something so soon happened together with it: messages take their time."""
+"""Events at most this far apart, in ns, count as simultaneous, as messages take time."""
 
 Stretches = list[tuple[int, int]]
-"""From and until, in nanoseconds."""
+"""Spans of time: start and end, in ns."""
 
 
 def attached_stretches(
     job: Job, events: Sequence[TimelineEvent], path: int, end_ns: int
 ) -> Stretches:
-    """Find when the client had its address on a path."""
+    """Find the spans of time in which the client had its address on a path."""
     return _stretches(events, path, Attach, Detach, end_ns, from_the_start=job.paths[path].attached)
 
 
@@ -41,7 +41,7 @@ def _stretches(
     *,
     from_the_start: bool = False,
 ) -> Stretches:
-    """Find when a path was in a state that one kind of change begins and another ends."""
+    """Find the spans of time in which a path was in a state, by the changes of the state."""
     found: Stretches = []
     since_ns = 0 if from_the_start else None
     for each in events:
@@ -56,7 +56,7 @@ def _stretches(
 
 
 Reading = tuple[float | None, "Callable[[Change], float | None]"]
-"""A value at the start, and what a change makes of it; None where it has none."""
+"""The initial value, and a function that gives the new value of a change; None if it sets none."""
 
 
 def rtt_ms(job: Job, path: int) -> Reading:
@@ -75,7 +75,7 @@ def path_lines(
     attached: Sequence[Stretches],
     reading: Callable[[int], Reading],
 ) -> list[Line]:
-    """Make a step line for each stretch of time that the client was on a path."""
+    """Make a step line for each span of time in which the client was on a path."""
     lines = []
     for path, stretches in enumerate(attached):
         start, after = reading(path)
@@ -102,7 +102,7 @@ def path_lines(
 def outages(
     events: Sequence[TimelineEvent], attached: Sequence[Stretches], end_ns: int
 ) -> list[Band]:
-    """Find when a path lost everything, and when the client was on none."""
+    """Find the outages of paths, and the spans of time in which the client was on none."""
     several = len(attached) > 1
     found = [
         Band(since_ns / NS_PER_S, until_ns / NS_PER_S, f"path {path + 1} out" if several else "out")
@@ -120,12 +120,12 @@ def outages(
 
 @dataclass
 class _Bottleneck:
-    """A path as it is at some moment."""
+    """The state of a path at a point in time."""
 
     is_attached: bool
-    """The client has its address on it."""
+    """Whether the client has its address on the path."""
     rate_bit_s: int | None
-    """None is unlimited."""
+    """Rate of the bottleneck; None is unlimited."""
     is_out: bool = False
 
     def apply(self, change: Change, direction: Direction) -> None:
@@ -144,14 +144,14 @@ def rate_lines(
 ) -> list[Line]:
     """Add up the bottleneck rates, in Mbit/s, of the paths that the client is on and that are up.
 
-    A transport that uses several paths at once gets that much; one that moves while its old path is
-    still there gets the rest of the old path's beside the new one's.
+    This is what a transport with several paths can get; one that moves while the old path still
+    works gets what is in flight there beside the new path's rate.
 
     Args:
-        job: what was asked.
+        job: the run's job.
         events: in order of time.
         paths: indices of those that the transport can use.
-        end_ns: where the lines end.
+        end_ns: time at which the lines end.
 
     Returns:
         Step lines: none where a path that is up has no bottleneck, 0 where no path is up.
@@ -184,7 +184,7 @@ def _together_mbit_s(paths: Iterable[_Bottleneck]) -> float | None:
 
 
 def _lines(steps: Sequence[tuple[int, float | None]], end_ns: int) -> list[Line]:
-    """Make a line of each stretch of steps that have a value, up to where the next begins."""
+    """Make a line of each sequence of steps that have a value."""
     untils_ns = [at_ns for at_ns, _ in steps[1:]] + [end_ns]
     spans = zip(steps, untils_ns, strict=True)
     lines = []

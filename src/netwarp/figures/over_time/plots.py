@@ -1,4 +1,4 @@
-"""What the panels of a chart over time are made of: runs, rows, layers, readouts."""
+"""The parts of which panels over time consist: runs, rows, layers, readouts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netwarp.figures.style import Spec
 
 READOUT = "readout_"
-"""What the names of layers begin with that show values under the pointer."""
+"""Prefix of the names of layers that show values at the pointer."""
 AXIS_SIZES, NAME_SIZES = 4, 6
 """Room for the axis at the left and the runs' names at the right, in font sizes."""
 
@@ -29,7 +29,7 @@ class ShownRun:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all rows share."""
+    """The settings that all rows of a chart share."""
 
     end_s: float
     together: bool  # whether several runs are shown: their rows are lower
@@ -43,7 +43,7 @@ class Frame:
         return round(self.theme.width - beside * self.theme.font_size)
 
     def height(self, pixels: int) -> int:
-        """Give the height of a row that would have this many pixels on a screen."""
+        """Give the height of a row in this theme, from its pixels on a screen."""
         return round(pixels * self.theme.font_size / 12)
 
 
@@ -58,7 +58,7 @@ class Row:
 
 
 def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **encoding: Any) -> Spec:
-    """Make a layer over time of rows that travel with it."""
+    """Make a layer over time with data of its own."""
     scale = {"domain": [0, frame.end_s], "nice": False}
     x = {"field": "t", "type": "quantitative", "scale": scale, "axis": None}
     return {
@@ -69,7 +69,7 @@ def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **enco
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:
-    """Keep what a screen can show: pages of charts have many numbers."""
+    """Round numbers to what a screen can show, to keep pages small."""
     return {
         key: float(f"{value:.6g}") if isinstance(value, float) else value
         for key, value in row.items()
@@ -77,7 +77,7 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
-    """Give a row's own axis of values, with about so many ticks."""
+    """Give a row's axis of values, with about as many ticks as asked."""
     axis = {"format": ".4~g", "tickCount": ticks, "labelFontSize": 0.9 * frame.theme.font_size}
     return {
         "field": field, "type": "quantitative", "title": None, "stack": None, "axis": axis,
@@ -86,7 +86,7 @@ def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
 
 
 def tip(field: str, title: str, text_format: str) -> Spec:
-    """Show a value under the pointer."""
+    """Make a tooltip of a value."""
     return {"field": field, "type": "quantitative", "title": title, "format": text_format}
 
 

@@ -1,7 +1,7 @@
-"""What happened in one run, as lines, bands and marks over time. Pure: job and records in.
+"""One run as lines, bands and marks over time, from its job and records. Pure.
 
-Times are seconds since the run's epoch. Lines are thinned to what a chart can show, and no spike is
-lost in that.
+Times are in s since the run's epoch. Lines are reduced to a chart's resolution without losing
+peaks.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     from netwarp.workloads import Activity, Phase, Tone
 
 MOST_GOODPUT_STEPS = 300
-"""Two pixels each: narrower ones show single bursts, and hide the rate behind them."""
+"""Most steps of goodput, two pixels wide each: narrower ones show single bursts rather than the
+rate."""
 
 
 @dataclass(frozen=True)
 class ItemBands:
-    """One of many things that were done at the same time."""
+    """One of several concurrent activities, such as the load of a resource."""
 
     name: str
     bands: list[Band]
@@ -53,7 +54,7 @@ class ItemBands:
 
 @dataclass(frozen=True)
 class RunTimeline:
-    """A run over time; lists are empty where it has nothing of the kind."""
+    """A run over time; lists are empty for what it does not have."""
 
     end_s: float
     rtt_ms: list[Line] = field(default_factory=list)
@@ -62,35 +63,35 @@ class RunTimeline:
     """Step lines: what all paths in use could carry in the content's direction; none where one of
     them is unlimited."""
     is_sampled_alone: bool = True
-    """Whether what it has over time is from samples alone: no timeline, player or page."""
+    """Whether everything over time is from samples: it has no timeline, player or page."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
     workloads: list[WorkloadGoodput] = field(default_factory=list)
     """Goodput of each of several workloads."""
     sampled: list[SampledLine] = field(default_factory=list)
-    """What queues and connections were like: one line a value."""
+    """Sampled values of queues and connections, one line for each."""
     unsampled_stacks: tuple[str, ...] = ()
-    """Stacks whose connections nobody but themselves sees, where there are samples."""
+    """Stacks whose connections cannot be sampled, where there are samples of others."""
     buffer_s: Line | None = None
-    """Play time buffered."""
+    """Play time buffered, in s."""
     activity: str = ""
-    """Whose activity `playback` is, such as `The player`."""
+    """The actor of `playback`, such as `The player`."""
     playback: list[Band] = field(default_factory=list)
-    """What the workload did, without a gap: a quality's name, or what it waits for."""
+    """The workload's activity without gaps: the name of a quality, or of a wait."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
-    """How the labels of `playback` are shown; qualities from the lowest."""
+    """Tone by label of `playback`; qualities in order from the lowest."""
     outages: list[Band] = field(default_factory=list)
-    """Times when a path lost everything, or the client was on none."""
+    """Outages of paths, and times in which the client was on none."""
     handovers: list[Mark] = field(default_factory=list)
-    """Moments at which the client was attached to another path."""
+    """Times at which the client was attached to another path."""
     reconnections: list[Mark] = field(default_factory=list)
-    """Moments at which a connection dialled anew was ready."""
+    """Times at which a connection that replaced another was ready."""
     seeks: list[Mark] = field(default_factory=list)
-    """Moments at which the viewer moved the play position."""
+    """Times of the viewer's seeks."""
     items: list[ItemBands] = field(default_factory=list)
-    """What the workload did at the same time, a row each."""
+    """Concurrent activities of the workload, each in a row."""
     milestones: list[Mark] = field(default_factory=list)
-    """Moments at which the workload reached something."""
+    """Times of the workload's milestones."""
 
     @property
     def is_empty(self) -> bool:
@@ -101,7 +102,7 @@ class RunTimeline:
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
-    """Arrange what a run wrote down by time; a failed run is shown as far as it went."""
+    """Arrange a run's records over time, also those of a failed run."""
     end_ns = _end_ns(job, records)
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
@@ -128,20 +129,20 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
         ],
         reconnections=_reconnections(records),
     )
-    if job.name is not None:  # what several did is told by their goodput
+    if job.name is not None:  # several workloads are shown by their goodput
         return replace(found, goodput_mbit_s=None)
     return _with_activity(found, workload_of(job).activity(job, records))
 
 
 def _stacks(job: Job, records: Sequence[Record]) -> tuple[str, ...]:
-    """Name the stacks of others in a run: their state is in their processes, which nobody asks."""
+    """Name the stacks of a run that cannot be sampled, as their state is in their own processes."""
     jobs = [view.job for view in workload_views(job, records)] or [job]
     stacks = (each.transport.stack for each in jobs)
     return tuple(dict.fromkeys(stack.name for stack in stacks if stack is not None))
 
 
 def _end_ns(job: Job, records: Sequence[Record]) -> int:
-    """Find where the chart ends: with the workload, or where a run that failed broke off."""
+    """Give the end of the chart in ns: that of the workload, or of a failed run's last record."""
     ends_ns = [
         workload_of(view.job).chart_end_ns(view.records) for view in workload_views(job, records)
     ] or [workload_of(job).chart_end_ns(records)]
@@ -151,7 +152,7 @@ def _end_ns(job: Job, records: Sequence[Record]) -> int:
 
 
 def _shown_paths(job: Job) -> range:
-    """Give the paths that the transport can use."""
+    """Give the indices of the paths that the transport can use."""
     several = (
         job.timeline.has_handovers
         or TRANSPORTS[job.transport.kind].second_path == "needed"
@@ -165,16 +166,16 @@ def _goodput_points(goodput: Goodput, end_ns: int) -> list[Point]:
     step_s = width * goodput.step_ns / NS_PER_S
     points = [(i * step_s, 8 * bytes_ / step_s / 1e6) for i, bytes_ in enumerate(sums)]
     last_s = max(end_ns / NS_PER_S, len(points) * step_s)
-    # After the last arrival there is nothing, up to the end.
+    # After the last arrival goodput is 0 up to the end.
     quiet = [(len(points) * step_s, 0.0)] if last_s > len(points) * step_s else []
     return [*points, *quiet, (last_s, 0.0)]
 
 
 def _reconnections(records: Iterable[Record]) -> list[Mark]:
-    """Find connections that took the place of one that was given up."""
+    """Find connections that replaced an abandoned one."""
     clients = [each for each in records if isinstance(each, Connection) and each.side == "client"]
     clients.sort(key=lambda connection: connection.start_ns)
-    # As many as were not given up stood at once; the last may have been given up for nothing more.
+    # The connections not abandoned are as many as the initial ones, which are not replacements.
     late = clients[max(1, sum(not each.abandoned for each in clients)) :]
     return [
         Mark(
@@ -205,7 +206,7 @@ def _bands(phases: Iterable[Phase]) -> list[Band]:
 
 
 def _merged(bands: Sequence[Band], end_s: float) -> list[Band]:
-    """Join neighbours of one kind; of more than a chart can show, take what it is at its pixels."""
+    """Join adjacent bands of one label; beyond the chart's resolution take one for each pixel."""
     if len(bands) > MOST_POINTS:
         step_s = end_s / MOST_POINTS
         moments = ((i * step_s, (i + 1) * step_s) for i in range(MOST_POINTS))

@@ -1,4 +1,4 @@
-"""What the samples of a run say over time, as lines: goodput, queueing delay, windows, RTTs.
+"""The samples of a run as lines over time: goodput, queueing delay, windows, RTTs.
 
 Pure: a job and its records in, lines out.
 """
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampledLine:
-    """One value of a run over time."""
+    """One sampled value of a run over time."""
 
     title: str
     """Title of its panel, with the unit."""
     readout: str
-    """Name of the value under the pointer, with the unit."""
+    """Name of the value in readouts, with the unit."""
     line: Line
 
 
 def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
-    """Make the lines of what was sampled, in the order of the chart; those that are all zero are
-    left out, and so is the bottleneck's throughput where goodput is known.
+    """Make a line for each sampled value, in the order of the chart. Lines that are all 0 are left
+    out, and so is the bottleneck's throughput where goodput is known.
     """
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
     queue = queue_delays(job, records, job.direction)
@@ -70,7 +70,7 @@ def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
 
 
 def _carried_mbit_s(job: Job, records: Sequence[Record]) -> list[Point]:
-    """Give what left the bottleneck between samples, headers included, at the end of each step."""
+    """Give the bottleneck's throughput between samples, headers included, for each step."""
     samples = next(
         (
             each
@@ -89,7 +89,7 @@ def _carried_mbit_s(job: Job, records: Sequence[Record]) -> list[Point]:
 
 
 def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
-    """Make a step line of the bytes acknowledged between samples, of all connections together."""
+    """Make a step line of the rate of acknowledged bytes between samples, over all connections."""
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
     summed = _summed(connections, "acked_bytes", 1.0)
     steps = [

@@ -1,4 +1,4 @@
-"""The panels of what was sampled: a panel for each value, a row in it for each run."""
+"""The panels of sampled values: a panel for each value, with a row for each run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def sampled_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
-    """Draw each value that any run has, one scale for all its rows."""
+    """Draw each value that any run has, with one scale for all rows of its panel."""
     titles = dict.fromkeys(each.title for run in runs for each in run.timeline.sampled)
     return [_panel(frame, runs, title, number) for number, title in enumerate(titles)]
 

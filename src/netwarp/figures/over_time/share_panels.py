@@ -1,4 +1,4 @@
-"""The panels of several workloads: goodput and shares, workload on workload, a row for each run."""
+"""The panels of several workloads: stacked goodput and shares, with a row for each run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def share_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
-    """Draw goodput and shares, workload on workload, a row for each run."""
+    """Draw the workloads' goodput and shares stacked, with a row for each run."""
     shown = [run for run in runs if run.timeline.workloads]
     if not shown:
         return []

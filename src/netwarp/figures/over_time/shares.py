@@ -1,4 +1,4 @@
-"""What each of several workloads got over time. Pure: job and records in, lines out."""
+"""The goodput of each of several workloads over time, from job and records. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netwarp.wire import Job, Record
 
 STEPS = 150
-"""Steps of a chart: with more, single bursts hide the rates."""
+"""Number of steps in a chart; with more, single bursts would hide the rates."""
 SHORTEST_STEP_NS = NS_PER_S // 10
 
 
@@ -27,11 +27,11 @@ class WorkloadGoodput:
 
     name: str
     mbit_s: list[Point]
-    """A step line: each value holds until the next."""
+    """Goodput in Mbit/s as a step line: each value holds until the next."""
 
 
 def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:
-    """Give what each workload with content got, in steps that all have in common."""
+    """Give the goodput of each workload with content, in common steps of time."""
     step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
     starts_ns = range(0, max(end_ns, 1), step_ns)
     found = []

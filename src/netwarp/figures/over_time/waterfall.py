@@ -1,4 +1,4 @@
-"""The waterfall: what a page's resources waited for and when they came, a bar each."""
+"""The waterfall panel: a bar for each resource of a page, with its phases."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 COLOURS: Mapping[Tone, str] = {"start": START_UP, "moving": WAIT, "grade": RECEIVING}
 TALLEST_BAR, LOWEST_BAR = 13, 5
-"""In pixels, with what is between two."""
+"""Bounds of a bar's height in pixels, including the gap to the next."""
 MOST_HEIGHT = 620
 LEAST_NAMED = 9
-"""Bars that are lower than this have no room for a name."""
+"""Least height in pixels of bars that are named."""
 EARLY_SHARE = 0.25
-"""Of the time: a bar that begins later has its name before it, else behind."""
+"""Share of the time axis: a bar that begins later has its name before it, others behind it."""
 
 
 def waterfall_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
