@@ -1,6 +1,6 @@
-"""Reads files that users name: regular ones, and no more of them than a bound.
+"""Reads files that users name: only regular files, and only up to a size.
 
-A device may never end (``/dev/zero``), a FIFO may never begin; a link to either is no better.
+Reading a device may never end (``/dev/zero``), and a FIFO may block; so may a link to either.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from pathlib import Path
 
 
 class UnreadableFileError(Exception):
-    """A file that cannot be read, or should not be: the reason, without anything of its content."""
+    """A file that cannot or must not be read; it has the reason, and nothing of the file's
+    contents.
+    """
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -30,7 +32,7 @@ def read_regular_file(path: Path, most_bytes: int) -> bytes:
             content = file.read(most_bytes + 1)
         except OSError as error:
             raise UnreadableFileError(f"cannot be read: {error.strerror}") from None
-    # Counted, not looked up: files in /proc have content and a size of 0.
+    # The bytes are counted, as files in /proc have contents but a size of 0.
     if len(content) > most_bytes:
         raise UnreadableFileError(f"larger than the {most_bytes >> 20} MiB that are read")
     return content
@@ -73,7 +75,7 @@ def located(name: str, folder: Path | None) -> str:
 
 def _open(path: Path) -> int:
     try:
-        # Looked at first: opening alone makes some devices do something.
+        # The type is checked before opening, which has side effects on some devices.
         _refuse_special(path.stat().st_mode)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -83,7 +85,7 @@ def _open(path: Path) -> int:
     except ValueError:
         raise UnreadableFileError("no file name has a NUL in it") from None
     try:
-        # Looked at again: the name may stand for another file by now.
+        # The type is checked again, as the name may refer to another file by now.
         _refuse_special(os.fstat(descriptor).st_mode)
     except UnreadableFileError:
         os.close(descriptor)

@@ -30,10 +30,10 @@ RECORDS_FILE = "records.jsonl"
 CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
 PACKETS_FILE = "packets.csv"
-"""What arrived of a flow, message by message, where it was asked for."""
+"""Table of a flow's messages that arrived, written on request."""
 QLOG_FOLDER = "qlog"
-"""What connections of QUIC did, a file each, where it was asked for."""
-# A run under way lives under a hidden name; a directory with its proper name is finished.
+"""Folder of QUIC connections' qlog files, written on request."""
+# A run in progress has a hidden name; a directory with the run's name is a finished run.
 PARTIAL_SUFFIX = ".partial"
 
 OutcomeName = Literal["ok", "failed"]
@@ -51,7 +51,7 @@ _PLAN_TYPES = {
 
 @dataclass(frozen=True)
 class Status:
-    """How a run went on the host.
+    """The outcome of a run on the host, with its times (s) and its memory (bytes).
 
     This is what differs from one execution to the next; what must not differ is in the records.
     """
@@ -69,7 +69,7 @@ class Status:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Status:
-        """Take the fields of a ``status.json``.
+        """Make a status from the fields of a ``status.json``.
 
         Raises:
             TypeError: they are not those of a status.
@@ -82,7 +82,7 @@ class Status:
 
 
 def clock_of(provenance: Mapping[str, Any]) -> Clock:
-    """Say whose time the numbers tell that this provenance is of."""
+    """Give the clock of results with a provenance: virtual or real time."""
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
@@ -90,7 +90,7 @@ TAIL_BYTES = 4096
 
 
 def last_line(run: Path) -> str | None:
-    """Give the last line that a run's programs printed, as far as one was."""
+    """Give the last line that a run's programs printed; None if there is none."""
     found = [path for path in run.glob("*.std*") if path.is_file() and path.stat().st_size]
     if not found:
         return None
@@ -118,10 +118,10 @@ class RunDirectory:
         self.drawn_file = path / ".drawn"
         """Names the version of netwarp that made results and report; missing until it has."""
         self.damage: dict[Path, str] = {}
-        """What was found damaged and left out so far: why, by file."""
+        """Damaged files that were left out so far, with the reasons."""
 
     def run_path(self, run: str) -> Path:
-        """Where a finished run is."""
+        """Give the directory of a finished run."""
         return self.runs / run
 
     @contextmanager
@@ -151,7 +151,7 @@ class RunDirectory:
             os.close(lock)
 
     def kept_runs(self) -> set[str]:
-        """Names of the runs that have ended, well or not."""
+        """List the names of the runs that have ended, successfully or not."""
         try:
             with os.scandir(self.runs) as entries:
                 folders = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
@@ -160,7 +160,7 @@ class RunDirectory:
         return {name for name in folders if _RUN_NAME.fullmatch(name)}
 
     def begin(self, run: str) -> Path:
-        """Make the hidden directory of a run that starts, over what an interrupted one left."""
+        """Make the hidden directory of a new run, in place of one that an interrupted run left."""
         partial = self.partial_path(run)
         remove(partial)
         partial.mkdir()
@@ -175,12 +175,12 @@ class RunDirectory:
         partial.rename(final)
 
     def discard_partials(self) -> None:
-        """Remove what interrupted runs left."""
+        """Remove the directories of interrupted runs."""
         for partial in self.runs.glob(f".*{PARTIAL_SUFFIX}"):
             remove(partial)
 
     def status(self, run: str) -> Status | None:
-        """How a run went, or None when it has not finished."""
+        """Read the status of a run; None when it has not finished."""
         path = self.run_path(run) / STATUS_FILE
         content = self._json_object(path)
         if content is None:
@@ -203,11 +203,11 @@ class RunDirectory:
         return digest.hexdigest()
 
     def provenance(self) -> dict[str, Any]:
-        """What the numbers depend on; empty when it was not written, or is damaged."""
+        """Read the provenance; empty when it was not written, or is damaged."""
         return self._json_object(self.provenance_file) or {}
 
     def study(self) -> dict[str, Any] | None:
-        """The study as tables; None when it was not written, or is damaged."""
+        """Read the study as tables; None when it was not written, or is damaged."""
         return self._json_object(self.study_json)
 
     def question(self) -> str | None:
@@ -257,7 +257,7 @@ class RunDirectory:
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))
 
     def partial_path(self, run: str) -> Path:
-        """Where a run is that has not ended."""
+        """Give the directory of a run in progress."""
         return self.runs / f".{run}{PARTIAL_SUFFIX}"
 
     def _json_object(self, path: Path) -> dict[str, Any] | None:
@@ -373,5 +373,5 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a write that fails does not know where
+            error.filename = str(path)  # the error of a failed write has no file name
         raise

@@ -1,4 +1,4 @@
-"""Other people's implementations of a transport: what each can do, and where it is found.
+"""Third-party implementations of a transport (stacks): their abilities, and where they are found.
 
 A stack is a directory with a manifest and a program that speaks the role protocol
 (`docs/role-protocol.md`), or a program alone that the QUIC interop runner could test. A study names
@@ -29,17 +29,17 @@ from netwarp.wire import Resume
 # A wheel carries the sources inside the package, a clone beside it.
 PLACES = (Path(__file__).parent / "stack_sources", Path(__file__).resolve().parents[2] / "stacks")
 SOURCES = next((place for place in PLACES if place.is_dir()), PLACES[-1])
-"""Where the sources are of the stacks that netwarp ships."""
+"""Folder with the sources of the stacks that netwarp ships."""
 ROLE_PROTOCOL = 1
-"""Version of what a role and its orchestrator say to each other."""
+"""Version of the protocol between a role and its orchestrator."""
 MANIFEST = "stack.toml"
 MOST_MANIFEST_BYTES = 1 << 16
 EMPTY_IN_GUESTS = (Path("/tmp"), Path("/run"))  # noqa: S108 - where nothing of the machine is seen
 ITS_OWN = "its own"
-"""Value of what a program is not told."""
+"""Text for a setting that a program chooses itself."""
 PATH_VARIABLE = "NETWARP_STACKS"
 Behaviour = dict[Literal["HyStart", "ACK frequency", "UDP payload", "GSO"], str]
-"""What implementations of QUIC differ in beside their options."""
+"""Properties in which QUIC implementations differ beside their options."""
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -62,15 +62,15 @@ class Manifest(Section):
     needs: tuple[str, ...] = ()
     """Programs that the build starts beside that one."""
     congestion: Names
-    """Its congestion controls, the default first."""
+    """Congestion controls, the default first."""
     workloads: Names
-    """What it can carry."""
+    """Workloads that it can carry."""
     chunks: bool = False
-    """Whether it carries a content in chunks, over streams of one connection."""
+    """Whether it can carry a content in chunks, over streams of one connection."""
     resume: tuple[Resume, ...] = ()
-    """What later connections can use of earlier ones."""
+    """Ways in which later connections can resume earlier ones."""
     initial_window: Annotated[int, Field(ge=1)] | None = None
-    """Its first flight in packets, where that is fixed."""
+    """Initial window in packets, where it is fixed."""
     paced: bool = False
     """Whether it paces with every congestion control."""
     interop: bool = False
@@ -83,24 +83,24 @@ class Manifest(Section):
 
 
 class Stack(Manifest):
-    """A stack that is there: its manifest, with the program where it is."""
+    """An installed stack: its manifest, with the path of its program."""
 
     contract: wire.Contract = "roles"
     """What its program is told, and how."""
 
     @property
     def decides_alone(self) -> bool:
-        """Whether its program is told nothing of the transport's options."""
+        """Whether its program chooses the transport's options itself."""
         return self.contract == "interop"
 
     def in_job(self) -> wire.Stack:
-        """Give what a job says of it."""
+        """Give the stack part of the job."""
         return wire.Stack(
             name=self.name, version=self.version, program=self.program, contract=self.contract
         )
 
     def traits(self, usual: TransportTraits) -> TransportTraits:
-        """Say what the transport can do in this implementation of it."""
+        """Give the traits of the transport in this implementation."""
         fixed = f"{self.name}'s initial window is fixed" if self.initial_window else None
         lacks = Missing(f"{self.name} does not resume connections so")
         if self.decides_alone:
@@ -182,7 +182,8 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
         if (directory / name / MANIFEST).is_file():
             return stack_in(directory / name)
     if (SOURCES / name / MANIFEST).is_file():
-        # What it can is known before it is built; that it has to be is said before anything runs.
+        # Its abilities are known before it is built; that it must be built is reported before a
+        # run.
         manifest = read_manifest(SOURCES / name)
         program = built_stacks(environ) / name / manifest.program
         return Stack(**manifest.model_dump() | {"program": str(program)})
@@ -205,7 +206,7 @@ def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
 
 
 def built_stacks(environ: Mapping[str, str] = os.environ) -> Path:
-    """Say where stacks are that `netwarp stack build` has built."""
+    """Give the directory of the stacks that `netwarp stack build` has built."""
     return cache_directory(environ) / "stacks"
 
 

@@ -1,6 +1,6 @@
-"""What each transport can do, said once: a table that everybody reads who asks.
+"""The table of transports: the abilities and properties of each, in one place.
 
-What a transport is given in a study stands in `study/`; here is what its stack has.
+Options that a study gives a transport are in `study/`; here are the properties of its stack.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KERNEL_TCP_CONGESTION = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "
 
 @dataclass(frozen=True)
 class Missing:
-    """Something that a transport does not have."""
+    """An ability that a transport lacks."""
 
     reason: str
     hint: str = ""
@@ -52,10 +52,10 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class TransportTraits:
-    """What one transport can do, and how it is shown."""
+    """The abilities of one transport, and how it is shown."""
 
     name: str
-    """Name as people write it."""
+    """Usual spelling of its name."""
     stack: str
     """The implementation that is measured, as it stands within a sentence."""
     colour: str
@@ -76,11 +76,11 @@ class TransportTraits:
     least_fragment_bytes: int = 0
     """Where this is more than the least MSS: a smaller one is kept by smaller messages instead."""
     least_packet_bytes: int = 0
-    """Payload that a path's MTU must have room for."""
+    """Least payload in bytes that must fit a path's MTU."""
     own_options: frozenset[str] = frozenset()
     """Attributes of `[transport]` that it has and not every transport."""
     repeats_what_is_lost: bool = True
-    """Whether all that is sent arrives, in the end."""
+    """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
     """Whether the kernel's TCP carries it: its congestion controls, its options."""
     is_encrypted: bool = False
@@ -90,17 +90,17 @@ class TransportTraits:
     """Whether all chunks of a content share a connection, as streams of it; or only where the
     option `streams` says that there are several."""
     second_path: Literal["needed", "multihomed", "unused"] = "unused"
-    """What a second path is to a client that stays: needed, used with the option `multihomed`, or
-    nothing."""
+    """Use of a second path by a client that does not move: needed, used with the option
+    `multihomed`, or unused."""
     fixed_initial_window: str | None = None
-    """Why the first flight cannot be chosen, where it is fixed in the stack."""
+    """Why the initial window cannot be set, where it is fixed in the stack."""
     least_initial_window_packets: int = 1
     initial_window_reason: str = ""
     """Why the initial window can be no smaller."""
     missing_resume: Mapping[Resume, Missing] = field(default_factory=dict)
     """Ways to resume that it does not have."""
     missing_reconnect: Mapping[Reconnect, Missing] = field(default_factory=dict)
-    """Ways to go on after a handover that it does not have."""
+    """Ways to continue after a handover that it does not have."""
     default_reconnect: Reconnect = "new"
     migration_needs_overlap: bool = False
     """Whether a client has to tell of its new address from the old one (RFC 5061, section 5.3)."""
@@ -109,7 +109,7 @@ class TransportTraits:
     http_versions: tuple[HttpVersion, ...] = ()
     """Versions of HTTP that run over it."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
-    """What of its configuration a kernel may have been built without."""
+    """Kernel configuration option that it needs, and that a kernel may lack."""
     inherent: Mapping[str, str] = field(default_factory=dict)
     """Why it differs from others in a setting of the equal-treatment table, where it cannot help
     it."""
@@ -288,14 +288,16 @@ def owners(option: str) -> list[TransportKind]:
 
 
 def with_two_paths_in_words() -> str:
-    """Say which transports use a second path beside the first."""
+    """List in words the transports that use a second path beside the first."""
     needed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "needed"]
     homed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "multihomed"]
     return " or ".join([*needed, *(f"{kind} with multihomed = true" for kind in homed)])
 
 
 def congestion_controls_in_words() -> str:
-    """Say which congestion controls each stack has: ``tcp, tls: cubic, reno; quic: cubic``."""
+    """List in words the congestion controls of each stack: ``tcp, tls: cubic, reno; quic:
+    cubic``.
+    """
     by_names: dict[tuple[str, ...], list[str]] = {}
     for kind, traits in TRANSPORTS.items():
         by_names.setdefault(traits.congestion_controls, []).append(f"`{kind}`")
