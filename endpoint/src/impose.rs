@@ -1,11 +1,11 @@
-//! What one host of two imposes on the packets of a run that come in, and takes away again whatever happens.
+//! Imposes impairments on the incoming packets of a run between two hosts, and removes them again whatever happens.
 //!
-//! At the receiving host, because a netem at a sender changes the sender (TCP small queues, bundles of segments). An ingress
+//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, bundles of segments). An ingress
 //! discipline has filters ([`redirect`]) that send the run's packets, and no others, through an ifb with the disciplines of a
 //! router's device.
 //!
-//! This is a process of its own, that lives on a pipe from whoever started it: a job comes first, then orders, and when the
-//! pipe closes, by whatever death of the other end, all is removed.
+//! It is a process of its own that reads a pipe from the process that started it: first a job, then orders. When the pipe
+//! closes, however the other process ended, it removes everything.
 
 use std::io::{self, BufRead, Write};
 use std::net::IpAddr;
@@ -34,22 +34,22 @@ use crate::netlink::{NetlinkError, Socket};
 use crate::record::{CalibrationRecord, ImposedRecord, Record};
 use crate::topology::{self, ETHERNET_HEADER_BYTES};
 
-/// The order to say what was counted. The end of orders ends it all.
+/// The order to report the counters.
 const COUNT: &str = "count";
 
-/// Which packets are meant.
+/// The packets to impair, from the command line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// This host's address of the run.
     #[arg(long)]
     address: IpAddr,
-    /// The other host's.
+    /// The other host's address.
     #[arg(long)]
     peer: IpAddr,
     /// The server's port for data.
     #[arg(long)]
     data_port: u16,
-    /// The direction that comes in here: down at the client's host, up at the server's.
+    /// The direction that arrives at this host: down at the client's, up at the server's.
     #[arg(long, value_parser = direction)]
     direction: Direction,
     /// Only try whether this host can, and leave nothing behind.
@@ -72,8 +72,8 @@ impl Arguments {
     }
 }
 
-/// Imposes what the job on standard input asks of one direction, until standard input ends. Says on standard output, a JSON object
-/// a line, what is in force, and what was counted each time that it is asked to.
+/// Imposes what the job on standard input asks of one direction, until standard input ends. Writes to standard output, a JSON
+/// object per line, the disciplines in force, and the counters each time it is asked for them.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     match impose(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -103,7 +103,7 @@ fn impose(arguments: &Arguments) -> Result<()> {
     imposition.remove().and(obeyed)
 }
 
-/// The end of the pipe is what ends this process: a signal meant for the other end must not come first.
+/// Ignores signals: the end of the pipe ends this process, and a signal meant for the other process must not end it earlier.
 fn ignore_signals() -> Result<()> {
     for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: no handler of ours is installed, which could interrupt anything.
@@ -112,22 +112,22 @@ fn ignore_signals() -> Result<()> {
     Ok(())
 }
 
-/// What is in force on a device, and what of it is to be removed.
+/// The disciplines in force on a device, and which of them have to be removed.
 struct Imposition<'a> {
     direction: Direction,
     impairments: &'a Impairments,
     route: Socket,
-    /// Where packets come in.
+    /// The device at which the packets arrive.
     device: Link,
     has_ingress: bool,
-    /// What they are sent through.
+    /// The ifb through which they are redirected.
     ifb: Option<u32>,
-    /// When it was complete, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The time at which it was complete, in ns of `CLOCK_MONOTONIC`.
     since_ns: u64,
 }
 
 impl<'a> Imposition<'a> {
-    /// Imposes it. Nothing is left where that fails.
+    /// Imposes the disciplines; if that fails, removes those already made.
     fn begin(arguments: &Arguments, impairments: &'a Impairments, mtu_bytes: u32) -> Result<Self> {
         let incoming = arguments.incoming();
         let mut route = Socket::open(NETLINK_ROUTE)?;
@@ -160,7 +160,7 @@ impl<'a> Imposition<'a> {
         Ok(())
     }
 
-    /// The ingress discipline comes first: it is there twice for nobody, so that whose it is, is beyond doubt.
+    /// Makes the ingress discipline first: a device has one at most, so one that could be made is this process's own.
     fn build(&mut self, incoming: Incoming, mtu_bytes: u32) -> Result<()> {
         let (device, name) = (self.device.index, self.device.name.clone());
         self.take(&[redirect::add_ingress(device)], |errno| match errno {
@@ -195,7 +195,7 @@ impl<'a> Imposition<'a> {
         Ok(())
     }
 
-    /// Makes requests; `remedy` says what an error of the kernel's means.
+    /// Sends requests to the kernel; `remedy` explains an error of the kernel's.
     fn take(&mut self, requests: &[Request], remedy: impl FnOnce(Errno) -> Option<String>) -> Result<()> {
         self.route.transact(requests).map(drop).map_err(|error| {
             let means = match &error {
@@ -209,7 +209,7 @@ impl<'a> Imposition<'a> {
         })
     }
 
-    /// The impairments as the kernel gives them back are those that it was given.
+    /// Checks that the impairments read back from the kernel are those requested.
     fn require_in_force(&mut self) -> Result<()> {
         let asked = netem::options(self.impairments);
         let (found, asked) = (self.in_force()?, InForce::read(asked.bytes()).context("netem has no options")?);
@@ -224,7 +224,7 @@ impl<'a> Imposition<'a> {
             .context("the kernel's netem has no seed: use Linux 6.6 or later")
     }
 
-    /// Answers orders until there are no more.
+    /// Answers orders until the pipe closes.
     fn obey(&mut self, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
         let mut output = io::stdout();
         let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
@@ -266,7 +266,8 @@ impl<'a> Imposition<'a> {
         })
     }
 
-    /// What came in, was dropped and went on. Counters are read one after the other, as those of routers are.
+    /// Reads how many packets arrived, were dropped and were forwarded. The counters are read one after the other, as those of
+    /// routers are.
     fn count(&mut self) -> Result<CalibrationRecord> {
         let mut counted = self.read_counters()?;
         for _ in 0..READINGS {
@@ -307,7 +308,7 @@ impl<'a> Imposition<'a> {
         Ok(Counted { count, sent_packets: QueueSample::from_answers(&answer, None)?.sent_packets })
     }
 
-    /// Removes what was made, if it is there still. What waits in netem is gone with it.
+    /// Removes what this process made, if it is still there. Packets that wait in netem are lost.
     fn remove(&mut self) -> Result<()> {
         let ingress = if std::mem::take(&mut self.has_ingress) {
             self.route.transact(&[redirect::remove_ingress(self.device.index)]).map(drop)
@@ -331,16 +332,17 @@ impl<'a> Imposition<'a> {
     }
 }
 
-/// Counters of one reading.
+/// The counters of the ifb at one moment.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     count: Count,
-    /// Packets that left netem, those of a bundle one by one; `count` has bundles as one, as the ifb does.
+    /// Packets that left netem; each segment of a bundle counts here, while `count` counts a bundle once, as the ifb does.
     sent_packets: u64,
 }
 
 impl Counted {
-    /// A token bucket before netem takes a packet out of it to look at, and leaves it there until its time has come.
+    /// Whether bundles of segments came in: then more segments left netem than packets were delivered. A packet that a token
+    /// bucket has taken out of netem, and holds until it may be sent, is among the queued ones.
     fn has_bundles(&self) -> bool {
         self.sent_packets > self.count.delivered_packets + self.count.netem.queued_packets
     }
@@ -358,13 +360,13 @@ fn ask(route: &mut Socket, request: Request) -> Result<Vec<u8>> {
     Ok(answers.into_iter().next().ok_or(NetlinkError::Incomplete { attempt, missing: "answer" })?)
 }
 
-/// What a kernel's error says that knows no such thing.
+/// Explains the error of a kernel that lacks a discipline or an action.
 fn missing(errno: Errno, what: &str, command: &str) -> Option<String> {
     let is_unknown = matches!(errno, Errno::ENOENT | Errno::EOPNOTSUPP);
     is_unknown.then(|| format!("the kernel has no {what}: `{command}` as root there"))
 }
 
-/// The name by which ethtool(8) switches a feature.
+/// The feature's name in ethtool(8).
 fn ethtool_name(feature: &str) -> &str {
     match feature {
         "rx-gro" => "gro",

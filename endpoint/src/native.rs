@@ -23,18 +23,18 @@ pub(crate) fn run(run_directory: &Path) -> ExitCode {
     run_apart_if_of_programs(run_directory, NetworkOf::Run, || run_here(run_directory))
 }
 
-/// Calls `carry_out`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs programs of the machine.
+/// Calls `run`, in a process apart ([`on_host::apart`]) if the job in `run_directory` runs programs of the machine.
 pub(crate) fn run_apart_if_of_programs(
     run_directory: &Path,
     network: NetworkOf,
-    carry_out: impl FnOnce() -> ExitCode,
+    run: impl FnOnce() -> ExitCode,
 ) -> ExitCode {
     let is_of_programs =
         check::load(&run_directory.join(JOB_FILE)).is_ok_and(|job| workload::of(&job.workload).sandbox(&job).is_some());
     if !is_of_programs {
-        return carry_out();
+        return run();
     }
-    on_host::apart(network, carry_out).unwrap_or_else(|error| complain(&format!("{error:#}")))
+    on_host::apart(network, run).unwrap_or_else(|error| complain(&format!("{error:#}")))
 }
 
 fn run_here(run_directory: &Path) -> ExitCode {

@@ -54,7 +54,7 @@ class StudyError(InputError):
         self.value = value
         """The value found there; None if the key is missing."""
         self.reason = reason
-        """The problem."""
+        """Why the value is refused."""
         self.remedy = remedy
         """What would be valid."""
         super().__init__(str(self))

@@ -31,23 +31,23 @@ const FIRST_ACTION: u16 = 1;
 const PROTOCOLS: [(i32, u16, u16); 3] =
     [(libc::IPPROTO_TCP, 18, 19), (libc::IPPROTO_UDP, 20, 21), (libc::IPPROTO_SCTP, 41, 42)];
 
-/// Which of the packets that come in are meant.
+/// The incoming packets of a run, which the filters select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Incoming {
-    /// Whose they are.
+    /// Source address: the other host's.
     pub peer: IpAddr,
-    /// Where they go.
+    /// Destination address: this host's.
     pub address: IpAddr,
-    /// The port.
+    /// The server's data port, as source or destination.
     pub port: DataPort,
 }
 
-/// The port by which the packets of a run are known.
+/// The server's data port, and on which side of the packets it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DataPort {
-    /// They come from it: the peer is the server.
+    /// The source port: the peer is the server.
     Source(u16),
-    /// They go to it: the peer is the client.
+    /// The destination port: the peer is the client.
     Destination(u16),
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn add_ingress(index: u32) -> Request {
     )
 }
 
-/// Takes a device's ingress discipline away, with its filters.
+/// Removes a device's ingress discipline with its filters.
 pub(crate) fn remove_ingress(index: u32) -> Request {
     Request::new(
         format!("remove the ingress qdisc of link {index}"),
@@ -73,7 +73,7 @@ pub(crate) fn remove_ingress(index: u32) -> Request {
     )
 }
 
-/// Sends what comes in at a device and is meant through another device, one filter for each protocol.
+/// Adds filters, one for each protocol, that redirect a run's incoming packets through another device.
 pub(crate) fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
     let action = Attributes::new()
         .put_string(TCA_ACT_KIND, "mirred")
@@ -98,7 +98,7 @@ pub(crate) fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Reque
     (1..).zip(PROTOCOLS).map(filter).collect()
 }
 
-/// Asks for a device's filters of what comes in, with what their actions counted. For [`super::Socket::dump`].
+/// Asks for a device's ingress filters with the counters of their actions. For [`super::Socket::dump`].
 pub(crate) fn ask_redirected(index: u32) -> Request {
     Request::new(
         format!("read the filters of link {index}"),
@@ -109,18 +109,18 @@ pub(crate) fn ask_redirected(index: u32) -> Request {
     )
 }
 
-/// What was redirected.
+/// Counters of the redirected packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Redirected {
-    /// Packets, those of a bundle counted one by one.
+    /// Packets; each segment of a bundle (GRO) counts.
     pub packets: u64,
-    /// Their bytes, from the IP header on.
+    /// Bytes of these packets, from the IP header on.
     pub bytes: u64,
 }
 
 impl Redirected {
-    /// Adds up the answers to [`ask_redirected`]: `struct gnet_stats_basic` of each filter's action. Some tell of a
-    /// filter's kind only.
+    /// Adds up the answers to [`ask_redirected`]: `struct gnet_stats_basic` of each filter's action. Some answers have
+    /// no more than the filter's kind.
     pub(crate) fn from_answers(answers: &[Vec<u8>]) -> Self {
         answers.iter().filter_map(|answer| Self::read(answer)).fold(Self::default(), |sum, each| Self {
             packets: sum.packets + each.packets,

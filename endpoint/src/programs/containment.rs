@@ -83,9 +83,9 @@ fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
 }
 
 /// Continues as nobody and in processes of its own.
-fn apart(carry_out: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
+fn apart(run: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
     give_up_root()?;
-    on_host::apart(NetworkOf::Machine, || ended(carry_out))
+    on_host::apart(NetworkOf::Machine, || ended(run))
 }
 
 /// Contains this process, the first of its PID namespace, and all that it will start.

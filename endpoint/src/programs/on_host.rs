@@ -36,7 +36,7 @@ pub(crate) enum NetworkOf {
 ///
 /// # Errors
 /// The host forbids it.
-pub(crate) fn apart(network: NetworkOf, carry_out: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
+pub(crate) fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
     match network {
         NetworkOf::Run => userns::enter_private_userns()?,
         NetworkOf::Machine => userns::enter_userns()?,
@@ -46,7 +46,7 @@ pub(crate) fn apart(network: NetworkOf, carry_out: impl FnOnce() -> ExitCode) ->
     match unsafe { fork() }.context("start the first process of the run (fork)")? {
         ForkResult::Child => {
             set_pdeathsig(Signal::SIGKILL).context("ask to die with the run (prctl PR_SET_PDEATHSIG)")?;
-            Ok(carry_out())
+            Ok(run())
         }
         ForkResult::Parent { child } => {
             let ended = waitpid(child, None).context("wait for the run's first process")?;

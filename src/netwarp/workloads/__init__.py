@@ -8,15 +8,12 @@ from typing import Any
 from netwarp import wire
 from netwarp.fields import KeyValueError
 from netwarp.suggestions import did_you_mean
+from netwarp.workloads.activity import Activity, Item, Phase, Tone
 from netwarp.workloads.base import (
-    Activity,
     FileReader,
     FileSize,
     HttpArchive,
-    Item,
-    Phase,
     Program,
-    Tone,
     Workload,
     WorkloadSection,
 )

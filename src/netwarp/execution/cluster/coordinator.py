@@ -81,8 +81,8 @@ class DaskExecutor:
         workers = Workers(self._client, programs)
         handed_in = HandedIn(self._client, programs, virtual.bounds.stall_cpu_s)
         try:
-            for suspect, _ in _carry_out(pending, handed_in, workers, keeper):
-                for run, reason in _carry_out([suspect], handed_in, workers, keeper):
+            for suspect, _ in _run_all(pending, handed_in, workers, keeper):
+                for run, reason in _run_all([suspect], handed_in, workers, keeper):
                     _keep(run, lost_run(run.job_json, reason), keeper)
         finally:
             handed_in.give_up()
@@ -96,7 +96,7 @@ class DaskExecutor:
         )
 
 
-def _carry_out(
+def _run_all(
     runs: Sequence[PlannedRun], handed_in: HandedIn, workers: Workers, keeper: Keeper
 ) -> list[tuple[PlannedRun, str]]:
     """Hand runs in and keep each; give those that were lost, with the reason."""

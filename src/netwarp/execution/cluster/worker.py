@@ -78,7 +78,7 @@ def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) 
     with _counted(execution):
         for job_json in jobs_json.splitlines():
             try:
-                finished.append(_carry_out(backend, job_json))
+                finished.append(_run(backend, job_json))
             except (NetwarpError, OSError) as error:
                 # Whoever asks for the runs that are left hears of it again.
                 return pack(finished or _refused(str(error)))
@@ -100,7 +100,7 @@ def stop_here(execution: str) -> None:
         _changed.wait_for(lambda: not _under_way[execution], timeout=STOP_S)
 
 
-def _carry_out(backend: VirtualBackend, job_json: str) -> FinishedRun:
+def _run(backend: VirtualBackend, job_json: str) -> FinishedRun:
     # Dask clears up its directory when the worker is gone.
     scratch = get_worker().local_directory
     with tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as place:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from netwarp import wire
 from netwarp.measure.select import of_kind
 from netwarp.wire import Connection, Job, PageLoad, Record, Resource
+from netwarp.workloads.activity import Activity
 from netwarp.workloads.base import (
     GUEST_MEMORY_BYTES,
     NO_FILES,
     NO_PROGRAMS,
-    Activity,
     HttpArchive,
     Program,
     Workload,

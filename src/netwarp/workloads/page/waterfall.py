@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from netwarp.measure.select import of_kind
 from netwarp.wire import Page, Record, Resource
-from netwarp.workloads.base import Activity, Item, Phase, Tone
+from netwarp.workloads.activity import Activity, Item, Phase, Tone
 
 TONES: Mapping[str, Tone] = {"blocked": "start", "wait": "moving", "receive": "grade"}
 """Tones of those HAR timings that a client without cache and name servers has; `blocked` includes

@@ -8,7 +8,8 @@ from netwarp import wire
 from netwarp.fields import KeyValueError, Section
 from netwarp.measure.select import connections, of_kind
 from netwarp.wire import Job, PlayEnd, Player, Record, Segment
-from netwarp.workloads.base import Activity, Phase, Tone, Workload
+from netwarp.workloads.activity import Activity, Phase, Tone
+from netwarp.workloads.base import Workload
 from netwarp.workloads.stream import verdict
 from netwarp.workloads.stream.metrics import STREAM_METRICS
 from netwarp.workloads.stream.playback import buffer_levels, pieces, spans
