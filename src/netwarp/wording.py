@@ -1,4 +1,4 @@
-"""Texts of numbers, verdicts, factors and levels for tables, axes and the report.
+"""Texts of numbers, factors and levels for tables, axes and the report.
 
 Stored metrics are in the base units that the registry gives them; shown ones are scaled to a
 readable unit and cut to the digits that mean something.
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.levels import scale_of
 from netwarp.metrics import metric_named
 from netwarp.path_properties import PATH_PROPERTIES
@@ -20,7 +19,6 @@ from netwarp.transports import IMPLEMENTATIONS, TRANSPORTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from netwarp.estimate.comparison import Comparison
     from netwarp.estimate.stats import Estimate
     from netwarp.metrics import Unit
 
@@ -28,7 +26,7 @@ MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MOST_DIGITS = 6  # most significant digits of a mean
 WIDE = 0.2  # half-width as a ratio to the mean above which an interval is written with both bounds
-NEAR_ONE = 1.005  # below it a ratio of three digits would say nothing
+UNKNOWN = 100.0  # ratio of its bounds from which on an interval says nothing of the mean
 
 _ACRONYMS = ("rtt", "mtu", "mss", "http", "tls")
 FACTOR_TITLES = {
@@ -143,7 +141,8 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
 
     The half-width keeps two significant digits and the mean as many decimals, but the mean has no
     more than `MOST_DIGITS`: then the half-width is rounded up. Of a wide interval, which is not
-    symmetric, both bounds are given: `10.0 [4.1, 24]`. An exact estimate has no ±, and
+    symmetric, both bounds are given: `10.0 [4.1, 24]`; of one so wide that the samples do not tell
+    the mean, their range instead: `1.00 to 27.0`. An exact estimate has no ±, and
     neither has a single sample: `spread_note` tells the two apart.
     """
     mean = estimate.mean * shown.scale
@@ -152,6 +151,9 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
         return count_text(mean, shown) or number(mean, 4)
     if half > WIDE * abs(mean):
         low, high = (bound * shown.scale for bound in estimate.ci95)
+        if is_mean_unknown(estimate):
+            least, most = estimate.minimum * shown.scale, estimate.maximum * shown.scale
+            return f"{number(least)} to {number(most)}"
         return f"{number(mean)} [{number(low, 2)}, {number(high, 2)}]"
     decimals = max(0, 1 - math.floor(math.log10(half)))
     most = max(0, MOST_DIGITS - 1 - math.floor(math.log10(abs(mean))))
@@ -159,6 +161,12 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
         decimals, half = most, math.ceil(half * 10**most) / 10**most
     # A half-width as large as the mean says so with the mean's digits, not with more.
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
+
+
+def is_mean_unknown(estimate: Estimate) -> bool:
+    """Whether the interval of a mean is so wide that the samples do not tell it."""
+    low, high = estimate.ci95 or (0.0, 0.0)
+    return low > 0 and high / low > UNKNOWN
 
 
 def count_text(value: float, shown: Quantity) -> str:
@@ -185,63 +193,9 @@ def spread_note(estimate: Estimate) -> str:
     return "exact" if estimate.exact else ""
 
 
-def verdict_text(comparison: Comparison, metric: str) -> str:
-    """Write a comparison as a verdict: `1.32× slower [1.20, 1.45]`."""
-    if not comparison.verdict.decided:
-        return _without_difference(comparison, metric)
-    words = f"{effect_text(comparison, metric)} {outcome_text(comparison, metric)}"
-    spread = "(exact)" if comparison.exact else _interval(comparison, metric)
-    return f"{words} {spread}"
-
-
-def _without_difference(comparison: Comparison, metric: str) -> str:
-    """Write an equivalence or an open question with its interval: `undecided [0.95, 1.08]`."""
-    known = (Verdict.EQUIVALENT, Verdict.UNDECIDED)
-    if comparison.verdict not in known or comparison.ci95 is None or comparison.effect is None:
-        return str(comparison.verdict)
-    scale = 1.0 if comparison.scale == "ratio" else quantity(metric, comparison.effect).scale
-    if comparison.exact:
-        digits = digits_to_tell(comparison.effect, comparison.neutral)
-        return f"{comparison.verdict} ({number(comparison.effect * scale, digits)}, exact)"
-    low, high = comparison.ci95
-    # Enough digits to distinguish the bounds from no difference, as both may be very close to it.
-    digits = max(digits_to_tell(bound, comparison.neutral) for bound in (low, high))
-    return f"{comparison.verdict} [{number(low * scale, digits)}, {number(high * scale, digits)}]"
-
-
-def outcome_text(comparison: Comparison, metric: str) -> str:
-    """Write the verdict without its size: `slower`, `higher`, `undecided`."""
-    if not comparison.verdict.decided:
-        return str(comparison.verdict)
-    less, more = metric_named(metric).words
-    return less if comparison.verdict is Verdict.LESS else more
-
-
-def effect_text(comparison: Comparison, metric: str) -> str:
-    """Write the size of a difference: `1.32×`, below half a percent `0.21 %`."""
-    effect = comparison.effect or 0.0
-    if comparison.scale == "difference":
-        shown = quantity(metric, effect)
-        return f"{number(abs(effect) * shown.scale)} {shown.unit}".rstrip()
-    factor = _factor(effect, comparison.verdict)
-    return percent(factor - 1, 2) if factor < NEAR_ONE else f"{number(factor, 3)}×"
-
-
-def p_text(p: float) -> str:
-    """Write a p-value; one below a thousandth as `p < 0.001`."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
 def percent(ratio: float, digits: int = 3) -> str:
     """Write a ratio as a percentage."""
     return f"{number(ratio * 100, digits)} %"
-
-
-def favourable(comparison: Comparison, metric: str) -> bool | None:
-    """Whether the contender did better; None when nothing was decided."""
-    if not comparison.verdict.decided:
-        return None
-    return (comparison.verdict is Verdict.LESS) == less_is_better(metric)
 
 
 def factor_title(factor: str) -> str:
@@ -328,27 +282,6 @@ def _of_workload(factor: str) -> tuple[str, str]:
     if section != "workload" or not dot:
         return "", factor
     return workload, own if own.startswith("transport") else f"workload.{own}"
-
-
-def _factor(effect: float, verdict: Verdict) -> float:
-    """Invert a ratio below 1, so that it is at least 1: 0.5 is 2× faster."""
-    return 1 / effect if verdict is Verdict.LESS else effect
-
-
-def _interval(comparison: Comparison, metric: str) -> str:
-    if comparison.ci95 is None or comparison.effect is None:
-        return ""
-    low, high = comparison.ci95
-    if comparison.scale == "difference":
-        scale = quantity(metric, comparison.effect).scale
-        if comparison.verdict is Verdict.LESS:
-            low, high = -high, -low
-        return f"[{number(low * scale)}, {number(high * scale)}]"
-    if comparison.verdict is Verdict.LESS:
-        low, high = 1 / high, 1 / low
-    if _factor(comparison.effect, comparison.verdict) < NEAR_ONE:
-        return f"[{percent(low - 1, 2)}, {percent(high - 1, 2)}]"
-    return f"[{number(low)}, {number(high)}]"
 
 
 _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {

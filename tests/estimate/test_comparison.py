@@ -179,3 +179,12 @@ def test_false_differences_stay_rare_in_a_whole_family() -> None:
 
 def _with_p(comparison: Comparison, p: float) -> Comparison:
     return replace(comparison, p=p, adjusted_p=p)
+
+
+def test_runs_without_the_metric_are_not_called_failed() -> None:
+    here, nowhere = cell(1.0, 2.0), {r: Sample(None, r, failed=False) for r in range(2)}
+    for result in (compare(here, nowhere), compare(nowhere, nowhere)):
+        assert result.verdict is Verdict.NO_VALUE
+        assert holm([result])[0].verdict is Verdict.NO_VALUE
+    one_failed = nowhere | {1: Sample(None, 1)}
+    assert compare(here, one_failed).verdict is Verdict.FAILED_RUNS

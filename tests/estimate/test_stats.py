@@ -108,3 +108,29 @@ def test_replicates_needed_gives_the_power_it_promises() -> None:
     draws = np.random.default_rng(12).normal(math.log(ratio), spread, size=(3000, n))
     p_values = np.asarray(scipy_stats.ttest_1samp(draws, 0, axis=1).pvalue)
     assert np.mean(p_values < 0.05) == pytest.approx(0.82, abs=0.05)
+
+
+def test_the_mean_of_a_rate_is_all_content_over_all_time() -> None:
+    """A size over the mean time, with an interval whose bounds are that of the time's bounds."""
+    bits, times_s = 8e7, [2.0, 3.0, 7.0]
+    rates = [bits / each for each in times_s]
+    of_time, of_rate = stats.estimate(times_s), stats.estimate(rates, times_s)
+    assert of_time.ci95 is not None
+    assert of_rate.ci95 is not None
+    assert of_rate.mean == pytest.approx(bits / of_time.mean)
+    low, high = of_time.ci95
+    assert of_rate.ci95 == (pytest.approx(bits / high), pytest.approx(bits / low))
+    equal_times = stats.estimate(rates, [4.0, 4.0, 4.0])
+    assert equal_times.mean == pytest.approx(stats.estimate(rates).mean)
+    assert equal_times.ci95 == pytest.approx(stats.estimate(rates).ci95)
+
+
+def test_the_interval_of_a_rate_covers_the_size_over_the_mean_time() -> None:
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(1000):
+        times_s = rng.gamma(4.0, 1.0, size=10)
+        found = stats.estimate(list(1 / times_s), list(times_s)).ci95
+        assert found is not None
+        covered += found[0] <= 1 / 4.0 <= found[1]
+    assert 920 <= covered <= 970

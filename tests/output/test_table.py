@@ -14,28 +14,25 @@ import recorded
 import support
 from netwarp.cli.printing import print_results
 from netwarp.errors import InputError
-from netwarp.estimate.comparison import Sample, compare
+from netwarp.estimate.comparison import Comparison, Sample, compare
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import RunData, load
 from netwarp.measure.select import start_ns
 from netwarp.output.export import export_results
 from netwarp.results import Results
+from netwarp.verdict_wording import effect_text, favourable, p_text, verdict_text
 from netwarp.wire import ConnectionSamples, Goodput, read_records, record_to_json
 from netwarp.wording import (
     cell_text,
     condition_text,
     digits_to_tell,
-    effect_text,
     factor_title,
-    favourable,
     mean_text,
     number,
-    p_text,
     quantity,
     sentence_case,
     spread_note,
-    verdict_text,
 )
 
 
@@ -148,22 +145,56 @@ def test_a_difference_near_one_is_given_in_percent() -> None:
     b = {0: Sample(1.0021, 0), 1: Sample(1.0021, 1)}
     found = compare(a, b, relevant=0.001)
     assert verdict_text(found, "completion_time_s") == "0.21 % slower (exact)"
-    assert verdict_text(compare(a, b), "completion_time_s") == "equivalent (1.002, exact)"
+    assert verdict_text(compare(a, b), "completion_time_s") == "equivalent (exact)"
 
 
 def test_what_is_open_is_given_with_its_interval() -> None:
     a = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
     b = {r: Sample(v, r) for r, v in enumerate([11.0, 10.5, 13.0, 12.0])}
-    assert verdict_text(compare(a, b), "completion_time_s") == "undecided [0.879, 1.17]"
+    assert verdict_text(compare(a, b), "completion_time_s") == "undecided [−12, +17 %]"
     close = {r: Sample(v, r) for r, v in enumerate([9.93904, 10.93295, 11.92685, 12.92076])}
-    assert verdict_text(compare(a, close), "completion_time_s") == "equivalent [0.9939, 0.9939]"
+    assert verdict_text(compare(a, close), "completion_time_s") == "equivalent [−0.6, −0.6 %]"
 
 
 def test_wide_intervals_are_given_by_their_bounds() -> None:
     shown = quantity("completion_time_s", 10)
-    assert mean_text(estimate([1.0, 2.0, 27.0]), shown) == "10.0 [0.26, 388]"
+    assert mean_text(estimate([1.0, 2.0, 27.0]), shown) == "1.00 to 27.0"
     assert mean_text(estimate([9.9, 10.0, 10.1]), shown) == "10.00 ± 0.25"
     assert mean_text(estimate([1.4195064, 1.4195065]), shown) == "1.41951 ± 0.00001"
+
+
+def compared(*ratios: float, relevant: float = 0.01) -> Comparison:
+    """Compare replicates of a baseline with others that are these times as long."""
+    first = [10.0, 11.0, 12.0, 13.0, 14.0][: len(ratios)]
+    a = {r: Sample(v, r) for r, v in enumerate(first)}
+    b = {r: Sample(v * by, r) for r, (v, by) in enumerate(zip(first, ratios, strict=True))}
+    return compare(a, b, relevant)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "text"),
+    [
+        ((1.013, 1.0145, 1.0144, 1.015), "1.4 % slower [1.3, 1.6 %]"),
+        ((0.947, 0.951, 0.95, 0.952), "5.0 % faster [4.7, 5.3 %]"),
+        ((1.30, 1.34, 1.35, 1.29), "1.32× slower [1.27, 1.37]"),
+        ((0.5, 0.52, 0.51, 0.49), "1.98× faster [1.90, 2.06]"),
+        ((1.0111, 1.0109, 1.0110, 1.01101), "1.10 % slower [1.09, 1.11 %]"),
+        ((1.3, 0.2, 6.0), "undecided"),
+        ((1.0000001, 1.0000002, 1.0000001, 1.0000001), "equivalent [±0.1 %]"),
+    ],
+)
+def test_a_verdict_is_rounded_in_one_way(ratios: tuple[float, ...], text: str) -> None:
+    found = compared(*ratios)
+    assert verdict_text(found, "completion_time_s") == text
+    assert text.startswith(effect_text(found, "completion_time_s")) or not found.verdict.decided
+
+
+def test_no_bound_is_rounded_to_a_limit_that_it_does_not_reach() -> None:
+    """A difference just above the smallest relevant one is not "1.0 % slower [1.0, 1.0 %]"."""
+    just_above = verdict_text(compared(1.01004, 1.01006, 1.01005, 1.01005), "completion_time_s")
+    assert just_above == "1.005 % slower [1.004, 1.006 %]"
+    low, high = (float(each) for each in just_above[just_above.index("[") + 1 : -3].split(","))
+    assert 1.0 < low < high
 
 
 def test_digits_suffice_to_see_the_difference() -> None:

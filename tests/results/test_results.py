@@ -96,3 +96,18 @@ def test_a_factor_of_one_of_several_workloads_is_worded_as_its_own() -> None:
         "second's transport QUIC, loss 1 %"
     )
     assert factor_title("workload.size") == "File size"
+
+
+def test_the_goodput_of_a_cell_is_its_size_over_its_mean_time() -> None:
+    for cell in support.results().cells:
+        time, goodput = cell.estimate("completion_time_s"), cell.estimate("goodput_bit_s")
+        assert time is not None
+        assert goodput is not None
+        assert goodput.mean * time.mean == pytest.approx(8 * support.SIZE_BYTES)
+
+
+def test_a_run_without_a_metric_is_told_from_a_failed_one() -> None:
+    cell = next(cell for cell in support.results().cells if cell.failed)
+    assert [sample.failed for sample in cell.samples("jain_index").values()] == [
+        run.outcome == "failed" for run in cell.runs
+    ]

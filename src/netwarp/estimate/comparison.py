@@ -11,7 +11,7 @@ testing: Goeman, Solari and Stijnen 2010, Statistics in Medicine 29:2117).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -38,6 +38,7 @@ class Verdict(StrEnum):
     IDENTICAL = "identical"
     ONE_REPLICATE = "not tested (one replicate)"
     FAILED_RUNS = "not compared (failed runs)"
+    NO_VALUE = "not compared (no value here)"
 
     @property
     def decided(self) -> bool:
@@ -45,12 +46,18 @@ class Verdict(StrEnum):
         return self in (Verdict.LESS, Verdict.MORE)
 
 
+WITHHELD = frozenset({Verdict.FAILED_RUNS, Verdict.NO_VALUE})
+"""Verdicts on cells that are not compared, because values are missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One replicate's value of a metric; None when the run failed."""
+    """One replicate's value of a metric; None when there is none."""
 
     value: float | None
     seed: int | None = None
+    failed: bool = True
+    """Whether a run without a value failed; otherwise it has no such metric."""
 
 
 Samples = Mapping[int, Sample]
@@ -112,7 +119,8 @@ class Comparison:
 def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
     """Compare two cells; paired where replicates share their seeds, else Welch's test.
 
-    Where a run failed, the verdict is only that, as comparing the remaining runs would be biased.
+    Where a run failed, or has no such metric, the verdict is only that, as comparing the remaining
+    runs would be biased.
     The numbers are those of the runs that succeeded, in pairs when paired. The verdict is not
     adjusted for other comparisons: pass all comparisons of a table through `holm`.
 
@@ -128,11 +136,13 @@ def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -
         return _compared(
             [a for a, _ in complete], [b for _, b in complete],
             relevant, left_out=len(pairs) - len(complete), paired=True,
+            withheld=_withheld(s for r in shared for s in (baseline[r], contender[r])),
         )  # fmt: skip
     a = [s.value for s in baseline.values() if s.value is not None]
     b = [s.value for s in contender.values() if s.value is not None]
     left_out = len(baseline) + len(contender) - len(a) - len(b)
-    return _compared(a, b, relevant, left_out=left_out, paired=False)
+    withheld = _withheld([*baseline.values(), *contender.values()])
+    return _compared(a, b, relevant, left_out=left_out, paired=False, withheld=withheld)
 
 
 def holm(family: Sequence[Comparison]) -> list[Comparison]:
@@ -148,10 +158,18 @@ def holm(family: Sequence[Comparison]) -> list[Comparison]:
     for rank, (p, i) in enumerate(tested):
         floor = max(floor, min(1.0, p * (len(tested) - rank)))
         verdict = adjusted[i].verdict
-        if verdict is not Verdict.FAILED_RUNS:
+        if verdict not in WITHHELD:
             verdict = _verdict(adjusted[i], floor)
         adjusted[i] = replace(adjusted[i], adjusted_p=floor, verdict=verdict)
     return adjusted
+
+
+def _withheld(samples: Iterable[Sample]) -> Verdict | None:
+    """Give the verdict where values are missing; None where none is."""
+    missing = [sample for sample in samples if sample.value is None]
+    if not missing:
+        return None
+    return Verdict.FAILED_RUNS if any(each.failed for each in missing) else Verdict.NO_VALUE
 
 
 def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
@@ -164,14 +182,17 @@ def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
 
 
 def _compared(
-    a: Sequence[float], b: Sequence[float], relevant: float, *, left_out: int, paired: bool
-) -> Comparison:
+    a: Sequence[float], b: Sequence[float], relevant: float, *,
+    left_out: int, paired: bool, withheld: Verdict | None,
+) -> Comparison:  # fmt: skip
     n = min(len(a), len(b))
     positive = n == 0 or min(*a, *b) > 0
     if n and not positive:
         relevant *= max(abs(mean_of(a)), abs(mean_of(b)))
     if n < 2:
-        return _untested(a, b, relevant, positive, left_out=left_out, paired=paired)
+        return _untested(
+            a, b, relevant, positive, left_out=left_out, paired=paired, withheld=withheld
+        )
     first = [math.log(value) if positive else value for value in a]
     second = [math.log(value) if positive else value for value in b]
     differences = [y - x for x, y in zip(first, second, strict=True)] if paired else []
@@ -201,13 +222,12 @@ def _compared(
         verdict=Verdict.UNDECIDED,
     )
     p = None if exact else _decisive_p(found)
-    verdict = Verdict.FAILED_RUNS if left_out else _verdict(found, p or 0.0)
-    return replace(found, adjusted_p=p, verdict=verdict)
+    return replace(found, adjusted_p=p, verdict=withheld or _verdict(found, p or 0.0))
 
 
 def _untested(
     a: Sequence[float], b: Sequence[float], relevant: float, positive: bool, *,
-    left_out: int, paired: bool,
+    left_out: int, paired: bool, withheld: Verdict | None,
 ) -> Comparison:  # fmt: skip
     effect = None
     if a and b:
@@ -216,7 +236,7 @@ def _untested(
         scale="ratio" if positive else "difference", relevant=relevant, effect=effect, ci95=None,
         location=None, p=None, equivalence_p=None, adjusted_p=None, wilcoxon_p=None, spread=None,
         n=min(len(a), len(b)), left_out=left_out, paired=paired, exact=False,
-        verdict=Verdict.FAILED_RUNS if left_out else Verdict.ONE_REPLICATE,
+        verdict=withheld or Verdict.ONE_REPLICATE,
     )  # fmt: skip
 
 

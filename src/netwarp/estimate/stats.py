@@ -55,18 +55,23 @@ class Estimate:
         return self.n > 1 and self.minimum == self.maximum
 
 
-def estimate(samples: Sequence[float]) -> Estimate:
+def estimate(samples: Sequence[float], weights: Sequence[float] | None = None) -> Estimate:
     """Estimate mean, interval, median and spread of samples; the interval of the mean is Student's
     t.
 
     Quantiles are interpolated linearly (type 7 of Hyndman and Fan 1996). Raises ValueError when
     there is no sample or one is not finite.
+
+    Args:
+        samples: one for each replicate.
+        weights: of samples that are quotients, such as rates, their denominators: the mean is then
+            the sum of the numerators over that of the denominators.
     """
     values = _finite(samples)
     in_order = sorted(values)
     return Estimate(
-        mean=mean_of(values),
-        ci95=mean_interval(values),
+        mean=mean_of(values, weights),
+        ci95=mean_interval(values, weights=weights),
         median=_quantile(in_order, 0.5),
         p25=_quantile(in_order, 0.25),
         p75=_quantile(in_order, 0.75),
@@ -77,7 +82,11 @@ def estimate(samples: Sequence[float]) -> Estimate:
     )
 
 
-def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+def mean_interval(
+    samples: Sequence[float],
+    confidence: float = CONFIDENCE,
+    weights: Sequence[float] | None = None,
+) -> Interval | None:
     """Give the two-sided confidence interval of the mean by Student's t ("Student" 1908, Biometrika
     6:1).
 
@@ -87,14 +96,19 @@ def mean_interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> I
     0.
 
     It is None for a single sample, which has no spread, and a point for equal samples.
+
+    With weights it is that of a quotient of sums, by the same method (the ratio estimator: Cochran
+    1977, Sampling Techniques, chapter 6): of a fixed size over the time it takes, the bounds are
+    the size over those of the mean time.
     """
     values = _finite(samples)
     if len(values) == 1:
         return None
-    mean = mean_of(values)
+    mean = mean_of(values, weights)
     if min(values) == max(values):
         return (mean, mean)
-    half = standard_error(values) * student_quantile(len(values) - 1, confidence)
+    error = standard_error(values if weights is None else _residuals(values, weights, mean))
+    half = error * student_quantile(len(values) - 1, confidence)
     if min(values) > 0:
         factor = math.exp(half / mean)
         return (mean / factor, mean * factor)
@@ -165,12 +179,20 @@ def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
     return 1 - float(nctdtr(n - 1, standardized_effect * math.sqrt(n), critical))
 
 
-def mean_of(values: Sequence[float]) -> float:
+def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
     """Give the mean, which is exactly the common value when all are equal (a float sum is not)."""
     first = values[0]
     if all(value == first for value in values):
         return first
-    return math.fsum(values) / len(values)
+    if weights is None:
+        return math.fsum(values) / len(values)
+    return math.fsum(v * w for v, w in zip(values, weights, strict=True)) / math.fsum(weights)
+
+
+def _residuals(values: Sequence[float], weights: Sequence[float], mean: float) -> list[float]:
+    """Give the residuals of a quotient of sums, scaled so that their mean's error is its error."""
+    usual = math.fsum(weights) / len(weights)
+    return [w * (v - mean) / usual for v, w in zip(values, weights, strict=True)]
 
 
 def standard_deviation(values: Sequence[float]) -> float:

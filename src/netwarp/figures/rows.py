@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.figures.style import text_colour
 from netwarp.results.comparisons import compare_contenders
-from netwarp.wording import (
-    Quantity,
-    condition_text,
-    level_text,
-    mean_text,
-    number,
-    spread_note,
-    verdict_text,
-)
+from netwarp.verdict_wording import verdict_text
+from netwarp.wording import Quantity, condition_text, level_text, mean_text, number, spread_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,6 +11,9 @@ from netwarp.measure.run_records import RunRecords
 Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index", "1/s"]
 Better = Literal["lower", "higher", "neither"]
 
+Over = Callable[[Callable[[str], float | None]], float | None]
+"""Function from a run's metrics by name to the denominator of a quotient; None if unknown."""
+
 FASTER = ("faster", "slower")
 """Words for waiting times."""
 SHORTER = ("shorter", "longer")
@@ -45,6 +48,10 @@ class Metric:
     beside: tuple[str, ...] | None = None
     """Metrics printed beside it where it is a study's main metric; `*.NAME` is the metric NAME of
     each of several workloads. None for a metric that is never the main one."""
+
+    over: Over | None = None
+    """Of a quotient whose denominators differ between replicates, such as a rate: gives the
+    denominator from a run's other metrics, which weights the run in the mean of a cell."""
 
     @property
     def is_whole(self) -> bool:

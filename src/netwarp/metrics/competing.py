@@ -76,6 +76,7 @@ def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
 
 def of_workload(metric: Metric, workload: str) -> Metric:
     """Describe a metric as that of one of several workloads."""
+    over = metric.over
     return replace(
         metric,
         name=f"{workload}.{metric.name}",
@@ -85,6 +86,7 @@ def of_workload(metric: Metric, workload: str) -> Metric:
         beside=None
         if metric.beside is None
         else tuple(f"{workload}.{each}" for each in metric.beside),
+        over=None if over is None else lambda value: over(lambda own: value(f"{workload}.{own}")),
     )
 
 

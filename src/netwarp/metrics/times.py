@@ -9,6 +9,8 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Download
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from netwarp.measure.run_records import RunRecords
 
 _START = "From the client's first connect until"
@@ -44,6 +46,20 @@ def _transfer_goodput_bit_s(run: RunRecords) -> float | None:
     return run.content_bits * NS_PER_S / transfer_ns if run.received and transfer_ns > 0 else None
 
 
+def _completion_s(value: Callable[[str], float | None]) -> float | None:
+    """Give the time that goodput is over: until all content is there, or the page is loaded."""
+    completion_s = value("completion_time_s")
+    return value("page_load_time_s") if completion_s is None else completion_s
+
+
+def _transfer_s(value: Callable[[str], float | None]) -> float | None:
+    """Give the time from when all connections are ready until all content is there."""
+    completion_s, connect_s = value("completion_time_s"), value("connect_time_s")
+    if completion_s is None or connect_s is None:
+        return None
+    return completion_s - connect_s
+
+
 def _longest_gap_s(run: RunRecords) -> float | None:
     gaps_ns = [each.longest_gap_ns for each in run.received if each.longest_gap_ns is not None]
     return max(gaps_ns) / NS_PER_S if gaps_ns else None
@@ -73,13 +89,13 @@ TIME_METRICS = (
         "Content bits over the completion time; of a stream, whole segments over the session; of a"
         " page, over the page load time.",
         "connection, transfer, segment, resource, download", _goodput_bit_s, head="goodput",
-        in_report=True,
+        in_report=True, over=_completion_s,
     ),
     Metric(
         "transfer_goodput_bit_s", "bit/s", "higher", "Goodput after connecting",
         "Content bits over the time from when all connections are ready until the last byte: the"
         " goodput without the handshakes; a stream has none.",
-        "connection, transfer", _transfer_goodput_bit_s,
+        "connection, transfer", _transfer_goodput_bit_s, over=_transfer_s,
     ),
     Metric(
         "longest_gap_s", "s", "lower", "Longest time without new content",

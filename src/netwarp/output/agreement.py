@@ -41,6 +41,7 @@ _ANSWERS: Mapping[Verdict, Answer] = {
     Verdict.UNDECIDED: Answer.UNDECIDED,
     Verdict.ONE_REPLICATE: Answer.NOT_COMPARED,
     Verdict.FAILED_RUNS: Answer.NOT_COMPARED,
+    Verdict.NO_VALUE: Answer.NOT_COMPARED,
 }
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from netwarp.output.agreement import Answer
 from netwarp.output.table import grid
+from netwarp.verdict_wording import verdict_text
 from netwarp.wording import (
     cell_text,
     mean_text,
@@ -18,7 +19,6 @@ from netwarp.wording import (
     quantity,
     sentence_case,
     value_text,
-    verdict_text,
 )
 
 if TYPE_CHECKING:

@@ -12,14 +12,8 @@ from netwarp.estimate.comparison import Comparison, Verdict, compare, holm
 from netwarp.metrics import metric_named
 from netwarp.results.comparisons import main_metric
 from netwarp.results.fixed_conditions import fixed_conditions
-from netwarp.wording import (
-    cell_text,
-    favourable,
-    mean_text,
-    quantity,
-    sentence_case,
-    verdict_text,
-)
+from netwarp.verdict_wording import favourable, verdict_text
+from netwarp.wording import cell_text, mean_text, quantity, sentence_case
 
 if TYPE_CHECKING:
     from netwarp.estimate.stats import Estimate

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from netwarp.metrics import metric_named
 from netwarp.results.comparisons import Comparisons, ContenderResult
+from netwarp.verdict_wording import favourable, verdict_text
 from netwarp.wording import (
     Quantity,
     condition_text,
     count_text,
-    favourable,
     level_text,
     mean_text,
     median_text,
@@ -22,7 +22,6 @@ from netwarp.wording import (
     percent,
     quantity,
     sentence_case,
-    verdict_text,
 )
 
 if TYPE_CHECKING:

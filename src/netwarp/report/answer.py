@@ -6,15 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netwarp.wording import (
-    condition_text,
-    effect_text,
-    favourable,
-    level_text,
-    outcome_text,
-    quantity,
-    verdict_text,
-)
+from netwarp.verdict_wording import effect_text, favourable, outcome_text, verdict_text
+from netwarp.wording import condition_text, level_text, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,6 +12,7 @@ from netwarp.metrics import METRICS, metric_named
 from netwarp.report import trust
 from netwarp.report.answer import mark_class
 from netwarp.report.templates import csv_link
+from netwarp.verdict_wording import verdict_text
 from netwarp.wording import (
     Quantity,
     factor_title,
@@ -21,7 +22,6 @@ from netwarp.wording import (
     number,
     quantity,
     spread_note,
-    verdict_text,
 )
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from netwarp.estimate.comparison import Comparison, Verdict
 from netwarp.estimate.stats import replicates_needed
 from netwarp.report.calibration import calibration
+from netwarp.verdict_wording import p_text
 from netwarp.wire import Connection
-from netwarp.wording import cell_text, count, level_text, number, p_text
+from netwarp.wording import cell_text, count, level_text, number
 
 if TYPE_CHECKING:
     from netwarp.evaluation import RunData

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
+from netwarp.metrics import metric_named
 from netwarp.plan.interleaving import contender_factor
 
 if TYPE_CHECKING:
@@ -68,13 +69,21 @@ class CellResult:
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """Give a metric's samples by replicate, for comparisons; a failed run is None."""
-        return {run.replicate: Sample(run.value(metric), run.seed) for run in self.runs}
+        """Give a metric's samples by replicate, for comparisons; None where a run has none."""
+        return {
+            run.replicate: Sample(run.value(metric), run.seed, run.outcome == "failed")
+            for run in self.runs
+        }
 
     def estimate(self, metric: str) -> Estimate | None:
-        """Estimate a metric's mean and confidence interval; None when no run has it."""
-        values = self.values(metric)
-        return estimate(values) if values else None
+        """Estimate a metric's mean and confidence interval; None when no run has it.
+
+        Of a rate the mean is all content over all time, see :attr:`Metric.over`.
+        """
+        runs = [run for run in self.runs if run.value(metric) is not None]
+        if not runs:
+            return None
+        return estimate([run.metrics[metric] or 0.0 for run in runs], _weights(runs, metric))
 
     def total(self, metric: str) -> float | None:
         """Give a metric's sum over the runs that have it; None when none has."""
@@ -84,6 +93,19 @@ class CellResult:
     def matches(self, selection: Factors) -> bool:
         """Whether the cell has all levels of a selection."""
         return all(self.factors.get(factor) == level for factor, level in selection.items())
+
+
+def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
+    """Give the times that a rate's values are over; None where the mean is the plain one."""
+    try:
+        over = metric_named(metric).over
+    except KeyError:  # of another version of netwarp
+        return None
+    if over is None:
+        return None
+    spans_s = [over(run.value) for run in runs]
+    known_s = [span_s for span_s in spans_s if span_s is not None and span_s > 0]
+    return known_s if len(known_s) == len(spans_s) else None
 
 
 @dataclass(frozen=True)

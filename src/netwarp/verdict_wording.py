@@ -1,0 +1,185 @@
+"""Texts of comparisons: a verdict, its size, and its interval, all rounded alike.
+
+Ratios near 1 are written as changes in per cent, others as factors of at least 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from netwarp.estimate.comparison import Verdict
+from netwarp.metrics import metric_named
+from netwarp.wording import MINUS, less_is_better, number, quantity
+
+if TYPE_CHECKING:
+    from netwarp.estimate.comparison import Comparison
+    from netwarp.estimate.stats import Interval
+
+SMALL = 1.1
+"""Differences by less than this factor are written in per cent."""
+SMALL_INTERVAL = 2.0
+"""Intervals whose bounds are both within this factor of no difference are written in per cent."""
+UNKNOWN = 100.0
+"""An interval whose upper bound is this many times the lower one says nothing, and is left out."""
+MORE_DECIMALS = 2
+"""Most decimals that an interval adds to those of the effect."""
+MOST_DECIMALS_TO_TELL = 8
+"""Most decimals where fewer would round a bound to the smallest relevant difference, or to none."""
+
+
+def verdict_text(comparison: Comparison, metric: str) -> str:
+    """Write a comparison as a verdict: `1.32× slower [1.20, 1.45]`, `1.4 % slower [0.9, 1.9 %]`."""
+    if not comparison.verdict.decided:
+        return _without_difference(comparison, metric)
+    words = f"{effect_text(comparison, metric)} {outcome_text(comparison, metric)}"
+    return f"{words} (exact)" if comparison.exact else f"{words} {_interval(comparison, metric)}"
+
+
+def outcome_text(comparison: Comparison, metric: str) -> str:
+    """Write the verdict without its size: `slower`, `higher`, `undecided`."""
+    if not comparison.verdict.decided:
+        return str(comparison.verdict)
+    less, more = metric_named(metric).words
+    return less if comparison.verdict is Verdict.LESS else more
+
+
+def effect_text(comparison: Comparison, metric: str) -> str:
+    """Write the size of a difference: `1.32×`; below a tenth `1.4 %`, of the first value.
+
+    It has the decimals of the interval in `verdict_text`, so that both agree wherever they stand.
+    """
+    shown = _shown(comparison, metric)
+    if shown.effect is None:
+        return ""
+    text = _rounded(shown.effect, shown.decimals)
+    return f"{text}×" if shown.unit == "×" else f"{text} {shown.unit}".rstrip()
+
+
+def p_text(p: float) -> str:
+    """Write a p-value; one below a thousandth as `p < 0.001`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def favourable(comparison: Comparison, metric: str) -> bool | None:
+    """Whether the contender did better; None when nothing was decided."""
+    if not comparison.verdict.decided:
+        return None
+    return (comparison.verdict is Verdict.LESS) == less_is_better(metric)
+
+
+def _without_difference(comparison: Comparison, metric: str) -> str:
+    """Write an equivalence or an open question with its interval: `undecided [−5, +8 %]`."""
+    if comparison.verdict not in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
+        return str(comparison.verdict)
+    if comparison.exact:
+        return f"{comparison.verdict} (exact)"
+    return f"{comparison.verdict} {_interval(comparison, metric)}".rstrip()
+
+
+def _interval(comparison: Comparison, metric: str) -> str:
+    """Write the interval of a comparison in brackets; empty where it has none that says a thing."""
+    shown = _shown(comparison, metric)
+    if shown.bounds is None:
+        return ""
+    low, high = (_rounded(bound, shown.decimals, signed=shown.signed) for bound in shown.bounds)
+    unit = f" {shown.unit}" if shown.unit not in ("", "×") else ""
+    if shown.signed and low == high == "0":
+        return f"[±{_rounded(10**-shown.decimals, shown.decimals)}{unit}]"
+    return f"[{low}, {high}{unit}]"
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The numbers of a comparison as they are written, in `unit`."""
+
+    unit: str
+    effect: float | None
+    bounds: Interval | None
+    decimals: int
+    signed: bool
+    """Whether bounds are written with their sign, because no word says the direction."""
+
+
+def _shown(comparison: Comparison, metric: str) -> _Shown:
+    effect, bounds = comparison.effect, comparison.ci95
+    decided = comparison.verdict.decided
+    if effect is None:
+        return _Shown("", None, None, 0, signed=False)
+    if comparison.scale == "difference":
+        quantity_of = quantity(metric, effect)
+        unit, scale, neutral = quantity_of.unit, quantity_of.scale, 0.0
+        is_turned = decided and comparison.verdict is Verdict.LESS
+        limits = [neutral, *(sign * comparison.relevant * scale for sign in (-1, 1))]
+    else:
+        if _says_nothing(bounds) and not decided:
+            bounds = None
+        in_percent = _is_small(effect if decided else None, bounds)
+        unit, scale, neutral = ("%", 100.0, 1.0) if in_percent else ("×", 1.0, 0.0)
+        is_turned = comparison.verdict is Verdict.LESS and in_percent
+        if comparison.verdict is Verdict.LESS and not in_percent:
+            effect, bounds = 1 / effect, bounds and (1 / bounds[1], 1 / bounds[0])
+        relevant = 1 + comparison.relevant
+        limits = [scale * (each - neutral) for each in (1.0, relevant, 1 / relevant)]
+    if scale != 1.0 or neutral:
+        effect = scale * (effect - neutral)
+        bounds = bounds and (scale * (bounds[0] - neutral), scale * (bounds[1] - neutral))
+    if is_turned:
+        effect, bounds = -effect, bounds and (-bounds[1], -bounds[0])
+    if comparison.verdict is Verdict.EQUIVALENT:
+        limits = limits[1:]  # how near to no difference it is does not matter
+    decimals = _decimals(effect if decided else None, bounds, limits, 3 if unit == "×" else 2)
+    return _Shown(unit, effect, bounds, decimals, signed=unit != "×" and not decided)
+
+
+def _is_small(effect: float | None, bounds: Interval | None) -> bool:
+    if effect is not None:
+        return 1 / SMALL < effect < SMALL
+    return bounds is not None and bounds[0] > 1 / SMALL_INTERVAL and bounds[1] < SMALL_INTERVAL
+
+
+def _says_nothing(bounds: Interval | None) -> bool:
+    return bounds is None or bounds[0] <= 0 or bounds[1] / bounds[0] > UNKNOWN
+
+
+def _decimals(
+    effect: float | None, bounds: Interval | None, limits: list[float], digits: int
+) -> int:
+    """Choose the decimals for an effect and its bounds.
+
+    Args:
+        effect: has this many significant digits at least; None where it is not written, and the
+            larger bound has them.
+        bounds: half their distance has a significant digit, if it is wide enough.
+        limits: values that no other value may be rounded to.
+        digits: significant digits of the effect.
+    """
+    largest = effect or max(map(abs, bounds or (0.0,)))
+    decimals = digits - 1 - math.floor(math.log10(abs(largest))) if largest else 0
+    decimals = decimals if effect else min(decimals, digits - 1)
+    if bounds and bounds[1] > bounds[0]:
+        of_spread = -math.floor(math.log10((bounds[1] - bounds[0]) / 2))
+        # Of an interval that is hardly wider than a point no more decimals are written.
+        decimals = of_spread if decimals < of_spread <= decimals + MORE_DECIMALS else decimals
+    decimals = max(0, decimals)
+    written = [value for value in (effect, *(bounds or ())) if value is not None]
+    while decimals < MOST_DECIMALS_TO_TELL and any(
+        value != limit and round(value, decimals) == round(limit, decimals)
+        for value in written
+        for limit in limits
+        if not math.isclose(value, limit, rel_tol=1e-9, abs_tol=1e-12)
+    ):
+        decimals += 1
+    return decimals
+
+
+def _rounded(value: float, decimals: int, *, signed: bool = False) -> str:
+    """Write a number with so many decimals; large ones with three digits."""
+    rounded = round(value, decimals)
+    if rounded == 0:
+        return "0"
+    if abs(rounded) >= 1000:
+        return number(rounded)
+    text = f"{rounded:+.{decimals}f}" if signed else f"{rounded:.{decimals}f}"
+    return text.replace("-", MINUS)
