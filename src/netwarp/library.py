@@ -194,6 +194,7 @@ def run(
     staging: Staging | None = None,
     command_line: Sequence[str] = (),
     observer: Observer | None = None,
+    anew: bool = False,
 ) -> Run:
     """Run a study: what of it has not run yet, into a run directory.
 
@@ -208,6 +209,7 @@ def run(
         staging: how replicates are added until something is decided; None: as many as it says.
         command_line: what the report gives as the command that made it.
         observer: told of every run.
+        anew: whether all runs are carried out, in place of those that the directory has.
 
     Raises:
         InputError: before anything runs; the message says what is wrong and the remedy.
@@ -226,6 +228,7 @@ def run(
                 staging=staging,
                 command_line=command_line,
                 observer=observer,
+                anew=anew,
             )
         )
 

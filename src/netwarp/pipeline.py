@@ -7,13 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 from netwarp.backends.base import Backend
 from netwarp.backends.cpus import CpuTimes, cpu_times
-from netwarp.errors import RecordError, ResultError, RunDirectoryError
+from netwarp.errors import ResultError, RunDirectoryError
 from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution import (
@@ -27,6 +27,13 @@ from netwarp.execution import (
     kept_outcomes,
     refuse_jobs,
 )
+from netwarp.execution.earlier_runs import (
+    measured_before,
+    refuse_another_study,
+    refuse_other_files,
+    refuse_other_programs,
+)
+from netwarp.execution.files_read import FilesRead, files_read
 from netwarp.execution.provenance import provenance
 from netwarp.execution.time_limits import is_over
 from netwarp.machine.load import others_share
@@ -34,9 +41,7 @@ from netwarp.machine.speed import stored_speed
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.plan.interleaving import interleaved
 from netwarp.run_directory import (
-    JOB_FILE,
     RunDirectory,
-    read_text,
     remove,
     write_bytes,
     write_json,
@@ -44,7 +49,6 @@ from netwarp.run_directory import (
 )
 from netwarp.study import Study
 from netwarp.version import __version__
-from netwarp.wire import job_from_json, job_sha256
 
 DEFAULT_PARENT = Path("netwarp-out")
 
@@ -59,6 +63,7 @@ def run(
     staging: Staging | None = None,
     command_line: Sequence[str] = (),
     observer: Observer | None = None,
+    anew: bool = False,
 ) -> RunData:
     """Plan a study, run what has not run yet, and read what came of it.
 
@@ -71,6 +76,7 @@ def run(
         staging: how replicates are added until something is decided; None: as many as it says.
         command_line: what the report gives as the command that made it.
         observer: told of every run.
+        anew: whether all runs are carried out, in place of those that are kept.
 
     Raises:
         StudyError: before anything runs.
@@ -82,11 +88,15 @@ def run(
     executor = executor or LocalExecutor()
     executor.at_a_time(backend)  # refuses
     plan = plan_study(study, filters=filters)
-    directory = RunDirectory(out or default_directory(study, plan, backend))
+    files = None if anew else files_read([cell.template for cell in study.cells], backend)
+    directory = RunDirectory(out or default_directory(study, plan, backend, files))
     if not directory.path.exists():  # what is refused leaves no directory behind
         refuse_jobs(plan, backend)
     with directory.locked():
         refuse_another_study(plan, directory)
+        if anew:
+            directory.discard_runs()
+        refuse_other_files(files, directory)
         kept = kept_outcomes(plan, directory)
         # Stages may measure more, whatever is kept.
         is_measuring = len(kept) < len(plan) or staging is not None
@@ -95,6 +105,8 @@ def run(
             if staging is not None:
                 now["looks"] = LOOKS
             describe(study, plan, now, backend, directory, is_measuring=is_measuring)
+            if files is not None and files.unknown is None:
+                write_json(directory.files_file, dict(files.digests))
         started_s, cpus_before = time.monotonic(), cpu_times()
         executed = _Executed(study, backend, directory, executor, filters, observer)
         observer.planned(len(plan), backend.clock)
@@ -270,7 +282,7 @@ def describe(
     earlier = directory.provenance()
     if is_measuring and directory.kept_runs():
         # Resumed: what is measured already keeps the programs that measured it, so they must agree.
-        _refuse_other_programs(earlier, now, directory)
+        refuse_other_programs(earlier, now, directory)
     text = _study_text(study)
     if text is not None:
         write_bytes(directory.study_toml, text.encode())
@@ -286,34 +298,6 @@ def describe(
     now["wall_s"] = earlier.get("wall_s", 0.0)
     now.setdefault("looks", earlier.get("looks", 1))
     write_json(directory.provenance_file, now)
-
-
-def _refuse_other_programs(
-    earlier: Mapping[str, Any], now: Mapping[str, Any], directory: RunDirectory
-) -> None:
-    file = directory.provenance_file
-    if not earlier:
-        why = directory.damage.get(file, "it is missing")
-        raise RunDirectoryError(
-            f"{file} cannot be read ({why}), so nobody knows which programs measured the runs"
-            f" that {directory.path} holds: start afresh with --out DIR, or remove it"
-        )
-    for part in ("kernel", "endpoint"):
-        if earlier.get(part) != now.get(part):
-            raise RunDirectoryError(
-                f"{directory.path} was begun with another {part} than today's, and one result must"
-                " come from one: start afresh with --out DIR, or remove it"
-            )
-
-
-def measured_before(
-    directory: RunDirectory, planned: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Lines of an earlier plan whose runs are kept and are not planned again."""
-    names = {line["run"] for line in planned}
-    kept = directory.kept_runs()
-    lines = directory.plan_lines()
-    return [line for line in lines if line["run"] in kept and line["run"] not in names]
 
 
 def note_times(directory: RunDirectory, wall_s: float, cpus_before: CpuTimes) -> None:
@@ -342,41 +326,29 @@ def note_time_limit(directory: RunDirectory, limit: TimeLimit | None) -> None:
         )
 
 
-def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) -> None:
-    """See that a directory holds no run that the plan has differently.
+def default_directory(
+    study: Study, plan: Sequence[PlannedRun], backend: Backend, files: FilesRead | None = None
+) -> Path:
+    """Name a directory after what is run where, so that the same command finds its own again.
 
-    More replicates or cells are welcome, fewer too: what was measured before stays in the results.
-
-    Raises:
-        RunDirectoryError: a run of the same name did something else.
+    Where nobody can tell whether programs would do the same again, it is one that is not there yet.
     """
-    before = {line["run"]: line["job_sha256"] for line in directory.plan_lines()}
-    planned = {run.run: run.job_sha256 for run in plan}
-    kept = directory.kept_runs() & planned.keys()
-    did = {run: before.get(run) or _kept_job_sha256(directory, run) for run in kept}
-    # A run whose job nobody can read any more is done again.
-    differs = {run for run, sha256 in did.items() if sha256 not in (None, planned[run])}
-    if differs:
-        raise RunDirectoryError(
-            f"{directory.path} holds runs of another study ({min(differs)} for one):"
-            " choose another place with --out DIR, or remove it"
-        )
-
-
-def default_directory(study: Study, plan: Sequence[PlannedRun], backend: Backend) -> Path:
-    """Name a directory after what is run where, so that the same command finds its own again."""
     # More replicates of the same study go to the same place.
     raw = {key: value for key, value in study.raw.items() if key != "replicates"}
-    what = json.dumps([raw, sorted({run.cell.index for run in plan})], sort_keys=True)
+    read = [] if files is None else [files.sha256]
+    what = json.dumps([raw, sorted({run.cell.index for run in plan}), *read], sort_keys=True)
     digest = sha256(what.encode()).hexdigest()[:8]
-    return DEFAULT_PARENT / f"{Path(study.file).stem}-{digest}{backend.suffix}"
+    name = f"{Path(study.file).stem}-{digest}{backend.suffix}"
+    if files is None or files.unknown is None:
+        return DEFAULT_PARENT / name
+    return unused_directory(name)
 
 
-def _kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
-    try:
-        return job_sha256(job_from_json(read_text(directory.run_path(run) / JOB_FILE)))
-    except (OSError, ValueError, RecordError):
-        return None
+def unused_directory(name: str) -> Path:
+    """Name a directory that is not there."""
+    return next(
+        place for number in count(1) if not (place := DEFAULT_PARENT / f"{name}-{number}").exists()
+    )
 
 
 def _study_text(study: Study) -> str | None:

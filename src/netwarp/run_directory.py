@@ -25,6 +25,7 @@ from typing import IO, Any, Literal
 
 from netwarp.errors import RunDirectoryError
 
+PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
 RECORDS_FILE = "records.jsonl"
 CONSOLE_FILE = "console.log"
@@ -100,6 +101,11 @@ def last_line(run: Path) -> str | None:
     return next((line.strip() for line in reversed(lines) if line.strip()), None)
 
 
+def is_run_directory(path: Path) -> bool:
+    """Whether a folder is one of these."""
+    return (path / PLAN_FILE).is_file() and (path / "runs").is_dir()
+
+
 class RunDirectory:
     """Paths in a run directory, and the reads and writes that keep it whole."""
 
@@ -107,10 +113,12 @@ class RunDirectory:
         self.path = path
         self.runs = path / "runs"
         self.figures = path / "figures"
-        self.plan_file = path / "plan.jsonl"
+        self.plan_file = path / PLAN_FILE
         self.study_toml = path / "study.toml"
         self.study_json = path / "study.json"
         self.provenance_file = path / "provenance.json"
+        self.files_file = path / "files.json"
+        """Hashes of the files that programs read, by path; missing where none do."""
         self.results_file = path / "results.parquet"
         self.packets_file = path / "packets.parquet"
         self.summary_file = path / "summary.json"
@@ -205,6 +213,17 @@ class RunDirectory:
     def provenance(self) -> dict[str, Any]:
         """Read the provenance; empty when it was not written, or is damaged."""
         return self._json_object(self.provenance_file) or {}
+
+    def files_read(self) -> dict[str, str] | None:
+        """Read the hashes of the files that its programs read; None where none are written."""
+        return self._json_object(self.files_file)
+
+    def discard_runs(self) -> None:
+        """Remove all runs, and what is told of them."""
+        remove(self.drawn_file)
+        remove(self.provenance_file)
+        for run in self.kept_runs():
+            remove(self.run_path(run))
 
     def study(self) -> dict[str, Any] | None:
         """Read the study as tables; None when it was not written, or is damaged."""

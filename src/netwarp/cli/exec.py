@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -100,6 +99,7 @@ def exec(  # noqa: A001 - what the command is called
     from netwarp.execution.program_output import following
     from netwarp.library import backend_for, run
     from netwarp.output.program_runs import in_one_line, program_runs
+    from netwarp.pipeline import unused_directory
     from netwarp.plan import plan_study
     from netwarp.study.exec import study_from_exec
     from netwarp.verification import verify
@@ -125,11 +125,13 @@ def exec(  # noqa: A001 - what the command is called
             f"exec: {len(planned)} runs are planned, but one command is run once, or with"
             ' --replicates: leave factors to a study with workload.kind = "command"'
         )
-    place = out or _next_directory()
+    place = out or unused_directory("exec")
     opened = backend_for(study, backend)
     sinks = None if as_json else (sys.stdout.buffer, sys.stderr.buffer)
     with following(place, planned[0].run, sinks):
-        finished = run(study, opened, out=place, command_line=["netwarp", *sys.argv[1:]])
+        # Files that the programs read may have changed since: an earlier answer is none to this.
+        command_line = ["netwarp", *sys.argv[1:]]
+        finished = run(study, opened, out=place, command_line=command_line, anew=True)
     told = program_runs(finished.data)
     if replicates is not None and told["failure"] is None and opened.clock == "virtual":
         (again,) = verify(finished.data, opened, runs=1).runs
@@ -139,14 +141,3 @@ def exec(  # noqa: A001 - what the command is called
     else:
         console().print(in_one_line(finished.data, told), highlight=False, soft_wrap=True)
     raise typer.Exit(told["exit_status"])
-
-
-def _next_directory() -> Path:
-    """Name a directory that is not there: the files that programs read may have changed since."""
-    from itertools import count
-
-    from netwarp.pipeline import DEFAULT_PARENT
-
-    return next(
-        place for number in count(1) if not (place := DEFAULT_PARENT / f"exec-{number}").exists()
-    )

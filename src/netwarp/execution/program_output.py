@@ -20,6 +20,8 @@ def following(
 ) -> Iterator[None]:
     """Pass a client's output on as it comes, and the rest of it when the run is over.
 
+    A run that the directory has from before is none of this.
+
     Args:
         directory: where the run is, or will be.
         run: its name.
@@ -28,28 +30,34 @@ def following(
     if sinks is None:
         yield
         return
-    over = Event()
+    over, done = Event(), Event()
+    run_directory = RunDirectory(directory)
     followers = [
-        Thread(target=_follow, args=(RunDirectory(directory), run, file, sink, over), daemon=True)
+        Thread(target=_follow, args=(run_directory, run, file, sink, over, done), daemon=True)
         for file, sink in zip(("client.stdout", "client.stderr"), sinks, strict=True)
     ]
     for follower in followers:
         follower.start()
     try:
         yield
+        done.set()
     finally:
         over.set()
         for follower in followers:
             follower.join()
 
 
-def _follow(directory: RunDirectory, run: str, name: str, sink: IO[bytes], over: Event) -> None:
+def _follow(
+    directory: RunDirectory, run: str, name: str, sink: IO[bytes], over: Event, done: Event
+) -> None:
     source: IO[bytes] | None = None
     try:
         while True:
             # In this order: what is written before the end is read after it.
             is_over = over.wait(LOOK_S)
-            source = source or _opened(directory, run, name)
+            source = source or _opened(directory.partial_path(run) / name)
+            if source is None and done.is_set():  # it was over before it was looked at
+                source = _opened(directory.run_path(run) / name)
             if source is not None and (more := source.read()):
                 sink.write(more)
                 sink.flush()
@@ -60,10 +68,8 @@ def _follow(directory: RunDirectory, run: str, name: str, sink: IO[bytes], over:
             source.close()
 
 
-def _opened(directory: RunDirectory, run: str, name: str) -> IO[bytes] | None:
-    for place in (directory.partial_path(run), directory.run_path(run)):
-        try:
-            return (place / name).open("rb")
-        except OSError:
-            continue
-    return None
+def _opened(path: Path) -> IO[bytes] | None:
+    try:
+        return path.open("rb")
+    except OSError:
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netwarp import wire
@@ -14,6 +14,7 @@ from netwarp.workloads.base import (
     FileSize,
     HttpArchive,
     Program,
+    Reads,
     Workload,
     WorkloadSection,
 )
@@ -33,10 +34,12 @@ __all__ = [
     "Item",
     "Phase",
     "Program",
+    "Reads",
     "Tone",
     "Workload",
     "WorkloadSection",
     "file_readers",
+    "reads_of",
     "relative_paths",
     "section_model",
     "workload_of",
@@ -59,6 +62,12 @@ WORKLOADS: Mapping[str, Workload[Any]] = {
 def workload_of(job: wire.Job) -> Workload[Any]:
     """Give the workload of a job."""
     return WORKLOADS[job.workload.kind]
+
+
+def reads_of(job: wire.Job) -> Sequence[Reads]:
+    """Give what a run reads of the machine's files."""
+    of_each = (workload_of(each).reads(each) for each in job.workloads)
+    return [reads for reads in of_each if reads is not None]
 
 
 def relative_paths(table: object) -> Mapping[str, str | None]:

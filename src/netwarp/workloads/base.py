@@ -170,6 +170,16 @@ class WorkloadSection(Section):
 
 
 @dataclass(frozen=True)
+class Reads:
+    """What a run reads of the machine's files, as far as its job tells."""
+
+    texts: tuple[str, ...]
+    """Texts, such as a shell's command line, that may name programs and files."""
+    directory: str | None = None
+    """Folder in which programs start, and of which they may read anything."""
+
+
+@dataclass(frozen=True)
 class Program:
     """A program of the host that runs may need."""
 
@@ -297,6 +307,11 @@ class Workload(ContentReader, ABC, Generic[W]):
         """
         del job
         return False
+
+    def reads(self, job: Job) -> Reads | None:
+        """Give what a run reads of the machine's files; None where it reads none."""
+        stack = job.transport.stack
+        return None if stack is None else Reads((stack.program,))
 
     def dials(self, job: Job) -> bool:
         """Say whether netwarp itself opens the connections, so that they are in the records."""

@@ -11,7 +11,7 @@ from netwarp.measure.run_records import Arrival
 from netwarp.measure.select import leaves_file, of_kind, of_transfer, received
 from netwarp.regular_files import UnreadableFileError
 from netwarp.wire import Download, FileContent, Job, Record, Transfer
-from netwarp.workloads.base import GUEST_MEMORY_BYTES, NO_FILES, FileSize, Workload
+from netwarp.workloads.base import GUEST_MEMORY_BYTES, NO_FILES, FileSize, Reads, Workload
 from netwarp.workloads.bulk import simulated, verdict
 from netwarp.workloads.bulk.metrics import BULK_METRICS
 from netwarp.workloads.bulk.section import BulkSection
@@ -56,6 +56,13 @@ class BulkWorkload(Workload[wire.Bulk]):
     def runs_programs(self, job: Job) -> bool:
         """Say whether programs with the QUIC interop runner's interface do the transfer."""
         return leaves_file(job)
+
+    def reads(self, job: Job) -> Reads | None:
+        """Give the file that is sent, and the program that sends it where it is not netwarp."""
+        content, stack = self.of(job).content, super().reads(job)
+        if not isinstance(content, FileContent):
+            return stack
+        return Reads((content.path, *(stack.texts if stack else ())))
 
     def dials(self, job: Job) -> bool:
         """Say whether netwarp itself opens the connections, so that records tell of them."""

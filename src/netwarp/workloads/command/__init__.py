@@ -10,7 +10,7 @@ from netwarp.measure.printed import printed_metric
 from netwarp.measure.run_records import Arrival
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Program, Record
-from netwarp.workloads.base import ServerCommand, Workload
+from netwarp.workloads.base import Reads, ServerCommand, Workload
 from netwarp.workloads.command.metrics import COMMAND_METRICS
 from netwarp.workloads.command.printed import NothingPrintedError, printed_value
 from netwarp.workloads.command.section import CommandSection, command_text
@@ -36,6 +36,12 @@ class CommandWorkload(Workload[wire.Command]):
         """Return True: the programs are not netwarp's."""
         del job
         return True
+
+    def reads(self, job: Job) -> Reads:
+        """Give the commands and their folder."""
+        command = self.of(job)
+        values = (variable.value for variable in command.environment)
+        return Reads((*command.server, *command.client, *values), command.working_directory)
 
     def server_refusal(self, job: Job) -> None:
         """Say no more than that there is a command: whether it may run is its owner's to say."""
