@@ -19,8 +19,9 @@ use crate::workload;
 /// (`netem_change`).
 const JITTER_MAX_NS: u64 = i32::MAX as u64;
 
-/// The allowed sizes of socket buffers. Linux silently raises smaller ones, and keeps twice the size in an `int`.
-const BUFFER_BYTES: RangeInclusive<u64> = 4096..=i32::MAX as u64 / 2;
+/// The allowed sizes of socket buffers, from `SOCK_MIN_SNDBUF` of `include/net/sock.h`, below which the kernel refuses
+/// `net.core.wmem_max`. It keeps twice the size in an `int`.
+const BUFFER_BYTES: RangeInclusive<u64> = 4608..=i32::MAX as u64 / 2;
 
 /// The MTUs that IPv4 allows.
 const MTU_BYTES: RangeInclusive<u32> = 68..=65_535;

@@ -72,6 +72,47 @@ def test_quic_without_ecn_is_not_marked_by_what_always_marks(tmp_path: Path) -> 
     assert in_force(run).marked_packets == 0
 
 
+@pytest.mark.parametrize(
+    ("transport", "path"),
+    [
+        ("quic", {"rtt": "10ms", "rate": "500kbit"}),
+        ("tcp", {"rtt": "10ms", "rate": "500kbit", "queue": "1p"}),
+        ("tcp", {"rtt": "20ms", "rate": "10mbit", "queue": "10000p"}),
+        ("tcp", {"rtt": "40ms", "rate": "50mbit", "queue": "100bdp"}),
+        ("tcp", {"rtt": "40ms", "rate": "50mbit", "queue_up": "16bdp"}),
+        ("tcp", {"rtt": "10ms", "rate": "10gbit"}),
+        ("tcp", {"rtt": "10s", "rate": "10mbit"}),
+    ],
+)
+def test_red_takes_queues_of_any_size(transport: str, path: dict[str, Any], tmp_path: Path) -> None:
+    run = run_one(tmp_path, path | {"discipline": "red"}, transport, size="50kB")
+    assert in_force(run).kind == "red"
+
+
+@pytest.mark.parametrize("kind", ["codel", "fq_codel", "fq", "pie", "red", "dualpi2"])
+def test_a_discipline_serves_a_bottleneck_that_follows_a_trace(kind: str, tmp_path: Path) -> None:
+    """The trace has 1504 bytes every 2 ms: 6.016 Mbit/s."""
+    (tmp_path / "trace").write_text("".join(f"{at}\n" for at in range(2, 1001, 2)))
+    path = {"rtt": "20ms", "trace": {"down": "trace", "up": "trace"}, "discipline": kind}
+    study = {"title": "t", "replicates": 1, "path": path, "transport": "tcp"}
+    study |= {"workload": {"size": "2MB"}}
+    (run,) = run_study(plan_study(study_from_mapping(study, folder=tmp_path)), tmp_path)
+    assert run.status.outcome == "ok", run.status.reason
+    assert in_force(run).kind == kind
+    assert 0.8 * 6.016e6 < run.metrics["goodput_bit_s"] < 6.016e6
+
+
+@pytest.mark.parametrize("transport", ["tcp", "quic"])
+def test_the_smallest_buffer_is_one_that_the_kernel_takes(transport: str, tmp_path: Path) -> None:
+    (run,) = run_study_cells(
+        tmp_path,
+        {"rtt": "1ms"},
+        transports=[{"kind": transport, "buffer": "4608B", "label": "small"}],
+        size="20kB",
+    )
+    assert run.planned.job.transport.buffer_bytes == 4608
+
+
 def test_fq_drops_when_it_is_full(tmp_path: Path) -> None:
     run = run_one(tmp_path, DEEP | {"discipline": "fq", "queue": "20p"})
     found = in_force(run)

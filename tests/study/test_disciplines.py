@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def test_ecn_is_offered_by_the_hosts_and_marked_by_the_queue() -> None:
         (
             {"rtt": "40ms", "discipline": "codel"},
             "tcp",
-            "no queue forms where the rate is unlimited",
+            "no queue forms where the down rate is unlimited",
         ),
         (PATH | {"discipline": "l4s"}, "tcp", "L4S's queue is dualpi2"),
         (PATH | {"discipline": "droptail"}, "tcp", "that is fifo"),
@@ -95,3 +96,27 @@ def test_runs_are_sampled_unless_the_study_says_otherwise() -> None:
     assert job_of(PATH, sampling="off").sampling is None
     with pytest.raises(StudyError, match="less than 10 µs"):
         job_of(PATH, sampling="1us")
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_a_rate_in_one_direction_has_a_discipline_there_alone(direction: str) -> None:
+    path = {"rtt": "40ms", f"rate_{direction}": "10mbit"}
+    other = "up" if direction == "down" else "down"
+    assert f"no queue forms where the {other} rate is unlimited" in refused(
+        path | {"discipline": "codel"}
+    )
+    job = job_of(path | {f"discipline_{direction}": "codel"})
+    assert getattr(job.paths[0], direction).discipline is not None
+    assert getattr(job.paths[0], other).discipline is None
+
+
+def test_a_discipline_on_a_trace_is_set_up_for_its_mean_rate(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_text("5\n10\n")
+    path = {"rtt": "40ms", "trace": {"down": "trace", "up": "trace"}, "discipline": "red"}
+    study = {"title": "t", "path": path, "transport": "tcp", "workload": {"size": "1MB"}}
+    study |= {"replicates": 1}
+    (run,) = plan_study(study_from_mapping(study, folder=tmp_path))
+    for asked in (run.job.paths[0].down, run.job.paths[0].up):
+        assert asked.rate_bit_s == 2 * 1504 * 8 * 100
+        assert asked.discipline is not None
+        assert asked.shaper_queue_bytes is not None

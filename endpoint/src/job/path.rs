@@ -46,7 +46,8 @@ pub struct Impairments {
     pub distribution: Distribution,
     /// How packets are lost.
     pub loss: Loss,
-    /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
+    /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited. Where a trace gives
+    /// the rate, null, or the trace's mean rate where a discipline is set up for one.
     pub rate_bit_s: Option<u64>,
     /// The most packets in netem: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,
@@ -116,7 +117,7 @@ pub struct Discipline {
     pub kind: DisciplineKind,
     /// The most packets that it queues.
     pub limit_packets: u32,
-    /// Bytes of a full-size frame, for disciplines that count bytes.
+    /// Bytes of the direction's frames, for disciplines that bound the memory of packets.
     pub frame_bytes: u32,
     /// Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168).
     pub ecn: bool,

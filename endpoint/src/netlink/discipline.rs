@@ -7,6 +7,7 @@ use super::NetlinkError;
 use super::message::{Attributes, attribute, attributes, u32_at};
 use super::qdisc::{TCA_STATS_APP, TCA_STATS_QUEUE};
 use crate::job::{Discipline, DisciplineKind};
+use crate::topology::Shaper;
 
 const TCA_CODEL_LIMIT: u16 = 2;
 const TCA_CODEL_ECN: u16 = 4;
@@ -70,7 +71,7 @@ pub(crate) fn keeps_rate(kind: DisciplineKind) -> bool {
 }
 
 /// The payload of `TCA_OPTIONS` for a bottleneck of this rate.
-pub(crate) fn options(discipline: &Discipline, rate_bit_s: u64) -> Attributes {
+pub(crate) fn options(discipline: &Discipline, shaper: &Shaper) -> Attributes {
     let (limit, ecn) = (discipline.limit_packets, u32::from(discipline.ecn));
     let options = Attributes::new();
     match discipline.kind {
@@ -82,10 +83,10 @@ pub(crate) fn options(discipline: &Discipline, rate_bit_s: u64) -> Attributes {
         // One flow alone may fill it, as it may fill the others.
         DisciplineKind::Fq => options.put_u32(TCA_FQ_PLIMIT, limit).put_u32(TCA_FQ_FLOW_PLIMIT, limit),
         DisciplineKind::Cake => options
-            .put_u64(TCA_CAKE_BASE_RATE64, (rate_bit_s / 8).max(1))
+            .put_u64(TCA_CAKE_BASE_RATE64, (shaper.rate_bit_s / 8).max(1))
             .put_u32(TCA_CAKE_MEMORY, memory_bytes(discipline)),
         DisciplineKind::Pie => options.put_u32(TCA_PIE_LIMIT, limit).put_u32(TCA_PIE_ECN, ecn),
-        DisciplineKind::Red => red_options(discipline, rate_bit_s),
+        DisciplineKind::Red => red_options(discipline.ecn, shaper),
         DisciplineKind::Dualpi2 => options.put_u32(TCA_DUALPI2_LIMIT, limit),
     }
 }
@@ -99,18 +100,21 @@ fn memory_bytes(discipline: &Discipline) -> u32 {
 /// setting parameters", 1997), the largest probability adapted between 1 and 50 % (Floyd, Gummadi, Shenker 2001). A
 /// `struct tc_red_qopt`: limit, both thresholds in bytes, logarithms of the weight, of the probability's slope and of the time that a
 /// place of the table stands for, and flags.
-fn red_options(discipline: &Discipline, rate_bit_s: u64) -> Attributes {
-    let limit_bytes = discipline.limit_packets.saturating_mul(discipline.frame_bytes);
-    let frame_bytes = f64::from(discipline.frame_bytes);
-    let most_bytes = (limit_bytes / 4).max(3 * discipline.frame_bytes);
-    let least_bytes = (most_bytes / 3).max(discipline.frame_bytes);
-    let burst_packets = f64::from(2 * least_bytes + most_bytes) / (3.0 * frame_bytes);
-    let weight_log = red_weight_log(f64::from(least_bytes) / frame_bytes, burst_packets.max(2.0));
+///
+/// RED counts bytes. Its room is that of the token bucket, which holds a full-size frame in either direction, and full-size
+/// frames are the unit of its averages.
+fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
+    let (limit_bytes, frame_bytes) = (shaper.queue_bytes, f64::from(shaper.frame_bytes));
+    let most_bytes = (limit_bytes / 4).max(3 * shaper.frame_bytes);
+    let least_bytes = (most_bytes / 3).max(shaper.frame_bytes);
+    let burst_packets = (2.0 * f64::from(least_bytes) + f64::from(most_bytes)) / (3.0 * frame_bytes);
+    let weight_log = red_weight_log(f64::from(least_bytes) / frame_bytes, burst_packets.max(2.0))
+        .min(red_weight_log_max(most_bytes));
     let probability = 0.02;
-    let slope_log = (f64::from(most_bytes - least_bytes) / probability).log2().ceil() as u8;
-    let frame_us = frame_bytes * 8e6 / rate_bit_s as f64;
+    let slope_log = (f64::from(most_bytes - least_bytes) / probability).log2().ceil().min(31.0) as u8;
+    let frame_us = frame_bytes * 8e6 / shaper.rate_bit_s as f64;
     let (cell_log, decay) = red_idle_table(weight_log, frame_us.max(1e-3));
-    let ecn = if discipline.ecn { TC_RED_ECN } else { 0 };
+    let ecn = if ecn { TC_RED_ECN } else { 0 };
     let mut parameters: Vec<u8> =
         [limit_bytes, least_bytes, most_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
     parameters.extend([weight_log, slope_log, cell_log, TC_RED_ADAPTATIVE | ecn]);
@@ -118,6 +122,12 @@ fn red_options(discipline: &Discipline, rate_bit_s: u64) -> Attributes {
         .put(TCA_RED_PARMS, &parameters)
         .put(TCA_RED_STAB, &decay)
         .put_u32(TCA_RED_MAX_P, (probability * f64::from(u32::MAX)) as u32)
+}
+
+/// The largest −log₂ of the weight that the kernel takes with an upper threshold: the average is kept in 32 bits, shifted by it
+/// (`include/net/red.h`, `red_check_params`).
+fn red_weight_log_max(most_bytes: u32) -> u8 {
+    most_bytes.leading_zeros().saturating_sub(1) as u8
 }
 
 /// −log₂ of the average's weight: the largest with which a burst of so many packets, come to an empty queue, leaves the average below
@@ -202,15 +212,29 @@ fn marked(kind: DisciplineKind, own: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Place;
 
     fn discipline(kind: DisciplineKind) -> Discipline {
         Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: true }
     }
 
+    fn shaper(queue_bytes: u32) -> Shaper {
+        Shaper { rate_bit_s: 10_000_000, frame_bytes: 1514, queue_bytes, place: Place::BehindNetem }
+    }
+
+    /// The parameters of a RED: limit, both thresholds, and −log₂ of the weight.
+    fn red(queue_bytes: u32) -> [u32; 4] {
+        let built = options(&discipline(DisciplineKind::Red), &shaper(queue_bytes));
+        let parameters = attribute(built.bytes(), TCA_RED_PARMS).unwrap();
+        assert_eq!(parameters[RED_FLAGS_OFFSET], TC_RED_ADAPTATIVE | TC_RED_ECN);
+        let word = |place| u32_at(parameters, 4 * place).unwrap();
+        [word(0), word(1), word(2), parameters[12].into()]
+    }
+
     /// By hand from `pkt_sched.h`, little endian.
     #[test]
     fn a_codel_byte_by_byte() {
-        let built = options(&discipline(DisciplineKind::Codel), 10_000_000);
+        let built = options(&discipline(DisciplineKind::Codel), &shaper(605_600));
         assert_eq!(hex::encode(built.bytes()), "08000200900100000800040001000000");
     }
 
@@ -218,11 +242,23 @@ mod tests {
     fn red_averages_over_the_burst_that_it_lets_pass() {
         // Thresholds of 33 and 100 packets, and so a burst of 55: w = 2⁻⁶ leaves an average of about 19, 2⁻⁵ of 29, 2⁻⁴ of 41.
         assert_eq!(red_weight_log(33.3, 55.6), 5);
-        let built = options(&discipline(DisciplineKind::Red), 10_000_000);
-        let parameters = attribute(built.bytes(), TCA_RED_PARMS).unwrap();
-        let words: Vec<_> = (0..3).map(|place| u32_at(parameters, 4 * place).unwrap()).collect();
-        assert_eq!(words, [605_600, 50_466, 151_400]);
-        assert_eq!(parameters[RED_FLAGS_OFFSET], TC_RED_ADAPTATIVE | TC_RED_ECN);
+        assert_eq!(red(605_600), [605_600, 50_466, 151_400, 5]);
+    }
+
+    #[test]
+    fn red_has_room_for_a_full_size_frame() {
+        assert_eq!(red(1514)[0], 1514);
+    }
+
+    /// `red_check_params` of `include/net/red.h`: the position of a threshold's highest bit and the weight's logarithm are
+    /// less than 32 together.
+    #[test]
+    fn red_takes_queues_of_any_size() {
+        for queue_bytes in [1514, 605_600, 15_140_000, 1_250_000_000, u32::MAX] {
+            let [_, least, most, weight_log] = red(queue_bytes);
+            assert!(least <= most && weight_log >= 1, "{queue_bytes}");
+            assert!(u32::BITS - most.leading_zeros() + weight_log < 32, "{queue_bytes}: {most}, {weight_log}");
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) fn add_shaped_netem(
     };
     if let Some(queue) = queue {
         let parent = if discipline::keeps_rate(queue.kind) { NETEM + 1 } else { SHAPER + 1 };
-        let (kind, options) = (discipline::name(queue.kind), discipline::options(queue, shaper.rate_bit_s));
+        let (kind, options) = (discipline::name(queue.kind), discipline::options(queue, shaper));
         let attributes = Attributes::new().put_string(libc::TCA_KIND, kind).nest(libc::TCA_OPTIONS, options);
         let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
         let structure = structure(index, DISCIPLINE, parent);

@@ -82,7 +82,9 @@ class Impairments(Wire):
     loss: Loss
     """How packets are lost."""
     rate_bit_s: U64 | None
-    """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited."""
+    """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
+    Where a trace gives the rate, null, or the trace's mean rate where a discipline is set up for
+    one."""
     limit_packets: U32
     """The most packets in netem: those in the delay line and those queued for the bottleneck."""
     shaper_queue_bytes: U32 | None
@@ -110,7 +112,7 @@ class Discipline(Wire):
     limit_packets: U32
     """The most packets that it queues."""
     frame_bytes: U32
-    """Bytes of a full-size frame, for disciplines that count bytes."""
+    """Bytes of the direction's frames, for disciplines that bound the memory of packets."""
     ecn: bool
     """Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168)."""
 

@@ -30,12 +30,15 @@ DEFAULT_QUEUE_MIN_PACKETS = 20
 """Minimum of the default queue in packets: two initial windows, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
 """Largest limit of netem in packets, and of a token bucket's queue in bytes."""
+SMALLEST_RATE_BIT_S = 8
+"""Smallest rate of a shaper in bit/s: one byte a second."""
 DEVIATIONS = 4
 """The delay line has room for delays this many times the jitter or deviation above the mean."""
 
 SMALLEST_BUFFER_BYTES = 4 << 20
 UNLIMITED_BUFFER_BYTES = 64 << 20
-SMALLEST_ASKED_BUFFER_BYTES = 4096
+SMALLEST_ASKED_BUFFER_BYTES = 4608
+"""Smallest socket buffer, the kernel's ``SOCK_MIN_SNDBUF`` (``include/net/sock.h``)."""
 LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 """Largest socket buffer: the kernel keeps twice its size in a signed 32-bit number."""
 BUFFER_BDPS = 4
@@ -122,6 +125,18 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
     return size_bytes
 
 
+def initial_rate_bit_s(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
+    """Give the rate in bit/s at which a direction is set up; None is unlimited.
+
+    A trace sets the rate at the start of a run. A discipline is set up for the trace's mean rate,
+    which decides RED's averages.
+    """
+    impairments = _path(spec, index).impairments(direction)
+    if impairments.trace is None or impairments.discipline is None:
+        return impairments.rate_bit_s
+    return max(impairments.trace.mean_bit_s, SMALLEST_RATE_BIT_S)
+
+
 def discipline(spec: CellSpec, direction: Direction, index: int = 0) -> wire.Discipline | None:
     """Give the queueing discipline at the bottleneck of a direction; None is FIFO."""
     kind = _path(spec, index).impairments(direction).discipline
@@ -200,7 +215,10 @@ def buffer_bytes(spec: CellSpec) -> int:
     if asked_bytes is not None:
         if asked_bytes < SMALLEST_ASKED_BUFFER_BYTES:
             raise KeyValueError(
-                "transport.buffer", None, "less than a socket can do with", "choose 4KiB or more"
+                "transport.buffer",
+                None,
+                f"the kernel's sockets have {SMALLEST_ASKED_BUFFER_BYTES} bytes or more",
+                "choose 4.5KiB or more",
             )
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
     if _is_unlimited(spec):

@@ -11,6 +11,7 @@ from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.sizing import (
     buffer_bytes,
     discipline,
+    initial_rate_bit_s,
     limit_packets,
     most_content_bytes,
     send_buffer_bytes,
@@ -120,7 +121,7 @@ def _impairments(spec: CellSpec, direction: Direction, index: int) -> wire.Impai
     return wire.Impairments.of_checked(
         {
             **impairments.netem,
-            "rate_bit_s": impairments.rate_bit_s,
+            "rate_bit_s": initial_rate_bit_s(spec, direction, index),
             "limit_packets": limit_packets(spec, direction, index),
             "shaper_queue_bytes": shaper_queue_bytes(spec, direction, index),
             "discipline": discipline(spec, direction, index),

@@ -304,7 +304,10 @@ def _refuse_impossible_discipline(impairments: ImpairmentSpec, direction: Direct
         return
     if impairments.usual_rate_bit_s is None:
         raise KeyValueError(
-            "discipline", None, "no queue forms where the rate is unlimited", "give path.rate too"
+            "discipline",
+            None,
+            f"no queue forms where the {direction} rate is unlimited",
+            f"give path.rate_{direction} too, or a discipline to the other direction alone",
         )
     if impairments.reorders:
         raise KeyValueError(
