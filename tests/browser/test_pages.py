@@ -24,7 +24,7 @@ from netwarp.study import Study
 from report_picture import WIDTH_PX, take_picture
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
     from browser.conftest import Visit
 
@@ -139,9 +139,23 @@ def test_trust_is_folded_until_it_is_opened_or_printed(visit: Visit, report: Pat
     assert opened.count() == 1
     assert page.get_by_text("fixed in the kernel's SCTP").first.is_visible()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert opened.count() == 6
+    assert opened.count() == 5, "the provenance stays folded on paper"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert opened.count() == 1
+
+
+def test_charts_that_were_never_in_sight_are_printed(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 300})
+    page.goto(report.resolve().as_uri())
+    page.evaluate(
+        "addEventListener('afterprint', () => {"
+        " window.printed = document.querySelectorAll('.chart[data-spec] svg').length })"
+    )
+    charts = page.locator(".chart[data-spec]").count()
+    assert page.locator(".chart[data-spec] svg").count() < charts, "all charts are in sight"
+    page.pdf()
+    assert page.evaluate("window.printed") == charts
+    page.close()
 
 
 def test_a_figure_is_saved_from_the_page(visit: Visit, report: Path, tmp_path: Path) -> None:

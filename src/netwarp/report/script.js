@@ -40,7 +40,8 @@ async function draw(chart) {
   chart.dataset.drawn = chart.dataset.spec;
 }
 
-for (const chart of document.querySelectorAll(".chart")) {
+const charts = document.querySelectorAll(".chart[data-spec]");
+for (const chart of charts) {
   // Drawn when it comes into sight, and again when the page's width changes.
   new IntersectionObserver((seen, observer) => {
     if (!seen.some((each) => each.isIntersecting)) return;
@@ -143,11 +144,13 @@ function tokens(text) {
   return text.match(/[\d.]+\s*[^\d\s.]+|\S+/g) ?? [];
 }
 
-const folds = document.querySelectorAll("details.fold");
+const folds = document.querySelectorAll("details.fold:not(.closed-in-print)");
 let closed = [];
 addEventListener("beforeprint", () => {
   closed = [...folds].filter((fold) => !fold.open);
   for (const fold of closed) fold.open = true;
+  // Charts that were never in sight are not drawn yet. Drawing waits for promises alone, so it is done when this returns.
+  for (const chart of charts) if (!chart.dataset.drawn) draw(chart);
 });
 addEventListener("afterprint", () => {
   for (const fold of closed) fold.open = false;
