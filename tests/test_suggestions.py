@@ -22,7 +22,7 @@ UNITS = ["ns", "us", "ms", "s", "min", "h"]
         ("--nonsense", OPTIONS, None),
         ("rn", COMMANDS, "run"),
         ("reproduct", COMMANDS, "reproduce"),
-        ("smoothed_rtt_s", METRICS, "path_min_rtt_s"),
+        ("smoothed_rtt_s", METRICS, "rtt_under_load_s_p50"),
         ("completion_time", METRICS, "completion_time_s"),
         ("throughput", METRICS, "goodput_bit_s"),
         ("xyz", METRICS, None),

@@ -32,9 +32,11 @@ _SIZE_BYTES = {
     "kb": 10**3,
     "mb": 10**6,
     "gb": 10**9,
+    "tb": 10**12,
     "kib": 2**10,
     "mib": 2**20,
     "gib": 2**30,
+    "tib": 2**40,
 }
 # Digits are ASCII's: those of other scripts are read as numbers by Python and by nothing else here.
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^\d\s].*)?")

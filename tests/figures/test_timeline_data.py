@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from netwarp import wire
 from netwarp.figures.lines import MOST_POINTS, Line, rebinned, thinned
 from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
+from netwarp.figures.over_time.sampled import sampled_lines, sampling_interval_s
 from netwarp.figures.over_time.shares import workload_goodputs
 from netwarp.wire import (
     Attach,
@@ -288,3 +290,35 @@ def test_what_several_workloads_got_is_in_steps_that_they_have_in_common() -> No
     assert (one.name, two.name) == ("one", "two")
     assert one.mbit_s == [(0.0, 4.0), (0.1, 2.0)]
     assert two.mbit_s == [(0.0, 2.0), (0.1, 2.0)]
+
+
+def samples_of_path(path: int, backlog_bytes: int) -> QueueSamples:
+    """Two samples of a path whose bottleneck has a queue of that length."""
+    zeros = (0, 0)
+    return QueueSamples(
+        record="queue_samples", path=path, direction="down", at_ns=(0, 10 * MS),
+        sent_bytes=zeros, backlog_bytes=(backlog_bytes, backlog_bytes), backlog_packets=zeros,
+        dropped_packets=zeros, marked_packets=zeros,
+    )  # fmt: skip
+
+
+def test_the_queue_of_each_path_that_a_client_moves_over_is_shown() -> None:
+    made = json.loads((GOLDEN / "job-stream-handovers.json").read_text())
+    made["paths"][1]["down"]["rate_bit_s"] = 50_000_000
+    job = wire.job_from_json(json.dumps(made))
+    found = sampled_lines(job, [samples_of_path(0, 0), samples_of_path(1, 10**6)], (0, 1))
+    assert [each.title for each in found] == ["Queueing delay at the bottleneck of path 2 (ms)"]
+    assert [delay_ms for _, delay_ms in found[0].line.points] == [160, 160]
+    assert sampling_interval_s([samples_of_path(0, 0)]) == 0.01
+
+
+def test_each_of_several_workloads_has_a_congestion_window_of_its_own() -> None:
+    job = wire.job_from_json((GOLDEN / "job-competing.json").read_text())
+    of_bulk_run = read_records(GOLDEN / "records-bulk-quic.jsonl")
+    one = next(e for e in of_bulk_run if isinstance(e, ConnectionSamples) and e.side == "server")
+    two = one.model_copy(update={"server_port": job.workloads[1].port, "cwnd_bytes": (1000, 3000)})
+    first = one.model_copy(update={"server_port": job.workloads[0].port})
+    lines = {each.title: each.line.points for each in sampled_lines(job, [first, two], (0,))}
+    names = [each.name for each in job.workloads]
+    assert [y for _, y in lines[f"Congestion window of {names[0]} (kB)"]] == [14.48, 28.96]
+    assert [y for _, y in lines[f"Congestion window of {names[1]} (kB)"]] == [1, 3]

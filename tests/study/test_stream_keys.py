@@ -101,7 +101,7 @@ def test_a_player_may_resume_after_a_handover() -> None:
         ({"buffer": "500ms"}, 'workload.buffer = "500ms": a segment of 1s does not fit'),
         ({"buffer": "2.5s", "start_buffer": "2.1s"}, "never holds more than 2s, whole segments"),
         ({"start_buffer": "0s"}, 'workload.start_buffer = "0s": too small'),
-        ({"segments": 10**6, "qualities": {"a": "19TB"}, "delay_bounds": []}, "unknown unit"),
+        ({"segments": 10**6, "qualities": {"a": "19XB"}, "delay_bounds": []}, "unknown unit"),
         ({"segments": 10**6, "qualities": {"a": "19000GB"}, "delay_bounds": []}, "64 bits count"),
         ({"rule": "bola", "qualities": {"a": "1MB"}}, 'workload.rule = "bola": it chooses between'),
         ({"rule": "throughput", "safety": "0%"}, 'workload.safety = "0%": no throughput suffices'),

@@ -10,6 +10,7 @@ from netwarp.figures.over_time.panels import timeline_chart
 from netwarp.figures.over_time.plots import ShownRun
 from netwarp.figures.over_time.run_timeline import run_timeline
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, series_styles
+from netwarp.units import span_text
 from netwarp.wording import cell_text, condition_text, level_text, number, sentence_case
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _chart(
     theme: Theme,
 ) -> Chart:
     timelines = [run.timeline for run in runs]
-    said = [text for text in (f"{names}.", _key(timelines), _unsampled(timelines)) if text]
+    said = [text for text in (f"{names}.", _key(timelines), _sampling(timelines),
+                        _unsampled(timelines)) if text]  # fmt: skip
     subtitle = [line for text in said for line in wrap(text, SUBTITLE_LETTERS)]
     alt = f"Panels over time: {title}. {' '.join(said)} {_description(runs)}".strip()
 
@@ -123,6 +125,16 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
     if any(each.seeks for each in timelines):
         parts.append("triangles: the viewer seeks")
     return sentence_case("; ".join(parts)) + "." if parts else ""
+
+
+def _sampling(timelines: Sequence[RunTimeline]) -> str:
+    """Say how often queues and connections were sampled."""
+    intervals = [each.sampling_interval_s for each in timelines if each.sampling_interval_s]
+    if not intervals:
+        return ""
+    shortest, longest = (span_text(pick(intervals)) for pick in (min, max))
+    every = shortest if shortest == longest else f"{shortest} to {longest}"
+    return f"Queues and connections were sampled every {every}."
 
 
 def _unsampled(timelines: Sequence[RunTimeline]) -> str:

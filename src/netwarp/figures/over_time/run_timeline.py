@@ -17,7 +17,11 @@ from netwarp.figures.over_time.paths import (
     rate_lines,
     rtt_ms,
 )
-from netwarp.figures.over_time.sampled import acknowledged_mbit_s, sampled_lines
+from netwarp.figures.over_time.sampled import (
+    acknowledged_mbit_s,
+    sampled_lines,
+    sampling_interval_s,
+)
 from netwarp.figures.over_time.shares import WorkloadGoodput, workload_goodputs
 from netwarp.metrics.competing import workload_views
 from netwarp.transports import TRANSPORTS
@@ -70,6 +74,8 @@ class RunTimeline:
     """Goodput of each of several workloads."""
     sampled: list[SampledLine] = field(default_factory=list)
     """Sampled values of queues and connections, one line for each."""
+    sampling_interval_s: float | None = None
+    """Median time between samples, in s; what happened in between is not shown."""
     unsampled_stacks: tuple[str, ...] = ()
     """Stacks whose connections cannot be sampled, where there are samples of others."""
     buffer_s: Line | None = None
@@ -107,7 +113,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
     events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
     goodput = next((each for each in records if isinstance(each, Goodput)), None)
     attached = [attached_stretches(job, events, path, end_ns) for path in _shown_paths(job)]
-    sampled = sampled_lines(job, records)
+    sampled = sampled_lines(job, records, _shown_paths(job))
     found = RunTimeline(
         end_s=end_ns / NS_PER_S,
         rtt_ms=path_lines(events, attached, lambda path: rtt_ms(job, path)),
@@ -118,6 +124,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
             else Line(_goodput_points(goodput, end_ns))
         ),
         sampled=sampled,
+        sampling_interval_s=sampling_interval_s(records) if sampled else None,
         unsampled_stacks=_stacks(job, records) if sampled else (),
         workloads=(workloads := workload_goodputs(job, records, end_ns)),
         is_sampled_alone=goodput is None and not workloads,

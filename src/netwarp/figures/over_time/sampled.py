@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING
 
 from netwarp.figures.lines import MOST_POINTS, Line, thinned
 from netwarp.measure.queueing import queue_delays
+from netwarp.metrics.competing import workload_views
 from netwarp.units import NS_PER_S
 from netwarp.wire import ConnectionSamples, QueueSamples
 
@@ -32,36 +34,42 @@ class SampledLine:
     line: Line
 
 
-def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
+def sampled_lines(job: Job, records: Sequence[Record], paths: Sequence[int]) -> list[SampledLine]:
     """Make a line for each sampled value, in the order of the chart. Lines that are all 0 are left
     out, and so is the bottleneck's throughput where goodput is known.
+
+    Args:
+        job: the run's job.
+        records: the run's records.
+        paths: indices of the paths whose bottlenecks are shown.
     """
     connections = [each for each in records if isinstance(each, ConnectionSamples)]
-    queue = queue_delays(job, records, job.direction)
-    queued = [
-        (at_ns / NS_PER_S, delay_ns / 1e6)
-        for at_ns, delay_ns in zip(queue.at_ns, queue.delay_ns, strict=True)
-    ]
     counted = any(each.acked_bytes for each in connections)
-    of_all = "" if len(connections) < 2 else f", all {len(connections)} connections"
-    found = (
-        (
-            "Throughput of the bottleneck (Mbit/s)",
-            "throughput (Mbit/s)",
-            [] if counted else _carried_mbit_s(job, records),
-        ),
-        ("Queueing delay at the bottleneck (ms)", "queueing delay (ms)", queued),
-        (
-            f"Congestion window (kB{of_all})",
-            "congestion window (kB)",
-            _summed(connections, "cwnd_bytes", 1e3),
-        ),
-        (
-            f"Smoothed RTT at the sender (ms{', longest' if of_all else ''})",
-            "smoothed RTT (ms)",
-            _largest(connections, "rtt_ns", 1e6),
-        ),
-    )
+    found = []
+    for path in paths:
+        of_path = f" of path {path + 1}" if len(paths) > 1 else ""
+        carried = [] if counted else _carried_mbit_s(job, records, path)
+        queued = _queueing_delay_ms(job, records, path)
+        found += [
+            (f"Throughput of the bottleneck{of_path} (Mbit/s)", "throughput (Mbit/s)", carried),
+            (f"Queueing delay at the bottleneck{of_path} (ms)", "queueing delay (ms)", queued),
+        ]
+    for name, its in _by_workload(job, records) or [("", connections)]:
+        of_workload = f" of {name}" if name else ""
+        of_all = "" if len(its) < 2 else f", all {len(its)} connections"
+        longest = ", longest" if of_all else ""
+        found += [
+            (
+                f"Congestion window{of_workload} (kB{of_all})",
+                "congestion window (kB)",
+                _summed(its, "cwnd_bytes", 1e3),
+            ),
+            (
+                f"Smoothed RTT at the sender{of_workload} (ms{longest})",
+                "smoothed RTT (ms)",
+                _largest(its, "rtt_ns", 1e6),
+            ),
+        ]
     return [
         SampledLine(title, readout, Line(thinned(points, MOST_POINTS)))
         for title, readout, points in found
@@ -69,13 +77,37 @@ def sampled_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:
     ]
 
 
-def _carried_mbit_s(job: Job, records: Sequence[Record]) -> list[Point]:
-    """Give the bottleneck's throughput between samples, headers included, for each step."""
+def sampling_interval_s(records: Sequence[Record]) -> float | None:
+    """Give the median time in s between samples of the bottleneck; None with fewer than two."""
+    samples = next((each for each in records if isinstance(each, QueueSamples)), None)
+    steps = [] if samples is None else [after - at for at, after in pairwise(samples.at_ns)]
+    return median(steps) / NS_PER_S if steps else None
+
+
+def _by_workload(job: Job, records: Sequence[Record]) -> list[tuple[str, list[ConnectionSamples]]]:
+    """Give the samples of each workload's sending connections; empty for a single workload."""
+    return [
+        (view.name, [each for each in view.records if isinstance(each, ConnectionSamples)])
+        for view in workload_views(job, records)
+    ]
+
+
+def _queueing_delay_ms(job: Job, records: Sequence[Record], path: int) -> list[Point]:
+    delays = queue_delays(job, records, job.direction, path)
+    return [
+        (at_ns / NS_PER_S, delay_ns / 1e6)
+        for at_ns, delay_ns in zip(delays.at_ns, delays.delay_ns, strict=True)
+    ]
+
+
+def _carried_mbit_s(job: Job, records: Sequence[Record], path: int) -> list[Point]:
+    """Give the throughput between samples of a path's bottleneck, headers included."""
     samples = next(
         (
             each
             for each in records
-            if isinstance(each, QueueSamples) and (each.path, each.direction) == (0, job.direction)
+            if isinstance(each, QueueSamples)
+            and (each.path, each.direction) == (path, job.direction)
         ),
         None,
     )
