@@ -6,6 +6,7 @@ from pathlib import Path
 
 from netwarp.wire import (
     Action,
+    CutSegment,
     Play,
     PlayEnd,
     Player,
@@ -42,6 +43,15 @@ def segment(request: int, place: int, quality: int, asked_ms: int, there_ms: int
     )  # fmt: skip
 
 
+def cut(request: int | None, place: int, asked_ms: int, cut_ms: int) -> CutSegment:
+    """Make the record of a segment that a seek cut off; in the lowest quality, if requested."""
+    return CutSegment(
+        record="cut_segment", request=request, segment=place,
+        quality=None if request is None else 0, requested_ns=asked_ms * MS, cut_ns=cut_ms * MS,
+        cause="seek",
+    )  # fmt: skip
+
+
 def player(at_ms: float, action: Action) -> Player:
     return Player(record="player", at_ns=round(at_ms * MS), action=action)
 
@@ -52,5 +62,7 @@ def golden_records() -> list[Record]:
 
 def session(*middle: Record) -> list[Record]:
     """Put segments and actions in place of those of the golden run, which connects at 1 µs."""
-    kept = [each for each in golden_records() if not isinstance(each, Segment | Player)]
+    kept = [
+        each for each in golden_records() if not isinstance(each, Segment | CutSegment | Player)
+    ]
     return [*kept[:-1], *middle, kept[-1]]

@@ -11,7 +11,19 @@ import pytest
 from guest.lab import Measured, run_study
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
-from netwarp.wire import Connection, Goodput, Play, PlayEnd, Player, Seek, Segment, Stall
+from netwarp.wire import (
+    Connection,
+    CutSegment,
+    Delay,
+    Goodput,
+    Play,
+    PlayEnd,
+    Player,
+    Seek,
+    Segment,
+    Stall,
+    TimelineEvent,
+)
 
 ActionT = TypeVar("ActionT", Play, Stall, Seek, PlayEnd)
 
@@ -54,6 +66,10 @@ def succeeded(measured: list[Measured]) -> list[Measured]:
 
 def segments(run: Measured) -> list[Segment]:
     return [each for each in run.records if isinstance(each, Segment)]
+
+
+def cut_segments(run: Measured) -> list[CutSegment]:
+    return [each for each in run.records if isinstance(each, CutSegment)]
 
 
 def actions(run: Measured, kind: type[ActionT]) -> list[tuple[int, ActionT]]:
@@ -116,7 +132,9 @@ def test_a_slow_path_stalls_as_long_as_arithmetic_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("rtt", "expected"), [("50ms", 2), ("150ms", 1), ("250ms", 0)])
-def test_the_delay_rule_is_that_of_the_source(rtt: str, expected: int, tmp_path: Path) -> None:
+def test_the_delay_rule_goes_by_what_the_player_measures(
+    rtt: str, expected: int, tmp_path: Path
+) -> None:
     # Nothing pauses, so the windows grow. TLS and SCTP deliver a record and a message of 16 KiB at
     # once, which from the third segment on come in one flight.
     runs = watch(tmp_path, {"rtt": rtt, "rate": "50mbit"}, watch="8s", buffer="10s")
@@ -126,6 +144,60 @@ def test_the_delay_rule_is_that_of_the_source(rtt: str, expected: int, tmp_path:
         assert set(qualities[3:]) == {expected}, (run.transport, qualities)
         if run.transport in ("tcp", "quic"):
             assert set(qualities[1:]) == {expected}, (run.transport, qualities)
+
+
+def test_by_the_link_s_delay_all_transports_ask_for_the_same_qualities(tmp_path: Path) -> None:
+    # A delay around the bounds, over a link that loses packets: what a player measures differs.
+    redraw = {"period": "1s", "mean": "150ms", "deviation": "60ms"}
+    path = {"rate": "50mbit", "loss": "5%", "redraw": redraw}
+    runs = watch(tmp_path, path, rule="link_delay", watch="8s", qualities=QUALITIES)
+    for run in runs:
+        drawn = [
+            (each.at_ns, each.event.change.down_ns + each.event.change.up_ns)
+            for each in run.records
+            if isinstance(each, TimelineEvent) and isinstance(each.event.change, Delay)
+        ]
+        asked = segments(run)
+        assert asked[0].quality == 0
+        for each in asked[1:]:
+            # A segment is asked for when it is wanted: nothing is in the way of the request.
+            (*_, delay_ns) = (delay_ns for at_ns, delay_ns in drawn if at_ns <= each.requested_ns)
+            expected = 2 if delay_ns < 100_000_000 else 1 if delay_ns <= 200_000_000 else 0
+            assert each.quality == expected, (run.transport, each.request, delay_ns)
+        assert len({each.quality for each in asked[1:]}) > 1
+
+
+def test_segments_that_a_seek_cuts_off_are_on_record(tmp_path: Path) -> None:
+    path = {"rtt": "50ms", "rate": "2mbit"}
+    for run in watch(tmp_path, path, watch="6s", seek="60%"):
+        asked, cut = segments(run), cut_segments(run)
+        sent = [each.request for each in asked]
+        sent += [each.request for each in cut if each.request is not None]
+        assert sorted(sent) == list(range(len(sent))), run.transport
+        sought_ns = {at_ns for at_ns, _ in actions(run, Seek)}
+        assert cut
+        assert {each.cut_ns for each in cut} <= sought_ns
+        assert {each.cause for each in cut} == {"seek"}
+        assert run.metrics["cut_segments"] == len(cut)
+        assert run.metrics["loading_delay_with_cut_s"] > 0
+
+
+def test_by_the_wall_s_clock_sessions_are_equally_long_and_seeks_at_the_same_times(
+    tmp_path: Path,
+) -> None:
+    path = {"rtt": "50ms", "rate": "2mbit", "loss": "3%"}
+    runs = watch(tmp_path, path, watch="10s", seek="30%", viewer_clock="wall")
+    sought = []
+    for run in runs:
+        ((end_ns, _),) = actions(run, PlayEnd)
+        start_ns = min(each.start_ns for each in connections(run) if each.side == "client")
+        # The session begins when the client starts, some microseconds before it dials.
+        assert end_ns - start_ns == pytest.approx(10**10, abs=10**5)
+        sought.append(
+            [(round((at_ns - start_ns) / 1e9), each) for at_ns, each in actions(run, Seek)]
+        )
+    assert sought[0]
+    assert all(each == sought[0] for each in sought)
 
 
 def test_qualities_travel_on_streams_of_their_own(tmp_path: Path) -> None:

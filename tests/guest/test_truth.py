@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import binom
@@ -133,6 +134,25 @@ def test_a_real_file_is_sent(tmp_path: Path) -> None:
     for run in run_study_cells(tmp_path / "runs", {"rtt": "10ms"}, size=None, file=str(file)):
         sent = [record for record in run.records if record.record == "transfer"]
         assert {record.bytes for record in sent} == {7 * 12345}, run.transport
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_content_arrives_when_it_can_be_read_however_it_is_watched(
+    verify: bool, tmp_path: Path
+) -> None:
+    # What overtakes a lost packet has come, and can be read only once that was sent again. A change
+    # of the path after the end has the receiver watch its arrivals, and changes nothing else.
+    path: dict[str, Any] = {"rtt": "100ms", "rate": "20mbit", "loss": "8%"}
+    later = [{"at": "3000s", "change": "delay", "rtt": "100ms"}]
+    plain, watched = (
+        run_study_cells(tmp_path / name, each, replicates=6, size="40kB", verify=verify)
+        for name, each in {"plain": path, "watched": path | {"timeline": later}}.items()
+    )
+    for one, other in zip(plain, watched, strict=True):
+        assert other.metrics["completion_time_s"] == pytest.approx(
+            one.metrics["completion_time_s"], abs=1e-4
+        ), one.planned.run
+        assert other.metrics["first_byte_s"] == pytest.approx(one.metrics["first_byte_s"], abs=1e-4)
 
 
 def test_lossy_throughput_is_in_line_with_pftk(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from sessions import (
     SIZES_BYTES,
     STALL,
     STREAM_JOB,
+    cut,
     golden_records,
     play,
     player,
@@ -52,6 +53,9 @@ def test_the_golden_session() -> None:
         "seeks": 1,
         "seek_to_play_s": 0.9,
         "switches": 2,
+        # The second request was cut off by the seek, and what was wanted last by the end.
+        "cut_segments": 2,
+        "cut_ratio": 2 / 5,
         # Of 3 s watched, segment 1 was in the second of three qualities.
         "quality_share_lowest": 2 / 3,
         "quality_share_highest": 0,
@@ -74,6 +78,40 @@ def test_loading_delay_is_waiting_and_transfer_and_its_percentiles_interpolate()
     assert found["loading_delay_s_p50"] == pytest.approx(0.110)
     assert found["loading_delay_s_p95"] == pytest.approx(0.200)
     assert found["loading_delay_s_p99"] == pytest.approx(0.208)
+
+
+def test_cut_segments_count_and_enter_the_loading_delay_as_longer_than_their_cut() -> None:
+    found = metrics(
+        segment(0, 0, 0, 0, 1000), segment(1, 1, 0, 1000, 4000), cut(2, 2, 4000, 6000),
+        cut(None, 9, 6000, 6500), player(1000, play(0)), player(7000, END),
+    )  # fmt: skip
+    assert found["loading_delay_s"] == pytest.approx(2)
+    assert (found["cut_segments"], found["cut_ratio"]) == (2, 0.5)
+    # Of four, one ends at 0.5 unseen, one of three at 1, one at 2 unseen, the last at 3.
+    assert found["loading_delay_with_cut_s"] == pytest.approx(1 + 2 / 3 * 2)
+
+
+def test_a_session_in_which_nothing_arrived_has_no_loading_delay_but_a_bound() -> None:
+    workload = STREAM_JOB.workload.model_copy(update={"viewer_clock": "wall"})
+    job = STREAM_JOB.model_copy(update={"workload": workload})
+    nothing = session(cut(0, 0, 0, 1000), cut(1, 9, 1000, 3000), player(3000, END))
+    assert failure_from_records(job, nothing) is None
+    found = metrics_from_records(job, nothing)
+    assert "loading_delay_s" not in found
+    assert "loading_delay_s_p95" not in found
+    assert found["loading_delay_with_cut_s"] == pytest.approx(2)
+    assert found["cut_ratio"] == 1
+
+
+def test_nobody_knows_what_was_cut_off_before_that_was_recorded() -> None:
+    found = metrics(
+        segment(0, 0, 0, 0, 100), segment(2, 7, 0, 700, 800),
+        player(100, play(0)), player(600, seek(7)), player(2800, END),
+    )  # fmt: skip
+    assert "cut_segments" not in found
+    assert "cut_ratio" not in found
+    assert "loading_delay_with_cut_s" not in found
+    assert found["loading_delay_s"] == pytest.approx(0.1)
 
 
 def test_a_seek_during_a_stall_ends_it_and_its_wait_is_none() -> None:
@@ -131,6 +169,8 @@ def test_every_session_that_is_not_what_was_asked_fails() -> None:
         (whole[:2], "had seen enough"),
         ([*whole, switch], "had seen enough"),
         (whole[1:], "no segment"),
+        ([first, cut(1, 600, 0, 1), *whole[1:]], "segment 600, which was cut off, is not in"),
+        ([first, cut(1, 5, 2, 1), *whole[1:]], "before it was wanted"),
     ]
     for middle, expected in cases:
         failure = failure_from_records(STREAM_JOB, session(*middle))

@@ -47,6 +47,17 @@ def test_every_key_reaches_the_job() -> None:
     assert (stream.seek_ratio, stream.verify) == (0.3, False)
 
 
+def test_the_viewer_s_clock_and_the_rule_by_the_link_s_delay_reach_the_job() -> None:
+    stream = stream_of(rule="link_delay", viewer_clock="wall", watch="20s")
+    bounds_ns = (100_000_000, 200_000_000)
+    assert stream.rule == wire.LinkDelayRule(kind="link_delay", bounds_ns=bounds_ns)
+    assert (stream.viewer_clock, stream.watch_ns) == ("wall", 20 * S)
+    assert stream_of().viewer_clock == "play"
+    assert stream_of(rule="link_delay", delay_bounds=["1ms", "2ms"]).rule != stream.rule
+    with pytest.raises(StudyError, match="3 qualities have 2 bounds between them, not 1"):
+        stream_of(rule="link_delay", delay_bounds=["1ms"])
+
+
 def test_rules_and_seeks_vary() -> None:
     factors = {
         "transport": ["quic"],
@@ -97,7 +108,7 @@ def test_a_player_may_resume_after_a_handover() -> None:
         ({"rule": "bola", "delay_bounds": ["2ms", "3ms"]}, "no rule of the study uses it (bola)"),
         ({"window": 5}, 'workload.window = 5: no rule of the study uses it (delay); drop it, or'
                         ' choose rule = "throughput"'),
-        ({"rule": "best"}, "known: delay, throughput, bola"),
+        ({"rule": "best"}, "known: link_delay, delay, throughput, bola"),
         ({"buffer": "500ms"}, 'workload.buffer = "500ms": a segment of 1s does not fit'),
         ({"buffer": "2.5s", "start_buffer": "2.1s"}, "never holds more than 2s, whole segments"),
         ({"start_buffer": "0s"}, 'workload.start_buffer = "0s": too small'),

@@ -184,6 +184,19 @@ def test_a_redraw_is_of_the_round_trip_time_of_each_path() -> None:
     assert first.seed != second.seed
 
 
+def test_an_average_delay_of_0_is_no_delay() -> None:
+    path = {"rate": "50mbit", "redraw": {"period": "1s", "deviation": "20ms"}}
+    factors = {"transport": ["tcp"], "path.redraw.mean": ["0ms", "100ms"]}
+    near, far = plan_study(study_from_mapping(tables("tcp", path=path, factors=factors)))
+    drawn = [run.job.timeline.redraws[0] for run in (near, far)]
+    assert [each.deviation_ns for each in drawn] == [0, 20_000_000]
+    steady = {**path, "redraw": {"period": "1s", "deviation": "0ms", "mean": "0ms"}}
+    assert (
+        near.job.paths[0].down.limit_packets
+        == job_of("tcp", path=steady).paths[0].down.limit_packets
+    )
+
+
 def test_the_mean_of_a_redraw_takes_the_place_of_the_delay() -> None:
     path = {"rate": "50mbit", "redraw": {"period": "1s", "deviation": "0ms"}}
     factors = {"transport": ["tcp"], "path.redraw.mean": ["0ms", "300ms"]}

@@ -13,7 +13,7 @@ pub enum Workload {
     Bulk(Bulk),
     /// A medium in segments, each in several qualities, fetched by a player that adapts.
     ///
-    /// The viewer watches for `watch_ns` of play time, and may move the play position at every full second of it.
+    /// The viewer watches for `watch_ns`, and may move the play position at every full second of it.
     Stream(Stream),
     /// A server and a client that are programs of the machine, each in its host's namespaces.
     ///
@@ -89,7 +89,7 @@ pub enum Dial {
 
 /// A medium in segments, each in several qualities, fetched by a player that adapts.
 ///
-/// The viewer watches for `watch_ns` of play time, and may move the play position at every full second of it.
+/// The viewer watches for `watch_ns`, and may move the play position at every full second of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
@@ -103,13 +103,15 @@ pub struct Stream {
     pub qualities: Vec<Quality>,
     /// Which quality the player asks for.
     pub rule: Rule,
-    /// Play time until the viewer is done.
+    /// Which time the viewer counts, for seeks and for the session's length.
+    pub viewer_clock: ViewerClock,
+    /// Time until the viewer is done, by the viewer's clock.
     pub watch_ns: u64,
     /// Play time that must be buffered before playing starts, or continues after a stall or a seek.
     pub start_buffer_ns: u64,
     /// The most play time that the player buffers; it requests no segment that would not fit.
     pub buffer_ns: u64,
-    /// Probability of a seek at each full second of play time, to a uniformly drawn segment.
+    /// Probability of a seek at each full second of the viewer's clock, to a uniformly drawn segment.
     pub seek_ratio: f64,
     /// Whether what arrives is hashed and compared with the medium's bytes.
     pub verify: bool,
@@ -129,9 +131,21 @@ pub struct Quality {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Rule {
-    /// Chooses by the link delay of the previous segment, from its request to the first byte of the answer: the highest
-    /// quality below the first bound, the next below the second, and so on.
+    /// Chooses by the delay that the player measured of the previous segment, from its request to the first byte of the
+    /// answer: the highest quality below the first bound, the next below the second, and so on. Retransmissions and
+    /// other data in the queue are part of it.
     Delay {
+        /// The bounds in ascending order, one fewer than there are qualities.
+        bounds_ns: Vec<u64>,
+    },
+    /// Chooses by the round-trip delay of the link at the time of the request, as the job and its timeline have it, so
+    /// that it is the same for every transport: the highest quality below the first bound, the next up to the second,
+    /// and so on; the lowest above the last.
+    ///
+    /// The link is the path to which the client attached last. The delay is the sum of both directions', without
+    /// jitter, queueing and the time that packets take at the link's rate.
+    #[serde(rename = "link_delay")]
+    LinkDelay {
         /// The bounds in ascending order, one fewer than there are qualities.
         bounds_ns: Vec<u64>,
     },
@@ -146,4 +160,14 @@ pub enum Rule {
     /// Chooses by the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section
     /// III).
     Bola {},
+}
+
+/// The time that a viewer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ViewerClock {
+    /// Play time: it stands still while nothing plays.
+    Play,
+    /// The run's time since the client started, whether anything plays or not.
+    Wall,
 }

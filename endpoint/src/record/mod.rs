@@ -36,6 +36,10 @@ pub enum Record {
     Transfer(TransferRecord),
     /// A segment of a medium at the player.
     Segment(SegmentRecord),
+    /// A segment that the player wanted and did not get, because the viewer moved or left before it had arrived. Its
+    /// loading delay is longer than from `requested_ns` to `cut_ns`.
+    #[serde(rename = "cut_segment")]
+    CutSegment(CutSegmentRecord),
     /// An action of the player. The records are in order of time.
     Player(PlayerRecord),
     /// The client was told of its address on another path.

@@ -32,6 +32,35 @@ pub struct SegmentRecord {
     pub sha256: Option<String>,
 }
 
+/// A segment that the player wanted and did not get, because the viewer moved or left before it had arrived. Its
+/// loading delay is longer than from `requested_ns` to `cut_ns`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CutSegmentRecord {
+    /// Number of the request, in the order of sending, from 0; null if none had been sent.
+    pub request: Option<u32>,
+    /// Index of the segment in the medium, from 0.
+    pub segment: u32,
+    /// Index of the quality; null if no request had been sent.
+    pub quality: Option<u32>,
+    /// When the player wanted it.
+    pub requested_ns: u64,
+    /// When the viewer moved or left.
+    pub cut_ns: u64,
+    /// What cut it off.
+    pub cause: CutCause,
+}
+
+/// What cut a segment off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CutCause {
+    /// The viewer moved the play position.
+    Seek,
+    /// The viewer's session was over.
+    End,
+}
+
 /// An action of the player. The records are in order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,7 @@
 //! The events of the paths during a run, at exact times.
 
 mod draw;
+pub(crate) mod link_delay;
 mod schedule;
 
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,11 +1,14 @@
 //! Receives content from a stream socket with arrival times, in few system calls.
 //!
 //! A reader that takes each packet as it arrives needs a system call and a reading of the clock for each. This one
-//! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). The kernel stamps
-//! packets when they arrive (`SO_TIMESTAMPNS`), so the time of the last packet of a batch, and of the first after a
-//! pause, is known to the nanosecond. A pause is detected if it is longer than a batch; shorter ones are not. Where
-//! gaps are not measured, batches are as long as the steps of the goodput record allow; in a run of hours over a lossy
-//! path, short ones would be most of its cost.
+//! waits for the next packet, and then lets the kernel collect data for a short time ([`BATCH`]). A pause is detected if
+//! it is longer than a batch; shorter ones are not. Where gaps are not measured, batches are as long as the steps of the
+//! goodput record allow; in a run of hours over a lossy path, short ones would be most of its cost.
+//!
+//! Bytes arrive when they can be read: the clock says when a call returns with all that it waited for, as for any other
+//! reader. A batch that is not filled before its time is over ended earlier, at the kernel's stamp of its last packet
+//! (`SO_TIMESTAMPNS`). A stamp alone would not do. It is when a packet reached the host, and one that overtook a lost
+//! packet can be read only once that has been sent again, a round trip or a time-out later.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd as _;
@@ -39,7 +42,7 @@ pub(super) fn receive_content(socket: &Socket, sink: &mut Sink) -> Result<()> {
 fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
     let lead_ns = clock::realtime_lead_ns();
     let mut block = vec![0; if sink.discards() { 0 } else { BATCH_BYTES }];
-    let mut timeout = Duration::ZERO;
+    let (mut timeout, mut previous) = (Duration::ZERO, None);
     // Every other call waits for the next packet, for as long as needed.
     let mut is_first = true;
     while let remaining @ 1.. = sink.remaining_bytes() {
@@ -56,7 +59,11 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
                 return Err(Error::closed(message));
             }
             Ok((received, stamp_ns)) => {
+                let has_waited_for_all = is_first || received == length;
+                let stamp_ns = stamp_ns.filter(|_| !has_waited_for_all);
                 let at = stamp_ns.map_or_else(Moment::now, |stamp_ns| Moment::after(stamp_ns.saturating_sub(lead_ns)));
+                let at = previous.map_or(at, |previous| at.max(previous));
+                previous = Some(at);
                 sink.hash(block.get(..received).unwrap_or_default());
                 sink.record_arrival(received as u64, at, is_first)?;
             }

@@ -76,6 +76,8 @@ from netwarp.wire.path import (
 )
 from netwarp.wire.playing import (
     Action,
+    CutCause,
+    CutSegment,
     Play,
     PlayEnd,
     Player,
@@ -138,11 +140,13 @@ from netwarp.wire.workload import (
     DelayRule,
     Dial,
     FileContent,
+    LinkDelayRule,
     Quality,
     Rule,
     Seeded,
     Stream,
     ThroughputRule,
+    ViewerClock,
     Workload,
 )
 
@@ -162,6 +166,8 @@ __all__ = [
     "ConstantArrivals",
     "Content",
     "Contract",
+    "CutCause",
+    "CutSegment",
     "Delay",
     "DelayRule",
     "Detach",
@@ -190,6 +196,7 @@ __all__ = [
     "JsonValue",
     "Limits",
     "Line",
+    "LinkDelayRule",
     "Listening",
     "Loss",
     "Model",
@@ -253,6 +260,7 @@ __all__ = [
     "TransportKind",
     "Usage",
     "Variable",
+    "ViewerClock",
     "WebProgram",
     "WebProgramKind",
     "Workload",

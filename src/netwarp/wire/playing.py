@@ -39,6 +39,36 @@ class Segment(Wire):
     """Hex SHA-256 of the received bytes, if asked for."""
 
 
+class CutSegment(Wire):
+    """A segment that the player wanted and did not get, because the viewer moved or left before it
+    had arrived. Its loading delay is longer than from `requested_ns` to `cut_ns`.
+    """
+
+    record: Literal["cut_segment"]
+    """Always `cut_segment`."""
+    request: U32 | None
+    """Number of the request, in the order of sending, from 0; null if none had been sent."""
+    segment: U32
+    """Index of the segment in the medium, from 0."""
+    quality: U32 | None
+    """Index of the quality; null if no request had been sent."""
+    requested_ns: U64
+    """When the player wanted it."""
+    cut_ns: U64
+    """When the viewer moved or left."""
+    cause: CutCause
+    """What cut it off."""
+
+
+CutCause = Annotated[
+    Literal["seek", "end"],
+    Meaning(
+        "What cut a segment off.",
+        {"seek": "The viewer moved the play position.", "end": "The viewer's session was over."},
+    ),
+]
+
+
 class Player(Wire):
     """An action of the player. The records are in order of time."""
 

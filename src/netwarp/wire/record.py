@@ -24,7 +24,7 @@ from netwarp.wire.delivered import (
 )
 from netwarp.wire.flow import FlowSent, FlowStats
 from netwarp.wire.page import PageLoad, Resource
-from netwarp.wire.playing import Player, Segment
+from netwarp.wire.playing import CutSegment, Player, Segment
 from netwarp.wire.samples import ConnectionSamples, QueueSamples
 from netwarp.wire.timeline import Event
 from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
@@ -117,6 +117,7 @@ Record = Annotated[
     | Connection
     | Transfer
     | Segment
+    | CutSegment
     | Player
     | Handover
     | Goodput

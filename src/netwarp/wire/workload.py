@@ -43,11 +43,22 @@ class Bulk(Wire):
     result. Null: the content arrives completely."""
 
 
+ViewerClock = Annotated[
+    Literal["play", "wall"],
+    Meaning(
+        "The time that a viewer counts.",
+        {
+            "play": "Play time: it stands still while nothing plays.",
+            "wall": "The run's time since the client started, whether anything plays or not.",
+        },
+    ),
+]
+
+
 class Stream(Wire):
     """A medium in segments, each in several qualities, fetched by a player that adapts.
 
-    The viewer watches for `watch_ns` of play time, and may move the play position at every full
-    second of it.
+    The viewer watches for `watch_ns`, and may move the play position at every full second of it.
     """
 
     kind: Literal["stream"]
@@ -62,15 +73,18 @@ class Stream(Wire):
     """The qualities of the medium, lowest first."""
     rule: Rule
     """Which quality the player asks for."""
+    viewer_clock: ViewerClock
+    """Which time the viewer counts, for seeks and for the session's length."""
     watch_ns: U64
-    """Play time until the viewer is done."""
+    """Time until the viewer is done, by the viewer's clock."""
     start_buffer_ns: U64
     """Play time that must be buffered before playing starts, or continues after a stall or a
     seek."""
     buffer_ns: U64
     """The most play time that the player buffers; it requests no segment that would not fit."""
     seek_ratio: Ratio
-    """Probability of a seek at each full second of play time, to a uniformly drawn segment."""
+    """Probability of a seek at each full second of the viewer's clock, to a uniformly drawn
+    segment."""
     verify: bool
     """Whether what arrives is hashed and compared with the medium's bytes."""
 
@@ -90,12 +104,28 @@ class Quality(Wire):
 
 
 class DelayRule(Wire):
-    """Chooses by the link delay of the previous segment, from its request to the first byte of the
-    answer: the highest quality below the first bound, the next below the second, and so on.
+    """Chooses by the delay that the player measured of the previous segment, from its request to
+    the first byte of the answer: the highest quality below the first bound, the next below the
+    second, and so on. Retransmissions and other data in the queue are part of it.
     """
 
     kind: Literal["delay"]
     """Always `delay`."""
+    bounds_ns: tuple[U64, ...] = Field(strict=False)
+    """The bounds in ascending order, one fewer than there are qualities."""
+
+
+class LinkDelayRule(Wire):
+    """Chooses by the round-trip delay of the link at the time of the request, as the job and its
+    timeline have it, so that it is the same for every transport: the highest quality below the
+    first bound, the next up to the second, and so on; the lowest above the last.
+
+    The link is the path to which the client attached last. The delay is the sum of both
+    directions', without jitter, queueing and the time that packets take at the link's rate.
+    """
+
+    kind: Literal["link_delay"]
+    """Always `link_delay`."""
     bounds_ns: tuple[U64, ...] = Field(strict=False)
     """The bounds in ascending order, one fewer than there are qualities."""
 
@@ -123,7 +153,7 @@ class BolaRule(Wire):
 
 
 Rule = Annotated[
-    DelayRule | ThroughputRule | BolaRule,
+    DelayRule | LinkDelayRule | ThroughputRule | BolaRule,
     Field(discriminator="kind"),
     Meaning(
         "How a player chooses the quality of the next segment. All choose the lowest after "

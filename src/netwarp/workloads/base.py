@@ -284,6 +284,13 @@ class Workload(ContentReader, ABC, Generic[W]):
         del job
         return None
 
+    def real_path_refusal(self, job: Job) -> str | None:
+        """Give the reason why it cannot be carried out over a path whose delay nobody knows, as
+        between two hosts; None where it can.
+        """
+        del job
+        return None
+
     def most_content_bytes(self, job: Job) -> int:
         """Give the most content in bytes that a run can transfer, for a server that accepts it."""
         return self.content_bytes(job) or 0

@@ -2,8 +2,8 @@
 //!
 //! One segment is under way at a time, except that one made useless by a seek cannot be cancelled. If there is another
 //! stream, the segment at the new position is requested at once and shares the path with the rest of the old one;
-//! otherwise it is requested once that has arrived. A segment that is no longer wanted has no record, but counts in the
-//! goodput.
+//! otherwise it is requested once that has arrived. Of a segment that is no longer wanted it is recorded when it was
+//! wanted and when it was cut off; what still arrives of it counts in the goodput.
 //!
 //! If a connection does not continue at the client's new address after a handover, it is given up. What the player
 //! wants is requested again over the next connection, from the byte reached; what is no longer wanted is dropped.
@@ -30,14 +30,14 @@ use crate::transport::{Connection, Dialer, Error};
 use crate::workload::{Handovers, Run, unless_handed_over};
 
 /// The client of a viewer.
-pub(super) struct Client {
+pub(super) struct Client<'a> {
     run: Arc<Run>,
     dialer: Arc<dyn Dialer>,
     handovers: watch::Receiver<Handovers>,
     verify: bool,
     media: Media,
     player: Player,
-    chooser: Chooser,
+    chooser: Chooser<'a>,
     deadline: Deadline,
     /// The connection in use; none while the client dials.
     connection: Option<ClientConnection>,
@@ -68,29 +68,30 @@ struct Fetch {
     sink: SharedSink,
 }
 
-impl Client {
+impl<'a> Client<'a> {
     /// Creates a client that is about to connect. Must be called inside the runtime.
     ///
     /// # Errors
     /// As [`Deadline::new`].
     pub(super) fn new(
-        run: &Arc<Run>,
+        run: &'a Arc<Run>,
         requested: &job::Stream,
         dialer: &Arc<dyn Dialer>,
         handovers: watch::Receiver<Handovers>,
     ) -> Result<Self> {
+        let begin = Moment::now();
         Ok(Self {
             run: run.clone(),
             dialer: dialer.clone(),
             handovers,
             verify: requested.verify,
             media: Media::of(requested),
-            player: Player::new(requested, run.job.seed),
-            chooser: Chooser::new(requested),
+            player: Player::new(requested, run.job.seed, begin.since(run.epoch_ns)),
+            chooser: Chooser::new(requested, &run.job),
             deadline: Deadline::new()?,
             connection: None,
             dialing: JoinSet::new(),
-            dialled: Moment::now(),
+            dialled: begin,
             first_try: None,
             connections: 0,
             fetching: JoinSet::new(),
@@ -120,6 +121,7 @@ impl Client {
             };
             self.wait(until_ns.map(|until_ns| self.run.epoch_ns + until_ns)).await?;
         }
+        self.records.extend(self.player.take_cut().into_iter().map(Record::CutSegment));
         let actions = self.player.take_actions();
         self.records.extend(actions.into_iter().map(|(at_ns, action)| Record::Player(PlayerRecord { at_ns, action })));
         Ok(())
@@ -243,13 +245,14 @@ impl Client {
         if wanted.is_first {
             self.chooser.start_over();
         }
-        let quality = self.chooser.choose(wanted.ahead_ns) as u32;
+        let now_ns = Moment::now().since(self.run.epoch_ns);
+        let quality = self.chooser.choose(wanted.ahead_ns, now_ns) as u32;
         if self.quality.replace(quality).is_some_and(|before| before != quality) {
             self.player.switched(quality);
         }
         let part = self.media.part(quality, wanted.segment).context("the player left the medium")?;
         let sink = Sink::new(part.length_bytes, self.verify).watching_arrivals(self.run.watched_arrivals()).shared();
-        let (request_id, request) = (self.player.sent(), self.requests);
+        let (request_id, request) = (self.player.sent(quality), self.requests);
         self.requests += 1;
         let slot = connection.take(quality).await?;
         let fetch = Fetch { request_id, wanted, request, quality, bytes: part.length_bytes, sent: Moment::now(), sink };
@@ -274,8 +277,8 @@ impl Client {
         let Received { first_byte, last_byte, sha256, .. } = sink.lock().expect("no holder panics").received()?;
         let [sent_ns, first_byte_ns, last_byte_ns] =
             [sent, first_byte, last_byte].map(|moment| moment.since(self.run.epoch_ns));
-        let (link_delay_ns, duration_ns) = (first_byte_ns - sent_ns, last_byte_ns - sent_ns);
-        self.chooser.record(Fetched { bytes, link_delay_ns, duration_ns });
+        let (first_byte_delay_ns, duration_ns) = (first_byte_ns - sent_ns, last_byte_ns - sent_ns);
+        self.chooser.record(Fetched { bytes, first_byte_delay_ns, duration_ns });
         self.records.push(Record::Segment(SegmentRecord {
             request,
             segment: wanted.segment,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::media::Media;
-use crate::job::Stream;
+use crate::job::{Stream, ViewerClock};
 use crate::record::{Record, SegmentRecord};
 
 /// Returns how the received segments differ from the medium's; none if they do not. Each received segment is hashed
@@ -38,6 +38,10 @@ pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Optio
         if ours != original {
             return message(format!("the client's SHA-256 is {ours}, but {original} in the medium"));
         }
+    }
+    if requested.viewer_clock == ViewerClock::Wall {
+        // A session that ends at its time may have played anything.
+        return Ok(None);
     }
     let watched = requested.watch_ns.div_ceil(requested.segment_ns);
     Ok((received < watched).then(|| format!("{received} segments were received, but {watched} or more were watched")))

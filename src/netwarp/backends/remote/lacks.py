@@ -48,6 +48,9 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
         job: of one path.
         why_not: says why the host at the end of a direction imposes nothing; None where it does.
     """
+    refusal = workload_of(job).real_path_refusal(job)
+    if refusal is not None:
+        return refusal
     for direction, (way, receiver) in RECEIVERS.items():
         impairments: Impairments = getattr(job.paths[0], direction)
         asked = direction_impairment(impairments)

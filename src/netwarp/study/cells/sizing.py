@@ -163,7 +163,7 @@ def longest_delay_ns(spec: CellSpec, direction: Direction, index: int = 0) -> in
 def _longest_rtt_ns(spec: CellSpec, index: int) -> int:
     path = _path(spec, index)
     if path.redraw is not None:
-        return path.base_rtt_ns + DEVIATIONS * path.redraw.deviation_ns
+        return path.base_rtt_ns + DEVIATIONS * path.redraw_deviation_ns
     changed_ns = (
         event.change.down_ns + event.change.up_ns
         for event in spec.path.events

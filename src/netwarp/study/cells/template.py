@@ -182,7 +182,7 @@ def _timeline(spec: CellSpec) -> wire.Timeline:
                 path=index,
                 period_ns=path.redraw.period_ns,
                 mean_ns=path.base_rtt_ns,
-                deviation_ns=path.redraw.deviation_ns,
+                deviation_ns=path.redraw_deviation_ns,
                 seed=0,
             )
             for index, path in enumerate(spec.paths)

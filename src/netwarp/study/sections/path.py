@@ -150,6 +150,15 @@ class SinglePath(_Keys):
         """Round-trip time of the idle path in ns, without jitter; the mean where it is redrawn."""
         return self.down.delay_ns + self.up.delay_ns
 
+    @property
+    def redraw_deviation_ns(self) -> int:
+        """Standard deviation in ns of the round-trip times that are drawn; 0 around a mean of 0,
+        which draws that are never below 0 would not have.
+        """
+        if self.redraw is None or self.base_rtt_ns == 0:
+            return 0
+        return self.redraw.deviation_ns
+
     def given(self, key: str) -> bool:
         """Whether the study sets a property, in any direction."""
         return any(each in self.model_fields_set for each in BY_KEY[key].keys)

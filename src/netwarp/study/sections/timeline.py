@@ -169,7 +169,10 @@ class RedrawSection(Section):
     period_ns: PeriodNs = Field(alias="period")
     """Time between draws; the first is made when the run begins."""
     mean_ns: DurationNs | None = Field(default=None, alias="mean")
-    """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given."""
+    """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given.
+    Around a mean of 0 nothing is drawn: the delay is 0, for what is never below 0 has a mean of 0
+    only if it is always 0. Around other means draws below 0 are set to 0, which raises the mean of
+    those drawn where it is less than about two deviations."""
     deviation_ns: DurationNs = Field(alias="deviation")
     """Standard deviation of the round-trip times."""
 

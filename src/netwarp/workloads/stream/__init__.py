@@ -13,7 +13,7 @@ from netwarp.workloads.base import Workload
 from netwarp.workloads.stream import verdict
 from netwarp.workloads.stream.metrics import STREAM_METRICS
 from netwarp.workloads.stream.playback import buffer_levels, pieces, spans
-from netwarp.workloads.stream.section import OF_ONE_RULE, StreamSection
+from netwarp.workloads.stream.section import OF_RULES, StreamSection
 
 WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
 """Labels in charts for a player's states other than playing."""
@@ -30,13 +30,13 @@ class StreamWorkload(Workload[wire.Stream]):
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
         """Refuse keys of rules that no cell uses."""
         used = {each.rule for each in sections if isinstance(each, StreamSection)}
-        for key, rule in OF_ONE_RULE.items():
-            if given.get(key) is not None and rule not in used:
+        for key, rules in OF_RULES.items():
+            if given.get(key) is not None and used.isdisjoint(rules):
                 raise KeyValueError(
                     key,
                     given[key],
                     f"no rule of the study uses it ({', '.join(sorted(used))})",
-                    f'drop it, or choose rule = "{rule}"',
+                    f'drop it, or choose rule = "{rules[-1]}"',
                 )
 
     def content_bytes(self, job: Job) -> int:
@@ -46,6 +46,15 @@ class StreamWorkload(Workload[wire.Stream]):
 
     def server_refusal(self, job: Job) -> None:
         """Return None: all content is generated from seeds."""
+
+    def real_path_refusal(self, job: Job) -> str | None:
+        """Refuse players that choose by the link's delay."""
+        if isinstance(self.of(job).rule, wire.LinkDelayRule):
+            return (
+                "its player is told the link's delay, which nobody knows of a real path: choose"
+                ' rule = "delay", by which the player measures it'
+            )
+        return None
 
     def most_content_bytes(self, job: Job) -> int:
         """Give the most bytes of a session: the largest segments, watched and buffered."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
 from netwarp.units import NS_PER_S
-from netwarp.wire import Player, Segment, Stream, Switch
+from netwarp.wire import CutSegment, Player, Segment, Stream, Switch
+from netwarp.workloads.stream.censoring import kaplan_meier_mean
 from netwarp.workloads.stream.playback import Piece, Span, pieces, spans
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class _Session:
     switches: int
     loading_s: Sequence[float]
     """Loading delays in s, ascending."""
+    cut_s: Sequence[float] | None
+    """Times in s from wanting a segment until it was cut off: its loading delay is longer. None
+    where an earlier version of netwarp did not record what was cut off."""
 
     def of_state(self, state: str) -> list[Span]:
         """Give the spans in one state, in order of time."""
@@ -57,16 +61,46 @@ def _session_of(run: RunRecords) -> _Session:
         list(pieces(session, segments, stream)),
         sum(isinstance(each.action, Switch) for each in run.of_kind(Player)),
         sorted((each.last_byte_ns - each.requested_ns) / NS_PER_S for each in segments),
+        _cut_s(segments, run.of_kind(CutSegment)),
     )
 
 
-def _loading_delay_s(run: RunRecords) -> float:
+def _cut_s(segments: Sequence[Segment], cut: Sequence[CutSegment]) -> list[float] | None:
+    requests = {each.request for each in segments}
+    requests |= {each.request for each in cut if each.request is not None}
+    if requests and max(requests) >= len(requests):
+        return None
+    return [(each.cut_ns - each.requested_ns) / NS_PER_S for each in cut]
+
+
+def _loading_delay_s(run: RunRecords) -> float | None:
     loading_s = run.once(_session_of).loading_s
-    return math.fsum(loading_s) / len(loading_s)
+    return math.fsum(loading_s) / len(loading_s) if loading_s else None
 
 
-def _loading_delay_quantile_s(run: RunRecords, share: float) -> float:
-    return _quantile(run.once(_session_of).loading_s, share)
+def _loading_delay_with_cut_s(run: RunRecords) -> float | None:
+    session = run.once(_session_of)
+    if session.cut_s is None:
+        return None
+    return kaplan_meier_mean(session.loading_s, session.cut_s)
+
+
+def _loading_delay_quantile_s(run: RunRecords, share: float) -> float | None:
+    loading_s = run.once(_session_of).loading_s
+    return _quantile(loading_s, share) if loading_s else None
+
+
+def _cut_segments(run: RunRecords) -> float | None:
+    cut_s = run.once(_session_of).cut_s
+    return None if cut_s is None else len(cut_s)
+
+
+def _cut_ratio(run: RunRecords) -> float | None:
+    session = run.once(_session_of)
+    if session.cut_s is None:
+        return None
+    wanted = len(session.loading_s) + len(session.cut_s)
+    return len(session.cut_s) / wanted if wanted else None
 
 
 def _startup_delay_s(run: RunRecords) -> float | None:
@@ -126,9 +160,18 @@ def _quantile(ascending: Sequence[float], share: float) -> float:
 
 STREAM_METRICS = (
     Metric(
-        "loading_delay_s", "s", "lower", "Loading delay", f"{_LOAD}; mean over the segments.",
+        "loading_delay_s", "s", "lower", "Loading delay",
+        f"{_LOAD}; mean over the segments that arrived. Those that the viewer cut off have none.",
         "segment", _loading_delay_s, FASTER, head="loading",
         beside=("startup_delay_s", "stall_s", "media_rate_bit_s"),
+    ),
+    Metric(
+        "loading_delay_with_cut_s", "s", "lower", "Loading delay, cut segments included",
+        f"{_LOAD}; mean over the segments wanted, by Kaplan and Meier's estimator: of a segment"
+        " that the viewer cut off it is known that it would have taken longer than until then"
+        " (right-censored). Where the longest of all was cut off, a lower bound.",
+        "segment, cut_segment", _loading_delay_with_cut_s, FASTER,
+        beside=("loading_delay_s", "cut_segments", "media_rate_bit_s"),
     ),
     *(
         Metric(
@@ -161,6 +204,16 @@ STREAM_METRICS = (
         "seek_to_play_s", "s", "lower", "From seek to play",
         "From a seek until the player plays again; mean. This wait is not a stall.",
         "player", _seek_to_play_s, FASTER, in_report=True,
+    ),
+    Metric(
+        "cut_segments", "count", "lower", "Segments cut off",
+        "Segments that the player wanted and that had not arrived when the viewer moved or left.",
+        "cut_segment", _cut_segments, in_report=True,
+    ),
+    Metric(
+        "cut_ratio", "ratio", "lower", "Share of segments cut off",
+        "Segments cut off, as a share of those wanted.",
+        "segment, cut_segment", _cut_ratio,
     ),
     Metric(
         "switches", "count", "lower", "Quality switches",

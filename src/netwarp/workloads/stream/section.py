@@ -24,14 +24,14 @@ Qualities = Annotated[
     dict[str, SizeBytes], Kind('a table of sizes such as `{ hd = "4MB", fhd = "4.5MB" }`')
 ]
 Bounds = Annotated[tuple[DurationNs, ...], Kind('a list of durations such as `["100ms", "200ms"]`')]
-RuleName = Literal["delay", "throughput", "bola"]
+RuleName = Literal["link_delay", "delay", "throughput", "bola"]
 
-OF_ONE_RULE: Mapping[str, RuleName] = {
-    "delay_bounds": "delay",
-    "safety": "throughput",
-    "window": "throughput",
+OF_RULES: Mapping[str, tuple[RuleName, ...]] = {
+    "delay_bounds": ("link_delay", "delay"),
+    "safety": ("throughput",),
+    "window": ("throughput",),
 }
-"""The only rule that uses a key, by key; a study that varies the rule may have keys of each."""
+"""The rules that use a key, by key; a study that varies the rule may have keys of each."""
 DEFAULT_BUFFER_SEGMENTS = 10
 LONGEST_NS = 2**63 - 1
 
@@ -46,7 +46,7 @@ class StreamSection(WorkloadSection):
     verify: bool = True
     """Hash the content at both ends and compare; otherwise the receiver counts and discards."""
     watch_ns: PeriodNs = Field(default=60_000_000_000, alias="watch")
-    """Play time after which the viewer's session ends."""
+    """Time after which the viewer's session ends, by the viewer's clock."""
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")
     """Play time of a segment."""
     segments: SegmentCount = 600
@@ -55,12 +55,15 @@ class StreamSection(WorkloadSection):
     """Size of a segment in each quality, lowest first."""
     rule: RuleName = "delay"
     """How the player chooses the next segment's quality; the lowest after connecting and
-    after a seek. `delay`: by the time from the last request to the first byte of its answer.
-    `throughput`: the highest below a share of the harmonic mean of the last segments' throughput
-    (FESTIVE, CoNEXT 2012). `bola`: by the level of the buffer (BOLA-BASIC, INFOCOM 2016)."""
+    after a seek. `link_delay`: by the link's round-trip delay at the time of the request, which
+    the player is told: the same for every transport. `delay`: by what the player measured itself,
+    the time from the last request to the first byte of its answer. `throughput`: the highest below
+    a share of the harmonic mean of the last segments' throughput (FESTIVE, CoNEXT 2012). `bola`: by
+    the level of the buffer (BOLA-BASIC, INFOCOM 2016)."""
     delay_bounds_ns: Bounds = Field(default=(100_000_000, 200_000_000), alias="delay_bounds")
-    """Rule `delay`: ascending, one fewer than there are qualities. The highest quality
-    below the first bound, the next one below the second, and so on."""
+    """Rules `link_delay` and `delay`: ascending, one fewer than there are qualities. The highest
+    quality below the first bound, the next one below the second, and so on. A link's delay that is
+    equal to a bound other than the first is below it."""
     safety_ratio: RatioField = Field(default=0.85, alias="safety")
     """Rule `throughput`: share of the mean that a quality's bit rate may take."""
     window: WindowLength = 20
@@ -71,7 +74,12 @@ class StreamSection(WorkloadSection):
     buffer_ns: PeriodNs | None = Field(default=None, alias="buffer")
     """Most play time that the player buffers. Default: ten segments."""
     seek_ratio: RatioField = Field(default=0.0, alias="seek")
-    """Probability that the viewer seeks to another segment, at each full second of play time."""
+    """Probability that the viewer seeks to another segment, at each full second of the viewer's
+    clock. The segment under way is cut off (`cut_segments`)."""
+    viewer_clock: wire.ViewerClock = "play"
+    """Which time the viewer counts, for `seek` and `watch`. `play`: play time, which stands still
+    while nothing plays. `wall`: the time since the client started, so that a viewer seeks also
+    while waiting, and sessions are equally long for every transport."""
 
     @property
     def resolved_start_buffer_ns(self) -> int:
@@ -88,6 +96,8 @@ class StreamSection(WorkloadSection):
     def wire_rule(self) -> wire.Rule:
         """The rule with its parameters."""
         match self.rule:
+            case "link_delay":
+                return wire.LinkDelayRule(kind="link_delay", bounds_ns=self.delay_bounds_ns)
             case "delay":
                 return wire.DelayRule(kind="delay", bounds_ns=self.delay_bounds_ns)
             case "throughput":
@@ -115,6 +125,7 @@ class StreamSection(WorkloadSection):
                 for name, size_bytes in self.qualities.items()
             ),
             rule=self.wire_rule,
+            viewer_clock=self.viewer_clock,
             watch_ns=self.watch_ns,
             start_buffer_ns=self.resolved_start_buffer_ns,
             buffer_ns=self.resolved_buffer_ns,
@@ -164,7 +175,7 @@ class StreamSection(WorkloadSection):
                 "rule", "bola", "it chooses between two qualities or more", "add a quality"
             )
         bounds_ns = self.delay_bounds_ns
-        if self.rule == "delay" and len(bounds_ns) != len(self.qualities) - 1:
+        if self.rule in OF_RULES["delay_bounds"] and len(bounds_ns) != len(self.qualities) - 1:
             raise KeyValueError(
                 "delay_bounds",
                 None,

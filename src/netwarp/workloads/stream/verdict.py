@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netwarp.measure.select import of_kind
-from netwarp.wire import PlayEnd, Player, Record, Segment, Stream
+from netwarp.wire import CutSegment, PlayEnd, Player, Record, Segment, Stream
 
 
 def difference(stream: Stream, records: Sequence[Record]) -> str | None:
     """Describe an impossible record of a player; None if there is none."""
     segments = of_kind(records, Segment)
-    if not segments:
+    if not segments and stream.viewer_clock == "play":
         return "the player got no segment"
     for each in segments:
         if difference := _segment_difference(stream, each):
             return f"segment {each.segment} (request {each.request}) {difference}"
+    for cut in of_kind(records, CutSegment):
+        if difference := _cut_difference(stream, cut):
+            return f"segment {cut.segment}, which was cut off, {difference}"
     actions = [player.action for player in of_kind(records, Player)]
     ends = sum(isinstance(action, PlayEnd) for action in actions)
     if ends != 1 or not isinstance(actions[-1], PlayEnd):
         return "the player did not say, as its last word, that the viewer had seen enough"
+    return None
+
+
+def _cut_difference(stream: Stream, cut: CutSegment) -> str | None:
+    if cut.segment >= stream.segments:
+        return f"is not in the medium of {stream.segments}"
+    if cut.quality is not None and cut.quality >= len(stream.qualities):
+        return f"has quality {cut.quality} of {len(stream.qualities)}"
+    if cut.cut_ns < cut.requested_ns:
+        return f"was cut off at {cut.cut_ns} ns, before it was wanted at {cut.requested_ns} ns"
     return None
 
 

@@ -11,6 +11,7 @@ fn medium() -> Stream {
         segment_ns: 1000 * MS,
         qualities: vec![Quality { name: "only".to_owned(), segment_bytes: 1 }],
         rule: Rule::Delay { bounds_ns: vec![] },
+        viewer_clock: ViewerClock::Play,
         watch_ns: 5000 * MS,
         start_buffer_ns: 1000 * MS,
         buffer_ns: 3000 * MS,
@@ -35,24 +36,29 @@ fn end(at_ms: u64) -> (u64, Action) {
     (at_ms * MS, Action::End {})
 }
 
+fn cut(request: Option<u32>, segment: u32, requested_ms: u64, cut_ms: u64, cause: CutCause) -> CutSegmentRecord {
+    let (requested_ns, cut_ns) = (requested_ms * MS, cut_ms * MS);
+    CutSegmentRecord { request, segment, quality: request.map(|_| 0), requested_ns, cut_ns, cause }
+}
+
 /// Requests a segment now, which must be this one.
 fn ask(player: &mut Player, at_ms: u64, segment: u32, ahead_ms: u64) -> RequestId {
     let is_first = player.tickets == 0;
     let wanted = WantedSegment { segment, since_ns: at_ms * MS, ahead_ns: ahead_ms * MS, is_first };
     assert_eq!(player.next(at_ms * MS), NextAction::Request(wanted));
-    player.sent()
+    player.sent(0)
 }
 
 /// Fetches one segment after another, each taking one of these durations, whenever the player asks. Returns the
 /// player's actions.
 fn watch(media: &Stream, durations_ms: impl IntoIterator<Item = u64>) -> Vec<(u64, Action)> {
     let mut durations_ms = durations_ms.into_iter();
-    let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1), 0, None::<(RequestId, u64)>);
+    let (mut player, mut now_ns, mut under_way) = (Player::new(media, 1, 0), 0, None::<(RequestId, u64)>);
     loop {
         let until_ns = match player.next(now_ns) {
             NextAction::Done => return player.take_actions(),
             NextAction::Request(_) => {
-                under_way = Some((player.sent(), now_ns + durations_ms.next().expect("a duration for each") * MS));
+                under_way = Some((player.sent(0), now_ns + durations_ms.next().expect("a duration for each") * MS));
                 continue;
             }
             NextAction::Wait { until_ns } => until_ns.unwrap_or(u64::MAX),
@@ -96,7 +102,7 @@ fn playing_starts_with_enough_at_hand_or_all_that_is_left() {
 
 #[test]
 fn a_full_buffer_is_waited_out() {
-    let mut player = Player::new(&medium(), 1);
+    let mut player = Player::new(&medium(), 1, 0);
     for (at_ms, segment, ahead_ms) in [(0, 0, 0), (100, 1, 1000), (200, 2, 1900)] {
         let request_id = ask(&mut player, at_ms, segment, ahead_ms);
         player.arrived(request_id, (at_ms + 100) * MS);
@@ -119,7 +125,7 @@ fn a_full_buffer_is_waited_out() {
 
 #[test]
 fn a_wish_keeps_its_time_until_it_is_sent() {
-    let mut player = Player::new(&medium(), 1);
+    let mut player = Player::new(&medium(), 1, 0);
     let wanted = NextAction::Request(WantedSegment { segment: 0, since_ns: 10 * MS, ahead_ns: 0, is_first: true });
     assert_eq!(player.next(10 * MS), wanted);
     assert_eq!(player.next(30 * MS), wanted);
@@ -128,7 +134,7 @@ fn a_wish_keeps_its_time_until_it_is_sent() {
 #[test]
 fn the_medium_goes_round() {
     let media = Stream { segments: 2, ..medium() };
-    let mut player = Player::new(&media, 1);
+    let mut player = Player::new(&media, 1, 0);
     for (at_ms, segment) in [(0, 0), (1500, 1), (3000, 0), (4500, 1), (6000, 0)] {
         let request_id = ask(&mut player, at_ms, segment, 0);
         player.arrived(request_id, (at_ms + 500) * MS);
@@ -147,7 +153,7 @@ fn a_watch_of_part_of_a_segment_ends_inside_it() {
 
 #[test]
 fn a_seek_throws_away_what_is_at_hand_and_under_way() {
-    let mut player = Player::new(&Stream { seek_ratio: 1.0, ..medium() }, 1);
+    let mut player = Player::new(&Stream { seek_ratio: 1.0, ..medium() }, 1, 0);
     let first = ask(&mut player, 0, 0, 0);
     player.arrived(first, 100 * MS);
     let second = ask(&mut player, 100, 1, 1000);
@@ -158,12 +164,60 @@ fn a_seek_throws_away_what_is_at_hand_and_under_way() {
     let NextAction::Request(wanted) = player.next(1150 * MS) else { panic!("nothing is at hand") };
     assert_eq!((wanted.since_ns, wanted.ahead_ns, wanted.is_first), (1150 * MS, 0, true));
     let sought = (1100 * MS, Action::Seek { segment: wanted.segment });
-    let fourth = player.sent();
+    let fourth = player.sent(0);
     assert!(!player.wants(third) && player.wants(fourth));
     player.arrived(third, 1200 * MS);
     assert_eq!(player.next(1200 * MS), NextAction::Wait { until_ns: None }, "what arrived is of no use");
     player.arrived(fourth, 1300 * MS);
     assert_eq!(player.take_actions(), [play(100, 0), sought, play(1300, wanted.segment)]);
+    assert_eq!(player.take_cut(), [cut(Some(2), 2, 200, 1100, CutCause::Seek)]);
+}
+
+#[test]
+fn a_segment_that_was_wanted_and_not_yet_requested_is_cut_off_too() {
+    let mut player = Player::new(&Stream { seek_ratio: 1.0, ..medium() }, 1, 0);
+    let first = ask(&mut player, 0, 0, 0);
+    player.arrived(first, 100 * MS);
+    assert!(matches!(player.next(150 * MS), NextAction::Request(_)), "which no stream can carry");
+    player.next(1100 * MS);
+    assert_eq!(player.take_cut(), [cut(None, 1, 150, 1100, CutCause::Seek)]);
+    assert_eq!(player.take_cut(), []);
+}
+
+#[test]
+fn a_session_by_the_wall_s_clock_ends_at_its_time() {
+    let media = Stream { viewer_clock: ViewerClock::Wall, ..medium() };
+    let expected = [play(1500, 0), stall(2500), play(3000, 1), stall(4000), play(4500, 2), end(5000)];
+    assert_eq!(watch(&media, [1500; 4]), expected);
+}
+
+#[test]
+fn by_the_wall_s_clock_the_viewer_seeks_whether_anything_plays_or_not() {
+    let begin_ms = 250;
+    let media = Stream { seek_ratio: 1.0, viewer_clock: ViewerClock::Wall, watch_ns: 3000 * MS, ..medium() };
+    let mut player = Player::new(&media, 1, begin_ms * MS);
+    let mut now_ns = begin_ms * MS;
+    while player.next(now_ns) != NextAction::Done {
+        player.sent(2);
+        let NextAction::Wait { until_ns: Some(until_ns) } = player.next(now_ns) else {
+            panic!("the draw is waited for")
+        };
+        now_ns = until_ns;
+    }
+    let actions = player.take_actions();
+    let [(1_250_000_000, Action::Seek { segment: one }), (2_250_000_000, Action::Seek { segment: two }), ended] =
+        actions[..]
+    else {
+        panic!("{actions:?}")
+    };
+    assert_eq!(ended, end(3250));
+    let expected = [
+        cut(Some(0), 0, 250, 1250, CutCause::Seek),
+        cut(Some(1), one, 1250, 2250, CutCause::Seek),
+        cut(Some(2), two, 2250, 3250, CutCause::End),
+    ];
+    let in_quality = |each: CutSegmentRecord| CutSegmentRecord { quality: Some(2), ..each };
+    assert_eq!(player.take_cut(), expected.map(in_quality));
 }
 
 #[test]
