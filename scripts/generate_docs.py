@@ -22,7 +22,7 @@ from netwarp.metrics import METRICS
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
 from netwarp.study.cells.spec import LimitsSection
-from netwarp.study.claims import Claim, Control
+from netwarp.study.claims import Claim
 from netwarp.study.questions import Figure
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
@@ -36,6 +36,7 @@ from netwarp.study.sections.timeline import (
     TraceSection,
 )
 from netwarp.study.sections.transport import TransportSection
+from netwarp.study.variants import Control, Sensitivity
 from netwarp.units import format_duration, format_size
 from netwarp.wire.base import Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
@@ -62,6 +63,7 @@ STUDY_TABLES: Mapping[str, type[BaseModel]] = {
     "`[[figure]]`": Figure,
     "`[[claim]]`": Claim,
     "`[[control]]`": Control,
+    "`[[sensitivity]]`": Sensitivity,
     "`source.toml`": SourceFile,
 }
 STUDY_INTRO = """\

@@ -13,7 +13,7 @@ import pytest
 
 import recorded
 import support
-from netwarp.estimate.staging import TimeLimit
+from netwarp.estimate.staging import Staging
 from netwarp.evaluation import RunData, load
 from netwarp.report import write_report
 from netwarp.results import Results
@@ -225,8 +225,8 @@ def scorecard(tmp_path: Path) -> Path:
     study = {key: value for key, value in support.STUDY.items() if key != "figure"}
     (folder / "one.toml").write_text(_toml(study))
 
-    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> tuple[RunData, None]:
-        assert limit is None
+    def run_study(study: Study, directory: Path, staging: Staging | None) -> tuple[RunData, None]:
+        assert staging is not None
         directory.parent.mkdir(parents=True, exist_ok=True)
         data = load(support.write_run_directory(directory), study=study)
         write_report(data)

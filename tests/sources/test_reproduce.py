@@ -14,16 +14,19 @@ import support
 from netwarp.claims import ClaimVerdict, not_tested
 from netwarp.cli.printing import print_scorecard
 from netwarp.errors import BackendError, InputError, StudyError
-from netwarp.estimate.staging import TimeLimit
+from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution.time_limits import time_limit
 from netwarp.pipeline import write_outputs
+from netwarp.plan import plan_study
+from netwarp.results import Results, RunResult
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
 from netwarp.sources.preparation import expected, prepare
-from netwarp.sources.reproduce import reproduce_document, to_json, write_all
+from netwarp.sources.reproduce import outcomes_of, reproduce_document, to_json, write_all
 from netwarp.sources.reproduction import Reproduction
 from netwarp.sources.scorecard import expected_text, score_text, total_text
+from netwarp.sources.seeds import fresh_seeds, release_seed
 from netwarp.study import Study, load_study
 from netwarp.study.overrides import apply_quick
 
@@ -48,7 +51,6 @@ transport = ["tcp", "quic"]
 [[claim]]
 text = "QUIC is sooner"
 source = "test, figure 1"
-why = "windows"
 metric = "completion_time_s"
 less = { transport = "quic" }
 than = { transport = "tcp" }
@@ -75,9 +77,9 @@ def outcome(
     """Do the test source again; results are those of the shared example."""
 
     def run_study(
-        study: Study, directory: Path, limit: TimeLimit | None
+        study: Study, directory: Path, staging: Staging | None
     ) -> tuple[RunData, str | None]:
-        assert limit is None
+        assert staging is None
         if directory.name == refuse:
             raise BackendError("no <namespaces> here")
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +152,9 @@ def test_studies_share_the_time_in_which_replicates_are_added(tmp_path: Path) ->
     prepared = prepare(load_source(write_source(tmp_path)), out=tmp_path / "out")
     shares: list[tuple[str, TimeLimit]] = []
 
-    def run_study(study: Study, directory: Path, limit: TimeLimit | None) -> tuple[RunData, None]:
+    def run_study(study: Study, directory: Path, staging: Staging | None) -> tuple[RunData, None]:
+        assert staging is not None
+        limit = staging.limit
         assert limit is not None
         shares.append((directory.name, limit))
         if not directory.exists():
@@ -230,7 +234,7 @@ def test_what_is_to_come_is_said_beforehand(tmp_path: Path) -> None:
     assert (rest.runs, rest.kept) == (whole.runs, 1)
     assert rest.cpu_s < whole.cpu_s
     assert expected_text(rest, 2, quick=True).startswith(
-        "2 studies and controls, 24 runs (1 of them kept): about "
+        "2 studies and variants, 24 runs (1 of them kept): about "
     )
     assert expected_text(rest, 2, quick=False).endswith("8 times as long where verdicts stay open")
 
@@ -266,3 +270,136 @@ def test_a_study_of_which_a_part_is_not_run_says_why(tmp_path: Path) -> None:
     console = Console(record=True, width=80, file=io.StringIO())
     print_scorecard(done, console)
     assert "not run: its cells in ns-3. No network" in console.export_text()
+
+
+CONTROLLED = STUDY.replace(
+    'source = "test, figure 1"\n',
+    'source = "test, figure 1"\nwhy = "windows"\ncontrol = "wide"\nunder_control = "higher"\n',
+).replace(
+    "[quick]\n",
+    """[[control]]
+id = "wide"
+text = "windows are wide"
+change = { transport.buffer = "8MB" }
+[[sensitivity]]
+id = "rate"
+chosen = "the rate"
+here = "no limit"
+over = "path.rate"
+levels = ["10mbit", "1gbit"]
+[[sensitivity]]
+id = "delay"
+chosen = "the reading of the delay"
+here = "a round trip"
+text = "one way"
+change = { path.rtt = "20ms" }
+quick = false
+[quick]
+""",
+)
+
+
+def controlled(tmp_path: Path, values: dict[str, float], *, quick: bool = True) -> Reproduction:
+    """Do a study with variants again; QUIC takes 10 s, TCP so long by run directory and rate."""
+
+    def run_study(
+        study: Study, directory: Path, staging: Staging | None
+    ) -> tuple[RunData, str | None]:
+        runs = []
+        for planned in plan_study(study):
+            cell = planned.cell
+            rate = cell.levels.get("path.rate", "")
+            value = 10.0
+            if cell.levels["transport"] == "tcp":
+                value = values.get(f"{directory.name}{rate}", 20.0)
+            seed, metrics = planned.replicate, {"completion_time_s": value}
+            runs.append(
+                RunResult(planned.run, cell.index, planned.replicate, seed, cell.levels, "ok",
+                          None, metrics)
+            )  # fmt: skip
+        return RunData(directory, Results(tuple(runs)), {}, given_study=study), None
+
+    source = load_source(write_source(tmp_path))
+    for path in source.studies:
+        path.write_text(CONTROLLED)
+    prepared = prepare(source, out=tmp_path / "out", quick=quick, other_seeds=2)
+    outcomes = outcomes_of(prepared, run_study, None)
+    return Reproduction(source, prepared.directory, quick, prepared.seed, outcomes)
+
+
+def test_a_reason_is_printed_only_where_its_control_shows_it(tmp_path: Path) -> None:
+    shown = controlled(tmp_path, {"wide": 11.0}).rows[0]
+    assert (shown.why, shown.to_json()["why"]) == ("windows", "windows")
+    assert "ratio 0.500 becomes 0.909" in (shown.control_text or "")
+
+
+def test_a_reason_whose_control_changes_nothing_is_kept_as_proposed(tmp_path: Path) -> None:
+    done = controlled(tmp_path, {})
+    row = done.rows[0]
+    told = row.to_json()
+    assert (row.why, told["why"], told["proposed_why"]) == (None, None, "windows")
+    assert told["control"]["shows_it"] is False
+    text = " ".join(printed(done).split())
+    assert "windows are wide: ratio 0.500 becomes 0.500, ratio of ratios 1.00; the control" in text
+    assert "the control does not show it" in text
+    assert "why: windows" not in text
+
+
+def test_a_verdict_that_another_choice_contradicts_depends_on_it(tmp_path: Path) -> None:
+    done = controlled(tmp_path, {"rate10mbit": 5.0, "rate1gbit": 10.0})
+    row = done.rows[0]
+    assert (row.word, row.result.word) == ("depends", "reproduced")
+    assert row.depends_text == "on the rate, which we chose"
+    assert done.counts(authors=True) == {"depends": 2}
+    words = "reproduced with no limit, reversed with 10 Mbit/s, equivalent with 1000 Mbit/s"
+    assert f"depends on the rate, which we chose: {words}" in " ".join(printed(done).split())
+    told = row.to_json()
+    assert (told["verdict"], told["verdict_as_chosen"]) == ("depends", "reproduced")
+    assert [each["contradicts"] for each in told["sensitivity"]] == [True, False]
+
+
+def test_a_verdict_that_no_other_choice_contradicts_stays(tmp_path: Path) -> None:
+    row = controlled(tmp_path, {"rate10mbit": 15.0}).rows[0]
+    assert (row.word, row.depends_text) == ("reproduced", None)
+    rate, delay = row.dependences
+    assert rate.text.startswith("the rate, which we chose: reproduced with no limit, reproduced")
+    assert delay.text.endswith("not tried with another than a round trip"), "not with --quick"
+
+
+def test_stability_counts_the_seeds_that_give_the_word(tmp_path: Path) -> None:
+    first, second = fresh_seeds(release_seed(), 2)
+    row = controlled(tmp_path, {str(second): 10.0}).rows[0]
+    assert row.stability_text == "1 of 2 seeds; else equivalent"
+    assert row.to_json()["seeds"] == {
+        "tried": 2, "same": 1, "words": ["reproduced", "equivalent"]
+    }  # fmt: skip
+    assert first != second
+    assert replace(row, stability=None).stability_text == "not tried"
+
+
+def test_a_release_has_a_seed_of_its_own_and_more_seeds_keep_the_first() -> None:
+    assert release_seed("1.0.0") != release_seed("1.0.1")
+    assert release_seed() == release_seed()
+    assert fresh_seeds(1, 5)[:2] == fresh_seeds(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('why = "windows"\n', "", "claim.0.why: missing beside control and under_control"),
+        ('under_control = "higher"\n', "", "claim.0.under_control: missing beside why"),
+        ('{ transport.buffer = "8MB" }', "{ replicates = 9 }", "it has the study's replicates"),
+        ('"path.rate"\nlevels', '"path.loss"\nlevels', "the study varies it already"),
+        ('over = "path.rate"\n', "", "it takes over and levels, or text and change"),
+    ],
+)
+def test_a_loose_reason_and_a_variant_that_changes_nothing_are_refused(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(CONTROLLED)
+    assert load_study(path).sensitivities[0].claims == ["claim-1"]
+    assert before in CONTROLLED
+    path.write_text(CONTROLLED.replace(before, after))
+    with pytest.raises(StudyError, match=message):
+        load_study(path)

@@ -85,7 +85,8 @@ class ClaimResult:
             "claimed": self.claim.claimed,
             "verdict": self.word,
             "found": self.found,
-            "why": self.claim.why,
+            "why": None,  # only a control's effect shows it, see `netwarp.claims.effects`
+            "proposed_why": self.claim.why,
             "control": self.claim.control,
             "replicates_needed": self.replicates_needed,
             "values": dict(self.values),

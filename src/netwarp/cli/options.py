@@ -209,8 +209,8 @@ def share(text: str, option: str) -> float:
         raise InputError(f"{option} {text}: {error}") from None
 
 
-def time_limit(max_time: str | None) -> TimeLimit | None:
-    """Read `--max-time`, which begins now; None where it is not given.
+def time_limit(max_time: str | None, times: int = 1) -> TimeLimit | None:
+    """Read `--max-time`, which begins now, and so many times as long; None where it is not given.
 
     Raises:
         InputError: not a duration.
@@ -220,6 +220,6 @@ def time_limit(max_time: str | None) -> TimeLimit | None:
     if max_time is None:
         return None
     try:
-        return time_limits.time_limit(parse_duration_ns(max_time) / NS_PER_S)
+        return time_limits.time_limit(times * parse_duration_ns(max_time) / NS_PER_S)
     except UnitError as error:
         raise InputError(f"--max-time {max_time}: {error}") from None

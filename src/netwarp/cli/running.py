@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.cli.progress import ProgressBar
-    from netwarp.estimate.staging import Staging, TimeLimit
+    from netwarp.estimate.staging import Staging
     from netwarp.evaluation import RunData
     from netwarp.sources.preparation import Prepared
     from netwarp.study import Study
@@ -120,17 +120,35 @@ def reproduce(
     jobs: options.Jobs = None,
     executor: options.Executor = None,
     max_time: options.MaxTime = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0,
+            help="Seed of all studies. Default: this release's own.",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            help="With how many other seeds all is run, to tell how stable verdicts are.",
+            metavar="K",
+            rich_help_panel=options.RUNNING,
+        ),
+    ] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds.
 
     Replicates are added until every verdict is decided, there are eight times as many, or
     --max-time is over (an hour for each source unless it says otherwise); with --quick there are as
-    many as the studies say, and verdicts are provisional.
+    many as the studies say, and verdicts are provisional. With --seeds the studies are run with
+    other seeds too; the same command again keeps what is there.
     """
     from netwarp.cli.printing import print_scorecard
     from netwarp.cli.terminal import answer_console, console, print_json
-    from netwarp.estimate.staging import Staging
     from netwarp.execution.opening import LOCAL, open_executor
     from netwarp.library import backend_for, run
     from netwarp.plan.without_ns3 import kernel_filters, needs_ns3
@@ -144,7 +162,13 @@ def reproduce(
         raise InputError("--max-time beside --quick: no replicates are added; drop one of them")
     several = len(sources) > 1
     prepared = [
-        prepare(each, out=out / each.name if out and several else out, quick=quick)
+        prepare(
+            each,
+            out=out / each.name if out and several else out,
+            quick=quick,
+            seed=seed,
+            other_seeds=seeds,
+        )
         for each in sources
     ]
     on_whose_cpus = LOCAL if executor is None else executor
@@ -155,10 +179,11 @@ def reproduce(
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
         for each in prepared:
-            limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME)
+            # As long again for each other seed.
+            limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME, 1 + seeds)
 
             def run_into(
-                study: Study, directory: Path, limit: TimeLimit | None
+                study: Study, directory: Path, staging: Staging | None
             ) -> tuple[RunData, str | None]:
                 filters: list[str] = []
                 not_run = None
@@ -168,7 +193,6 @@ def reproduce(
                         raise ns3_missing
                     not_run = f"its cells in ns-3. {ns3_missing}"
                 opened = backend_for(study, backend, filters)
-                staging = None if quick else Staging(limit=limit)
                 # Runs that would disturb each other go one at a time, on this machine.
                 on = side_by_side if opened.parallel else LOCAL
                 finished = run(

@@ -18,6 +18,7 @@ from netwarp.sources.scorecard import (
     clock_text,
     error_text,
     score_text,
+    seeds_text,
 )
 from netwarp.units import span_text
 from netwarp.wording import count
@@ -39,7 +40,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
     """
     documents = [_document(each, place) for each in done]
     rows = [row for each in done for row in each.rows]
-    found = {row.result.verdict.value for row in rows}
+    found = {row.verdict.value for row in rows}
     return render_page(
         "scorecard.html",
         has_charts=any(study["figures"] for each in documents for study in each["studies"]),
@@ -47,7 +48,7 @@ def render(done: Sequence[Reproduction], place: Path) -> str:
         documents=documents,
         facts=_facts(done),
         provisional=any(each.quick for each in done),
-        words={row.result.word: row.result.verdict.value for row in rows},
+        words={row.word: row.verdict.value for row in rows},
         meanings={word: text for word, text in MEANINGS.items() if word in found},
         exact=EXACT,
         hypotheses=HYPOTHESES,
@@ -97,6 +98,7 @@ def _document(done: Reproduction, place: Path) -> dict[str, Any]:
         "wall": span_text(done.wall_s),
         "score": score_text(done),
         "errors": error_text(done),
+        "seeds": seeds_text(done),
         "clocks": clock_text(done),
         "limit": done.limit_text,
         "studies": [_study(study, done, place) for study in done.studies],
@@ -129,11 +131,12 @@ def _study(outcome: StudyOutcome, done: Reproduction, place: Path) -> dict[str, 
 
 
 def _times(outcome: StudyOutcome) -> str:
-    """Write the time that a study took, including its controls."""
+    """Write the time that a study took, including its variants."""
     executed = outcome.all_executed
     runs = sum(len(each.finished.results.runs) for each in executed if each.finished)
     virtual_s, wall_s = (sum(e.clock_s(c) for e in executed) for c in ("virtual_s", "wall_s"))
-    with_controls = ", controls included" if outcome.controls else ""
+    variants = outcome.controls or outcome.sensitivities or outcome.other_seeds
+    with_controls = ", variants included" if variants else ""
     return (
         f"{count(runs)} runs{with_controls}: virtual time {span_text(virtual_s)},"
         f" wall time {span_text(wall_s)}"
@@ -157,7 +160,7 @@ def _cells_csv(data: RunData) -> str:
 
 def _study_command(done: Reproduction, study: Path) -> str:
     named = f"{done.source.name}/{study.stem}" if done.source.is_shipped else str(study)
-    return f"netwarp run {shlex.quote(named)}{_quick(done)}"
+    return f"netwarp run {shlex.quote(named)}{_quick(done)} --seed {done.seed}"
 
 
 def _command(done: Sequence[Reproduction]) -> str:
@@ -165,7 +168,7 @@ def _command(done: Sequence[Reproduction]) -> str:
         source.name if source.is_shipped else str(source.folder)
         for source in (each.source for each in done)
     ]
-    return f"netwarp reproduce {shlex.join(names)}{_quick(done[0])}"
+    return f"netwarp reproduce {shlex.join(names)}{_quick(done[0])} --seed {done[0].seed}"
 
 
 def _quick(done: Reproduction) -> str:

@@ -10,32 +10,60 @@ from netwarp.execution.cost import REPORT_CPU_S, expected_cpu_s
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.plan import plan_study
 from netwarp.run_directory import RunDirectory
-from netwarp.sources.controls import control_study
+from netwarp.sources.seeds import fresh_seeds, release_seed
 from netwarp.sources.sources import Source
+from netwarp.sources.variants import control_study, sensitivity_study
 from netwarp.study import Study, load_study
-from netwarp.study.claims import Control
+from netwarp.study.variants import Control, Sensitivity
 
 CONTROLS_FOLDER = "controls"
+SENSITIVITIES_FOLDER = "sensitivities"
+SEEDS_FOLDER = "seeds"
 
 
 @dataclass(frozen=True)
 class PreparedStudy:
-    """One study of a source with its controls and run directories."""
+    """One study of a source with its variants, and their run directories."""
 
     name: str
     study: Study
     place: Path
     controls: tuple[tuple[Control, Study], ...]
+    sensitivities: tuple[tuple[Sensitivity, Study | None], ...]
+    """None for those that are not part of `--quick`."""
+    other_seeds: tuple[Study, ...]
+    """The study with other seeds."""
 
     def control_place(self, control: Control) -> Path:
         """Give the run directory of a control."""
         return self.place / CONTROLS_FOLDER / control.id
 
-    def executions(self) -> Iterator[tuple[Study, Path]]:
-        """Give the study and its controls, with their run directories."""
+    def sensitivity_place(self, sensitivity: Sensitivity) -> Path:
+        """Give the run directory of a sensitivity."""
+        return self.place / SENSITIVITIES_FOLDER / sensitivity.id
+
+    def seed_place(self, study: Study) -> Path:
+        """Give the run directory of the study with another seed."""
+        return self.place / SEEDS_FOLDER / str(study.seed)
+
+    def decided(self) -> Iterator[tuple[Study, Path]]:
+        """Give the study and those with other seeds, which get replicates until decided."""
         yield self.study, self.place
+        for study in self.other_seeds:
+            yield study, self.seed_place(study)
+
+    def variants(self) -> Iterator[tuple[Study, Path]]:
+        """Give the controls and sensitivities, which have the study's first replicates."""
         for control, changed in self.controls:
             yield changed, self.control_place(control)
+        for sensitivity, other in self.sensitivities:
+            if other is not None:
+                yield other, self.sensitivity_place(sensitivity)
+
+    def executions(self) -> Iterator[tuple[Study, Path]]:
+        """Give all that is run, with the run directories."""
+        yield from self.decided()
+        yield from self.variants()
 
 
 @dataclass(frozen=True)
@@ -45,37 +73,46 @@ class Prepared:
     source: Source
     directory: Path
     quick: bool
+    seed: int
     studies: tuple[PreparedStudy, ...]
 
 
-def prepare(source: Source, *, out: Path | None = None, quick: bool = False) -> Prepared:
+def prepare(
+    source: Source, *, out: Path | None = None, quick: bool = False, seed: int | None = None,
+    other_seeds: int = 0,
+) -> Prepared:  # fmt: skip
     """Load all studies of a source.
 
     Args:
         source: the source document.
         out: parent of the studies' run directories; None for the default.
         quick: whether to apply each study's ``[quick]`` table.
+        seed: the studies' seed; None for the release's.
+        other_seeds: with how many other seeds the studies are run, to tell how stable verdicts are.
 
     Raises:
         StudyError: a study that cannot be run.
     """
     name = f"{source.name}-quick" if quick else source.name
     directory = out or DEFAULT_PARENT / "reproduce" / name
-    studies = [(path.stem, load_study(path, quick=quick)) for path in source.studies]
-    return Prepared(
-        source,
-        directory,
-        quick,
-        tuple(
-            PreparedStudy(
-                stem,
-                study,
-                directory / stem,
-                tuple((each, control_study(study, each)) for each in study.controls),
-            )
-            for stem, study in studies
-        ),
-    )
+    seed = release_seed() if seed is None else seed
+    others = fresh_seeds(seed, other_seeds)
+
+    def prepared(path: Path) -> PreparedStudy:
+        study = load_study(path, quick=quick, seed=seed)
+        return PreparedStudy(
+            path.stem,
+            study,
+            directory / path.stem,
+            tuple((each, control_study(study, each)) for each in study.controls),
+            tuple(
+                (each, sensitivity_study(study, each) if each.quick or not quick else None)
+                for each in study.sensitivities
+            ),
+            tuple(load_study(path, quick=quick, seed=other) for other in others),
+        )
+
+    return Prepared(source, directory, quick, seed, tuple(map(prepared, source.studies)))
 
 
 def first_cost_cpu_s(study: Study) -> float:

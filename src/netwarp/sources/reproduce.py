@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netwarp.errors import BackendError
-from netwarp.estimate.staging import TimeLimit
+from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData
 from netwarp.execution.time_limits import is_over, share
 from netwarp.pipeline import DEFAULT_PARENT
@@ -15,21 +15,27 @@ from netwarp.report import write_figures
 from netwarp.run_directory import write_json, write_text
 from netwarp.sources.page import render
 from netwarp.sources.preparation import Prepared, PreparedStudy, first_cost_cpu_s
-from netwarp.sources.reproduction import ControlOutcome, Executed, Reproduction, StudyOutcome
+from netwarp.sources.reproduction import (
+    ControlOutcome,
+    Executed,
+    Reproduction,
+    SensitivityOutcome,
+    StudyOutcome,
+)
 from netwarp.study import Study
 
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
 
-RunStudy = Callable[[Study, Path, TimeLimit | None], tuple[RunData, str | None]]
-"""Runs a study into a directory, adds replicates within a time limit, and writes its report. Gives
+RunStudy = Callable[[Study, Path, Staging | None], tuple[RunData, str | None]]
+"""Runs a study into a directory, adds replicates as the staging says, and writes its report. Gives
 its data, and the reason why a part of it was not run, or None."""
 
 
 def reproduce_document(
     prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None = None
 ) -> Reproduction:
-    """Run all studies of a source, and write its scorecard and the page of its figures.
+    """Run all studies of a source and their variants, and write its scorecard and page.
 
     A study that this machine cannot run is recorded as refused, and the others are run.
 
@@ -37,7 +43,8 @@ def reproduce_document(
         prepared: the prepared source.
         run_study: runs a study into a directory.
         limit: the time in which all studies together may add replicates. Each gets a share in
-            proportion to its cost; unused time goes to those that their shares cut short.
+            proportion to its cost; unused time goes to those that their shares cut short. Controls
+            and sensitivities have the replicates that their studies begin with.
 
     Raises:
         RunDirectoryError: a directory holds something else, or the disk gives out.
@@ -46,43 +53,64 @@ def reproduce_document(
     drawn = {each.place for each in prepared.studies}
 
     def run_and_draw(
-        study: Study, place: Path, limit: TimeLimit | None
+        study: Study, place: Path, staging: Staging | None
     ) -> tuple[RunData, str | None]:
-        data, not_run = run_study(study, place, limit)
+        data, not_run = run_study(study, place, staging)
         if place in drawn:
             write_figures(data)
         return data, not_run
 
-    everything = [one for each in prepared.studies for one in each.executions()]
-    executed = _execute_all(everything, run_and_draw, limit)
-    if limit is not None and not is_over(limit):
-        cut_short = [one for one in everything if executed[one[1]].limit_text is not None]
-        executed |= _execute_all(cut_short, run_and_draw, limit)
-    outcomes = tuple(_outcome(each, executed) for each in prepared.studies)
-    done = Reproduction(prepared.source, prepared.directory, prepared.quick, outcomes)
+    outcomes = outcomes_of(prepared, run_and_draw, limit)
+    done = Reproduction(
+        prepared.source, prepared.directory, prepared.quick, prepared.seed, outcomes
+    )
     done.directory.mkdir(parents=True, exist_ok=True)
     write_json(done.directory / SCORECARD_JSON, done.to_json())
     write_text(done.directory / SCORECARD_HTML, render([done], done.directory))
     return done
 
 
+def outcomes_of(
+    prepared: Prepared, run_study: RunStudy, limit: TimeLimit | None
+) -> tuple[StudyOutcome, ...]:
+    """Run all studies of a source and their variants, see `reproduce_document`."""
+    decided = [one for each in prepared.studies for one in each.decided()]
+    variants = [one for each in prepared.studies for one in each.variants()]
+    if prepared.quick:
+        executed = _execute_once([*decided, *variants], run_study)
+    else:
+        executed = _execute_all(decided, run_study, limit)
+        if limit is not None and not is_over(limit):
+            cut_short = [one for one in decided if executed[one[1]].limit_text is not None]
+            executed |= _execute_all(cut_short, run_study, limit)
+        executed |= _execute_once(variants, run_study)
+    return tuple(_outcome(each, executed) for each in prepared.studies)
+
+
+def _execute_once(
+    executions: Sequence[tuple[Study, Path]], run_study: RunStudy
+) -> dict[Path, Executed]:
+    """Execute studies one after the other, with as many replicates as they say."""
+    return {place: _execute(study, place, run_study, None) for study, place in executions}
+
+
 def _execute_all(
     executions: Sequence[tuple[Study, Path]], run_study: RunStudy, limit: TimeLimit | None
 ) -> dict[Path, Executed]:
-    """Execute studies one after the other, each within its share of the remaining time."""
+    """Execute studies until they are decided, each within its share of the remaining time."""
     costs = [0.0 if limit is None else first_cost_cpu_s(study) for study, _ in executions]
     done = {}
     for position, (study, place) in enumerate(executions):
         part = None
         if limit is not None:
             part = share(limit, costs[position] / sum(costs[position:]))
-        done[place] = _execute(study, place, run_study, part)
+        done[place] = _execute(study, place, run_study, Staging(limit=part))
     return done
 
 
-def _execute(study: Study, place: Path, run_study: RunStudy, limit: TimeLimit | None) -> Executed:
+def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | None) -> Executed:
     try:
-        data, not_run = run_study(study, place, limit)
+        data, not_run = run_study(study, place, staging)
     except BackendError as error:
         return Executed(study, place, None, str(error))
     return Executed(study, place, data, not_run)
@@ -93,7 +121,17 @@ def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> Stud
         ControlOutcome(control, executed[prepared.control_place(control)])
         for control, _ in prepared.controls
     )
-    return StudyOutcome(executed[prepared.place], prepared.name, controls)
+    sensitivities = tuple(
+        SensitivityOutcome(
+            each,
+            None if study is None else executed[prepared.sensitivity_place(each)],
+            len(prepared.sensitivities),
+        )
+        for each, study in prepared.sensitivities
+    )
+    others = tuple(executed[prepared.seed_place(study)] for study in prepared.other_seeds)
+    main = executed[prepared.place]
+    return StudyOutcome(main, prepared.name, controls, sensitivities, others)
 
 
 def write_all(done: Sequence[Reproduction], out: Path | None = None) -> Path:

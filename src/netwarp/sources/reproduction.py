@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import ClaimResult, ClaimVerdict, not_tested
+from netwarp.claims import ClaimResult, ClaimVerdict, evaluate_claims, not_tested
+from netwarp.claims.effects import Effect, evaluate_effects
 from netwarp.estimate.comparison import ALPHA
 from netwarp.machine import load
 from netwarp.run_directory import RunDirectory
+from netwarp.sources.row import Dependence, ScoreRow, Stability
+from netwarp.sources.variants import claim_at_level
+from netwarp.wording import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from netwarp.evaluation import RunData
     from netwarp.sources.sources import Source
     from netwarp.study import Study
-    from netwarp.study.claims import Control
+    from netwarp.study.variants import Control, Sensitivity
 
 
 @dataclass(frozen=True)
@@ -77,36 +81,46 @@ class ControlOutcome:
     control: Control
     executed: Executed
 
-    def result(self, claim: str) -> ClaimResult | None:
-        """Give the result of a claim under the change; None if it is not one of the control's."""
-        return next((each for each in self.executed.claims if each.id == claim), None)
-
 
 @dataclass(frozen=True)
-class ScoreRow:
-    """A conclusion with its verdict and the outcome of its control."""
+class SensitivityOutcome:
+    """The outcome of a sensitivity: claims judged again under other choices."""
 
-    result: ClaimResult
-    control: ControlOutcome | None
+    sensitivity: Sensitivity
+    executed: Executed | None
+    """None where it is not part of what was asked for."""
+    families: int
+    """Number of sensitivities of the study, which share the error probability."""
 
-    @property
-    def controlled(self) -> ClaimResult | None:
-        """Result of the conclusion under its control's change; None without a control."""
-        return self.control.result(self.result.id) if self.control else None
+    @cached_property
+    def results(self) -> Mapping[str, ClaimResult]:
+        """The verdicts by id of the claim, as in the sensitivity's study."""
+        if self.executed is None:
+            return {}
+        judged = self.executed.claims
+        if (data := self.executed.finished) is not None:
+            # An equal share of the error, as one that contradicts is enough.
+            looks = data.results.criteria.looks * self.families
+            criteria = replace(data.results.criteria, looks=looks)
+            judged = evaluate_claims(data.study.claims, replace(data.results, criteria=criteria))
+        return {each.id: each for each in judged}
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the fields that `--json` prints."""
-        found = self.result.to_json()
-        if self.control is None or self.controlled is None:
-            return found | {"control": None}
-        return found | {
-            "control": {
-                "id": self.control.control.id,
-                "text": self.control.control.text,
-                "verdict": self.controlled.word,
-                "found": self.controlled.found,
-            }
-        }
+    def of(self, verdict: ClaimResult) -> Dependence | None:
+        """Give what becomes of a verdict; None where the sensitivity is not about its claim."""
+        each = self.sensitivity
+        if verdict.id not in each.claims:
+            return None
+        if self.executed is None:
+            return Dependence(each, verdict, ())
+        if each.over is None:
+            named = [(each.text or "", verdict.id)]
+        else:
+            levels = self.executed.study.factor(each.over).levels
+            named = [
+                (level_text(each.over, level.label), claim_at_level(verdict.id, position))
+                for position, level in enumerate(levels)
+            ]
+        return Dependence(each, verdict, tuple((name, self.results[id_]) for name, id_ in named))
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,9 @@ class StudyOutcome:
     name: str
     """Name of its file, without extension: the figure or experiment of the source."""
     controls: tuple[ControlOutcome, ...] = ()
+    sensitivities: tuple[SensitivityOutcome, ...] = ()
+    other_seeds: tuple[Executed, ...] = ()
+    """The study run with other seeds."""
 
     @property
     def study(self) -> Study:
@@ -131,17 +148,61 @@ class StudyOutcome:
     @cached_property
     def rows(self) -> list[ScoreRow]:
         """The conclusions in the order of the document, the study's own hypotheses last."""
-        by_id = {each.control.id: each for each in self.controls}
+        controls = {each.control.id: each.control for each in self.controls}
         rows = [
-            ScoreRow(result, by_id.get(result.claim.control or ""))
+            ScoreRow(
+                result,
+                controls.get(result.claim.control or ""),
+                self.effects.get(result.id),
+                tuple(each for of in self.sensitivities if (each := of.of(result)) is not None),
+                self._stability(result),
+            )
             for result in self.executed.claims
         ]
         return sorted(rows, key=lambda row: not row.result.claim.authors)
 
+    @cached_property
+    def effects(self) -> Mapping[str, Effect]:
+        """How controls altered the effects of claims, by id of the claim."""
+        main = self.executed.finished
+        controls = {
+            each.control.id: each.executed.finished.results
+            for each in self.controls
+            if each.executed.finished is not None
+        }
+        if main is None:
+            return {}
+        claims = [claim for claim in main.study.claims if claim.control in controls]
+        found = evaluate_effects(claims, main.results, controls)
+        return {each.claim: each for each in found}
+
+    @property
+    def families(self) -> int:
+        """Number of families of verdicts that could be wrong by chance, 5 % each."""
+        of_sensitivities = [
+            result for each in self.sensitivities for result in each.results.values()
+        ]
+        random = (
+            any(result.random for result in self.executed.claims),
+            any(effect.is_random for effect in self.effects.values()),
+            any(result.random for result in of_sensitivities),
+        )
+        return sum(random)
+
+    def _stability(self, result: ClaimResult) -> Stability | None:
+        words = tuple(
+            other.word
+            for each in self.other_seeds
+            for other in each.claims
+            if other.id == result.id
+        )
+        return Stability(result.word, words) if words else None
+
     @property
     def all_executed(self) -> list[Executed]:
-        """The study and its controls."""
-        return [self.executed, *(each.executed for each in self.controls)]
+        """The study, its controls and its sensitivities."""
+        tried = [each.executed for each in self.sensitivities if each.executed is not None]
+        return [self.executed, *(each.executed for each in self.controls), *tried]
 
     @property
     def figures(self) -> list[Path]:
@@ -162,6 +223,7 @@ class StudyOutcome:
             "warning": self.executed.warning,
             "time_limit": self.executed.limit_text,
             "figures": [str(path) for path in self.figures],
+            "other_seeds": [each.study.seed for each in self.other_seeds],
         }
 
 
@@ -172,6 +234,8 @@ class Reproduction:
     source: Source
     directory: Path
     quick: bool
+    seed: int
+    """Seed of all studies."""
     studies: tuple[StudyOutcome, ...]
 
     @property
@@ -181,8 +245,9 @@ class Reproduction:
 
     @property
     def executed(self) -> list[Executed]:
-        """Every study and every control."""
-        return [each for study in self.studies for each in study.all_executed]
+        """Every study, control and sensitivity, and the studies with other seeds."""
+        others = [each for study in self.studies for each in study.other_seeds]
+        return others + [each for study in self.studies for each in study.all_executed]
 
     @property
     def succeeded(self) -> bool:
@@ -206,14 +271,12 @@ class Reproduction:
 
     @property
     def expected_wrong(self) -> float:
-        """Upper bound of the expected number of wrong verdicts; each random study is a family."""
-        return ALPHA * sum(
-            any(result.random for result in study.executed.claims) for study in self.studies
-        )
+        """Upper bound of the expected number of wrong verdicts and reasons: 5 % a family."""
+        return ALPHA * sum(study.families for study in self.studies)
 
     def counts(self, *, authors: bool) -> dict[str, int]:
         """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses."""
-        words = [row.result.word for row in self.rows if row.result.claim.authors == authors]
+        words = [row.word for row in self.rows if row.result.claim.authors == authors]
         return {word: words.count(word) for word in _in_order(words)}
 
     def to_json(self) -> dict[str, Any]:
@@ -223,6 +286,7 @@ class Reproduction:
             "title": self.source.index.title,
             "authors": self.source.index.authors,
             "quick": self.quick,
+            "seed": self.seed,
             "out": str(self.directory),
             "virtual_s": self.virtual_s,
             "wall_s": self.wall_s,

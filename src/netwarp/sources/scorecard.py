@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.sources.preparation import Expected
-    from netwarp.sources.reproduction import Reproduction, ScoreRow
+    from netwarp.sources.reproduction import Reproduction
+    from netwarp.sources.row import ScoreRow
 
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
@@ -44,7 +45,7 @@ HYPOTHESES = "Hypotheses of these studies, which no author claims"
 
 
 def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
-    """Write each conclusion with its verdict, the numbers, and the outcome of its control."""
+    """Write each conclusion with its verdict, the numbers, and what its control altered."""
     index = done.source.index
     lines: list[Text | Padding] = [Text(f"{index.authors}: {index.title}", style="bold")]
     for authors in (True, False):
@@ -63,6 +64,7 @@ def scorecard_lines(done: Reproduction) -> list[Text | Padding]:
     lines += [Text(f"\n{score_text(done)}", style="bold"), Text(error_text(done))]
     if any(not row.result.random for row in done.rows if "conditions" in row.result.values):
         lines.append(Text(EXACT))
+    lines.append(Text(seeds_text(done)))
     lines.append(Text(clock_text(done)))
     if done.limit_text is not None:
         lines.append(Text(done.limit_text, style="yellow"))
@@ -87,9 +89,18 @@ def error_text(done: Reproduction) -> str:
     if done.expected_wrong == 0:
         return "Nothing in these studies was random: no verdict is wrong by chance."
     return (
-        f"At most {number(done.expected_wrong, 2)} of the verdicts are expected to be wrong by"
-        " chance: 5 % for even one in each study."
+        f"At most {number(done.expected_wrong, 2)} of the verdicts and reasons are expected to be"
+        " wrong by chance: 5 % for even one in each family of a study, which are its claims, its"
+        " controls, and its sensitivities."
     )
+
+
+def seeds_text(done: Reproduction) -> str:
+    """Write the seed, and with how many others the verdicts were tried."""
+    tried = max((len(study.other_seeds) for study in done.studies), default=0)
+    if tried:
+        return f"Seed {done.seed}; whether verdicts are stable was tried with {tried} others."
+    return f"Seed {done.seed}; whether verdicts are stable over seeds was not tried (--seeds 5)."
 
 
 EXACT = (
@@ -117,7 +128,7 @@ def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
     kept = f" ({expected.kept} of them kept)" if expected.kept else ""
     where = "of CPU time" if cpus is None else f"on {cpus} CPU{'s' * (cpus > 1)}"
     text = (
-        f"{expected.studies} studies and controls, {expected.runs} runs{kept}:"
+        f"{expected.studies} studies and variants, {expected.runs} runs{kept}:"
         f" about {span_text(expected.wall_s(cpus or 1))} {where}"
     )
     if quick:
@@ -142,7 +153,8 @@ def total_text(done: Sequence[Reproduction]) -> str:
 def _row_lines(row: ScoreRow, done: Reproduction) -> list[Text | Padding]:
     result = row.result
     provisional = " (provisional)" if done.quick else ""
-    verdict = (f"{result.word}{provisional}: ", STYLES[result.verdict])
+    depends = f" {row.depends_text}" if row.depends_text else ""
+    verdict = (f"{row.word}{depends}{provisional}: ", STYLES[row.verdict])
     lines: list[Text | Padding] = [Text.assemble(verdict, result.claim.text)]
     for name, text in _details(row):
         line = Text.assemble((f"{name}: ", "dim bold"), (text, "dim"))
@@ -152,8 +164,12 @@ def _row_lines(row: ScoreRow, done: Reproduction) -> list[Text | Padding]:
 
 def _details(row: ScoreRow) -> list[tuple[str, str]]:
     result = row.result
-    details = [("source", result.claim.claimed), ("found", result.found), ("why", result.claim.why)]
-    if row.control is not None and row.controlled is not None:
-        shown = f"{row.control.control.text} → {row.controlled.word}: {row.controlled.found}"
-        details.append(("control", shown))
+    details = [
+        ("source", result.claim.claimed),
+        ("found", result.found),
+        *(("chosen", each.text) for each in row.dependences),
+        ("why", row.why),
+        ("control", row.control_text),
+        ("stable", None if row.stability is None else row.stability_text),
+    ]
     return [(name, text) for name, text in details if text]

@@ -1,4 +1,4 @@
-"""The claims of a study, which its results can support or contradict, and their controls."""
+"""The claims of a study, which its results can support or contradict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from netwarp.study.questions import (
     refuse_unknown_metric,
     resolve_levels,
 )
-from netwarp.suggestions import did_you_mean
 
 FORMS = ("less", "equal", "flat_over", "linear_over")
 OF_LESS = ("than", "by_at_least", "up_to", "grows_with", "shrinks_with", "lead", "overall")
@@ -39,9 +38,16 @@ class Claim(Section):
     claimed: str | None = None
     """What the source found, in its numbers, and where it contradicts itself."""
     why: str | None = None
-    """One line on what makes the result what it is; its `control` shows it."""
+    """One line on what makes the result what it is. It is printed only where its `control` shows
+    it."""
     control: str | None = None
-    """The control that shows the `why`: the id of a `[[control]]`."""
+    """The control that is to show the `why`: the id of a `[[control]]`."""
+    under_control: Literal["higher", "lower"] | None = None
+    """How the control's change alters the effect if the `why` is right: whether the ratio of `less`
+    to `than`, of the first of `equal` to the second, or of the highest level of `flat_over` to the
+    lowest is higher or lower then. Of a lead that grows or shrinks it is that ratio at the highest
+    level over that at the lowest; with `lead = "gap"`, the difference of the gaps (`less` minus
+    `than`)."""
     not_testable: str | None = None
     """Why nothing here can test the claim; it then has no metric and no relation."""
     metric: str | None = None
@@ -83,52 +89,6 @@ class Claim(Section):
     def trend(self) -> str | None:
         """The factor with which the lead grows or shrinks; None where the claim has no trend."""
         return self.grows_with or self.shrinks_with
-
-
-class Control(Section):
-    """The cells of some claims run again with one thing changed, to show what makes their results
-    what they are. `netwarp reproduce` runs them; what comes out stands beside each claim that names
-    the control.
-    """
-
-    id: str
-    """Short name, unique in the study."""
-    text: str
-    """What is changed, in words."""
-    change: dict[str, Any]
-    """Keys as they stand in the file, laid over it as `[quick]` is: `transport.sctp.rto_min =
-    "200ms"`, or other levels in `factors`."""
-
-
-def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:
-    """Check that controls have distinct ids, and that some claim names each.
-
-    Raises:
-        KeyValueError: an id used twice, a control that no claim names, or no such control.
-    """
-    named = {claim.control for claim in claims} - {None}
-    known: list[str] = []
-    for index, control in enumerate(controls):
-        key = f"control.{index}.id"
-        if control.id in known:
-            raise KeyValueError(key, control.id, "two controls of this id", "rename one")
-        if control.id not in named:
-            raise KeyValueError(
-                key,
-                control.id,
-                "no claim names it",
-                f'add control = "{control.id}" to the claims whose cells it runs again',
-            )
-        known.append(control.id)
-    for index, claim in enumerate(claims):
-        if claim.control is not None and claim.control not in known:
-            raise KeyValueError(
-                f"claim.{index}.control",
-                claim.control,
-                "not a control of this study",
-                did_you_mean(claim.control, known),
-            )
-    return tuple(controls)
 
 
 def checked_claims(

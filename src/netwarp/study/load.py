@@ -16,6 +16,7 @@ from netwarp.study.overrides import apply_overrides, apply_quick
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 from netwarp.study.toml_lines import study_lines
+from netwarp.study.variants import refuse_loose_reasons
 
 MOST_BYTES = 8 << 20
 """Largest study file that is read, in bytes: some hundred thousand levels."""
@@ -49,6 +50,8 @@ def load_study(
         return apply_overrides(raw, overrides, replicates=replicates, seed=seed)
 
     study = source.study(change, quick=quick, overridden=named)
+    with study.refusals.told():
+        refuse_loose_reasons(study.claims, study.controls, study.sensitivities)
     if not quick and "quick" in source.raw:
         _refuse_bad_quick(source, overridden=bool(named))
     return study

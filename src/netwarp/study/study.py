@@ -23,13 +23,19 @@ from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
 from netwarp.study.cells.factors import Factor, factor_key, flattened
-from netwarp.study.claims import Claim, Control, checked_claims, checked_controls
+from netwarp.study.claims import Claim, checked_claims
 from netwarp.study.questions import Figure, checked_figure
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.competing import workload_names
 from netwarp.study.sections.diagnose import key_value_error
 from netwarp.study.stacks import with_stacks
 from netwarp.study.traces import with_traces
+from netwarp.study.variants import (
+    Control,
+    Sensitivity,
+    checked_controls,
+    checked_sensitivities,
+)
 from netwarp.workloads import FileReader, file_readers, relative_paths, workload_of
 
 Replicates = Annotated[
@@ -84,6 +90,8 @@ class StudyFile(Section):
     """Sentences to check."""
     control: list[Control] = Field(default_factory=list)
     """Cells of claims run again with one thing changed, to show why results are what they are."""
+    sensitivity: list[Sensitivity] = Field(default_factory=list)
+    """Claims judged again where something is different that the study chose."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """What `--quick` changes: keys as they stand in the file, such as `replicates = 3`,
     `workload.size = "1MB"`, or fewer levels in `[quick.factors]`."""
@@ -112,6 +120,8 @@ class Study:
     claims: tuple[Claim, ...]
     """The claims, with ids and with levels spelled as the factors spell them."""
     controls: tuple[Control, ...]
+    sensitivities: tuple[Sensitivity, ...]
+    """The sensitivities, each with the ids of its claims."""
     raw: Mapping[str, Any]
     """The tables, overrides applied, as JSON types; `study_from_mapping` makes the same study from
     them."""
@@ -168,6 +178,7 @@ def study_from_mapping(
         design = build_design(tables)
         names = workload_names(tables)
         own_metrics = metrics_of_workloads(names) if names else _own_metrics(design.cells[0])
+        claims = checked_claims(header.claim, design.factors, own_metrics)
         return Study(
             refusals=refusals,
             question=question,
@@ -184,8 +195,11 @@ def study_from_mapping(
                 checked_figure(figure, index, design.factors, own_metrics)
                 for index, figure in enumerate(header.figure)
             ),
-            claims=checked_claims(header.claim, design.factors, own_metrics),
+            claims=claims,
             controls=checked_controls(header.control, header.claim),
+            sensitivities=checked_sensitivities(
+                header.sensitivity, claims, [factor.key for factor in design.factors]
+            ),
             raw=tables,
         )
 

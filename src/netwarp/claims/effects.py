@@ -1,0 +1,285 @@
+"""Estimates how a control's change alters the effect that a claim is about.
+
+The effect is a contrast of the claim's cells: the logarithm of the ratio that it compares, or the
+gap in the metric's unit. It is computed for each replicate with the control's change and without,
+and compared pair by pair where both had the same seed, so that both sides have as many replicates.
+All such comparisons of a study are one family.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from netwarp.claims.joining import family_errors
+from netwarp.estimate.levels import ordered
+from netwarp.estimate.location import Location, difference_of, location_of
+from netwarp.wording import condition_text, digits_to_tell, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from netwarp.results import CellResult, Factors, Results
+    from netwarp.study.claims import Claim
+
+LEAST_REPLICATES = 5
+"""With fewer, the runs of cells in which something is random show no effect."""
+LEAST_FOR_A_SPREAD = 2
+
+Scale = Literal["ratio", "difference"]
+Terms = list[tuple["CellResult", float]]
+Key = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ConditionEffect:
+    """The effect of a claim in one condition, without a control's change and with it."""
+
+    condition: Factors
+    scale: Scale
+    main: float
+    """Mean effect without the change: a ratio, or a difference in the metric's unit."""
+    control: float
+    """Mean effect with the change."""
+    change: Location
+    """Main effect over the control's: its logarithm, or the difference of the two."""
+    limit: float
+    """The smallest relevant difference, on the scale of `change`."""
+    n: int
+    """Number of replicates on each side."""
+
+    def chance(self, under_control: str | None) -> float:
+        """Give the two-sided p-value of such a change if it were not as the claim's reason says."""
+        if under_control is None or (self.change.error > 0 and self.n < LEAST_REPLICATES):
+            return 1.0
+        is_higher = under_control == "higher"
+        beyond = self.change.p_below(-self.limit) if is_higher else self.change.p_above(self.limit)
+        return min(1.0, 2 * beyond)
+
+    def interval(self, error: float) -> tuple[float, float]:
+        """Give the confidence interval of the ratio of ratios, or of the difference."""
+        low, high = self.change.interval(1 - error)
+        return (math.exp(low), math.exp(high)) if self.scale == "ratio" else (low, high)
+
+    @property
+    def altered(self) -> float:
+        """The main effect over the control's: the ratio of ratios, or the difference."""
+        return math.exp(self.change.value) if self.scale == "ratio" else self.change.value
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Whether a control shows the reason of a claim, with the numbers."""
+
+    claim: str
+    """Id of the claim."""
+    is_shown: bool
+    """Whether the change alters the effect, in every condition, as the reason says."""
+    found: str
+    """The effects and their ratio in words, or why there is none."""
+    error: float
+    """Error probability of the intervals, adjusted for all effects of the study."""
+    conditions: tuple[ConditionEffect, ...] = ()
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it could be wrong by chance."""
+        return any(each.change.error > 0 for each in self.conditions)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the fields that `--json` prints."""
+        return {
+            "shows_it": self.is_shown,
+            "found": self.found,
+            "error": self.error,
+            "conditions": [
+                {
+                    "factors": dict(each.condition),
+                    "scale": each.scale,
+                    "main": each.main,
+                    "control": each.control,
+                    "altered": each.altered,
+                    "interval": each.interval(self.error),
+                    "n": each.n,
+                }
+                for each in self.conditions
+            ],
+        }
+
+
+def evaluate_effects(
+    claims: Iterable[Claim], main: Results, controls: Mapping[str, Results]
+) -> list[Effect]:
+    """Judge the controls of a study, as one family.
+
+    Args:
+        claims: those that name a control that was run.
+        main: the results of the study.
+        controls: the results of its controls, by id.
+    """
+    listed = list(claims)
+    found = [_conditions(claim, main, controls[claim.control or ""]) for claim in listed]
+    chances = [
+        1.0 if isinstance(each, str) else max(one.chance(claim.under_control) for one in each)
+        for claim, each in zip(listed, found, strict=True)
+    ]
+    alpha = main.criteria.alpha
+    return [
+        Effect(claim.id or "", False, each, error)
+        if isinstance(each, str)
+        else Effect(claim.id or "", chance < error, _text(claim, each, error), error, each)
+        for claim, each, chance, error in zip(
+            listed, found, chances, family_errors(chances, alpha), strict=True
+        )
+    ]
+
+
+def _conditions(claim: Claim, main: Results, control: Results) -> tuple[ConditionEffect, ...] | str:
+    """Compare the claim's effect in each condition that both have; or say why that is not done."""
+    both = {_key(cell.factors) for cell in main.cells} & {_key(c.factors) for c in control.cells}
+    ours, theirs = (
+        _contrasts(claim, [cell for cell in of.cells if _key(cell.factors) in both])
+        for of in (main, control)
+    )
+    found = []
+    for key, terms in ours.items():
+        each = _compared(claim, dict(key), terms, theirs[key], main.criteria.relevant)
+        if isinstance(each, str):
+            return each
+        found.append(each)
+    return tuple(found) or "the control has none of the cells that the claim compares"
+
+
+def _key(factors: Factors) -> Key:
+    return tuple(sorted(factors.items()))
+
+
+def _contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Key, Terms]:
+    """Give for each condition the cells of the claim's effect, each with its weight."""
+    first, second = claim.less or {}, claim.than or {}
+    if claim.equal is not None:
+        first, second = claim.equal
+    over = claim.trend or claim.overall or claim.flat_over
+    named = {*first, *({over} if over else ())}
+    grouped: dict[Key, list[CellResult]] = {}
+    for cell in cells:
+        if cell.matches(claim.where):
+            key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
+            grouped.setdefault(key, []).append(cell)
+    found = {key: _terms(claim, group, first, second, over) for key, group in grouped.items()}
+    return {key: terms for key, terms in found.items() if terms}
+
+
+def _terms(
+    claim: Claim, cells: Sequence[CellResult], first: Factors, second: Factors, over: str | None
+) -> Terms:
+    def at(level: str | None, selection: Factors) -> CellResult | None:
+        wanted = selection if over is None or level is None else {**selection, over: level}
+        return next((cell for cell in cells if cell.matches(wanted)), None)
+
+    if over is None:
+        weights: dict[str | None, float] = {None: 1.0}
+    else:
+        levels = ordered(list(dict.fromkeys(cell.factors[over] for cell in cells)))
+        if claim.overall is None:
+            weights = {levels[-1]: 1.0, levels[0]: -1.0} if len(levels) > 1 else {}
+        else:
+            weights = {level: 1 / len(levels) for level in levels}
+    terms: Terms = []
+    for level, weight in weights.items():
+        sides = [(at(level, first), weight)]
+        if claim.flat_over is None:
+            sides.append((at(level, second), -weight))
+        if any(cell is None for cell, _ in sides):
+            return []
+        terms += [(cell, share) for cell, share in sides if cell is not None]
+    return terms
+
+
+def _compared(
+    claim: Claim, condition: Factors, ours: Terms, theirs: Terms, relevant: float
+) -> ConditionEffect | str:
+    metric = claim.metric or ""
+    if any(cell.failed for cell, _ in (*ours, *theirs)):
+        return "not compared, as runs failed"
+    scale = _scale(claim, [cell for cell, _ in (*ours, *theirs)])
+    main, control = (_by_replicate(terms, metric, scale) for terms in (ours, theirs))
+    if main is None or control is None:
+        return f"not compared, as a run has no {metric}"
+    shared = sorted(main.keys() & control.keys())
+    if len(shared) < LEAST_FOR_A_SPREAD:
+        return "fewer than two replicates with the change and without"
+    a, b = [main[r] for r in shared], [control[r] for r in shared]
+    change = _change(a, b, is_paired=all(_seeds(ours, r) == _seeds(theirs, r) for r in shared))
+    means = [math.fsum(each) / len(each) for each in (a, b)]
+    smallest = relevant if claim.relevant is None else claim.relevant
+    if scale == "ratio":
+        limit, shown = math.log1p(smallest), [math.exp(mean) for mean in means]
+    else:
+        values = [v for cell, _ in (*ours, *theirs) for v in cell.values(metric)]
+        limit, shown = smallest * max(map(abs, values)), means
+    return ConditionEffect(condition, scale, shown[0], shown[1], change, limit, len(shared))
+
+
+def _scale(claim: Claim, cells: Sequence[CellResult]) -> Scale:
+    """Give the scale of the effect: differences stand in for ratios where a value is 0."""
+    values = [value for cell in cells for value in cell.values(claim.metric or "")]
+    return "difference" if claim.lead == "gap" or min(values, default=1.0) <= 0 else "ratio"
+
+
+def _change(main: Sequence[float], control: Sequence[float], *, is_paired: bool) -> Location:
+    if not is_paired:
+        return difference_of(control, main)
+    differences = [a - b for a, b in zip(main, control, strict=True)]
+    if min(differences) == max(differences):  # their mean would be rounded
+        return Location(differences[0], 0.0, len(differences) - 1)
+    return location_of(differences)
+
+
+def _by_replicate(terms: Terms, metric: str, scale: Scale) -> dict[int, float] | None:
+    """Compute the effect in each replicate that all cells have; None where a run has no value."""
+    samples = [cell.samples(metric) for cell, _ in terms]
+    found = {}
+    for replicate in sorted(set.intersection(*(set(each) for each in samples))):
+        values = [each[replicate].value for each in samples]
+        complete = [value for value in values if value is not None]
+        if len(complete) < len(values):
+            return None
+        logs = [math.log(value) if scale == "ratio" else value for value in complete]
+        weights = (weight for _, weight in terms)
+        found[replicate] = math.fsum(w * v for w, v in zip(weights, logs, strict=True))
+    return found
+
+
+def _seeds(terms: Terms, replicate: int) -> list[int | None]:
+    return [run.seed for cell, _ in terms for run in cell.runs if run.replicate == replicate]
+
+
+def _text(claim: Claim, found: Sequence[ConditionEffect], error: float) -> str:
+    """Write each condition's effects without the change and with it, and what it altered."""
+    parts = []
+    for each in found:
+        condition = {f: v for f, v in each.condition.items() if f not in claim.where}
+        at = f"at {condition_text(condition)} " if len(found) > 1 and condition else ""
+        parts.append(at + _one_text(claim.metric or "", each, error))
+    return "; ".join(parts)
+
+
+def _one_text(metric: str, each: ConditionEffect, error: float) -> str:
+    low, high = each.interval(error)
+    if each.scale == "ratio":
+        digits = digits_to_tell(each.main, each.control)
+        text = (
+            f"ratio {number(each.main, digits)} becomes {number(each.control, digits)},"
+            f" ratio of ratios {number(each.altered)}"
+        )
+        bounds = f" [{number(low)}, {number(high)}]"
+    else:
+        shown = quantity(metric, max(abs(each.main), abs(each.control)))
+        scaled = [number(v * shown.scale) for v in (each.main, each.control, each.altered)]
+        text = f"{scaled[0]} becomes {scaled[1]}, a difference of {scaled[2]} {shown.unit}".rstrip()
+        bounds = f" [{number(low * shown.scale)}, {number(high * shown.scale)}]"
+    if each.change.error == 0:
+        return text
+    return f"{text}{bounds} (n = {each.n})"

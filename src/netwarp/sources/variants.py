@@ -1,0 +1,87 @@
+"""Makes the studies of controls and sensitivities: a study's cells with something changed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from netwarp.study import Study, study_from_mapping
+from netwarp.study.overrides import apply_quick
+from netwarp.study.variants import Control, Sensitivity
+
+
+def control_study(study: Study, control: Control) -> Study:
+    """Make the study that a control runs. It has no claims: effects are compared, not verdicts.
+
+    Raises:
+        StudyError: the changed study is invalid.
+    """
+    return _changed(study, control.id, control.text, control.change, [])
+
+
+def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
+    """Make the study that a sensitivity runs: its claims, once for each level of `over`.
+
+    Raises:
+        StudyError: the changed study is invalid, or lacks a claim's levels.
+    """
+    title = sensitivity.text or f"other levels of {sensitivity.chosen}"
+    over = sensitivity.over
+    change = copy.deepcopy(sensitivity.change)
+    if over is None:
+        claims = _claims(study, sensitivity.claims)
+        return _changed(study, sensitivity.id, title, change, claims)
+    change["factors"] = {**change.get("factors", {}), over: sensitivity.levels}
+    claims = [
+        {
+            **claim,
+            "id": claim_at_level(claim["id"], position),
+            "where": {**claim.get("where", {}), over: level},
+        }
+        for position, level in enumerate(sensitivity.levels)
+        for claim in _claims(study, sensitivity.claims)
+    ]
+    return _changed(study, sensitivity.id, title, change, claims, without=over)
+
+
+def claim_at_level(claim: str, position: int) -> str:
+    """Give the id that a claim has in a sensitivity's study, by the position of the level."""
+    return f"{claim}@{position}"
+
+
+def _claims(study: Study, wanted: list[str]) -> list[dict[str, Any]]:
+    """Give the claims' tables with their ids, and without what belongs to controls."""
+    unneeded = ("control", "why", "under_control")
+    return [
+        {**{key: value for key, value in raw.items() if key not in unneeded}, "id": claim.id}
+        for raw, claim in zip(study.raw["claim"], study.claims, strict=True)
+        if claim.id in wanted
+    ]
+
+
+def _changed(
+    study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
+    without: str | None = None,
+) -> Study:  # fmt: skip
+    dropped = ("figure", "control", "sensitivity")
+    unchanged = {key: value for key, value in study.raw.items() if key not in dropped}
+    if without is not None:
+        unchanged = _without_key(unchanged, without)
+    title = f"{study.title}: {text}"
+    tables = apply_quick({**unchanged, "title": title, "claim": claims, "quick": change})
+    changed = study_from_mapping(tables, file=f"{study.file} ({name})")
+    return replace(changed, question=text)
+
+
+def _without_key(tables: Mapping[str, Any], dotted: str) -> dict[str, Any]:
+    """Drop a key's own value, as a factor that varies it takes its place."""
+    found = copy.deepcopy(dict(tables))
+    *parents, last = dotted.split(".")
+    table: Any = found
+    for part in parents:
+        table = table.get(part) if isinstance(table, dict) else None
+    if isinstance(table, dict):
+        table.pop(last, None)
+    return found

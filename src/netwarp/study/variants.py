@@ -1,0 +1,186 @@
+"""Cells of a study's claims run again with something changed: controls and sensitivities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from netwarp.fields import KeyValueError, Section
+from netwarp.study.claims import Claim
+from netwarp.suggestions import did_you_mean
+
+
+class Control(Section):
+    """The cells of some claims run again with one thing changed, to show what makes their results
+    what they are. `netwarp reproduce` runs them with the study's seeds and replicates, and compares
+    the effect of each claim that names the control with and without the change.
+    """
+
+    id: str
+    """Short name, unique in the study."""
+    text: str
+    """What is changed, in words."""
+    change: dict[str, Any]
+    """Keys as they stand in the file, laid over it as `[quick]` is: `transport.sctp.rto_min =
+    "200ms"`, or other levels in `factors`."""
+
+
+class Sensitivity(Section):
+    """The claims judged again where something is different that the source does not say and the
+    study chose. A claim that is contradicted there `depends` on that choice. `netwarp reproduce`
+    runs them.
+    """
+
+    id: str
+    """Short name, unique in the study."""
+    chosen: str
+    """What the study chose, as it stands after "depends on": "the rate"."""
+    here: str
+    """What it chose: "100 Mbit/s"."""
+    text: str | None = None
+    """The other choice, in words, where there is one only. With `over` its levels stand in for
+    it."""
+    change: dict[str, Any] = Field(default_factory=dict)
+    """Keys as they stand in the file, laid over it as `[quick]` is."""
+    over: str | None = None
+    """Key that takes other levels, such as `path.rate`. The study itself does not vary it."""
+    levels: list[Any] = Field(default_factory=list)
+    """The other levels of `over`; the claims are judged at each."""
+    claims: list[str] = Field(default_factory=list)
+    """Ids of the claims. Default: all that can be tested and are the source's."""
+    quick: bool = True
+    """Whether it is part of `--quick`; where it is not, the scorecard says that it was not
+    tried."""
+
+
+def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:
+    """Check that controls have distinct ids, and that some claim names each.
+
+    Raises:
+        KeyValueError: an id used twice, a control that no claim names, or no such control.
+    """
+    named = {claim.control for claim in claims} - {None}
+    known: list[str] = []
+    for index, control in enumerate(controls):
+        key = f"control.{index}.id"
+        if control.id in known:
+            raise KeyValueError(key, control.id, "two controls of this id", "rename one")
+        if control.id not in named:
+            raise KeyValueError(
+                key,
+                control.id,
+                "no claim names it",
+                f'add control = "{control.id}" to the claims whose cells it runs again',
+            )
+        known.append(control.id)
+    for index, claim in enumerate(claims):
+        if claim.control is not None and claim.control not in known:
+            raise KeyValueError(
+                f"claim.{index}.control",
+                claim.control,
+                "not a control of this study",
+                did_you_mean(claim.control, known),
+            )
+    return tuple(controls)
+
+
+def checked_sensitivities(
+    sensitivities: Sequence[Sensitivity], claims: Sequence[Claim], factors: Sequence[str]
+) -> tuple[Sensitivity, ...]:
+    """Check that sensitivities have distinct ids, change something, and name claims of the study.
+
+    Args:
+        sensitivities: those of the study file.
+        claims: the study's claims, with their ids.
+        factors: keys of the study's factors.
+
+    Returns:
+        The same, each with the ids of its claims.
+
+    Raises:
+        KeyValueError: one of this is not so.
+    """
+    known = {claim.id or "": claim for claim in claims}
+    usual = [name for name, claim in known.items() if claim.authors and not claim.not_testable]
+    checked: dict[str, Sensitivity] = {}
+    for index, each in enumerate(sensitivities):
+        key = f"sensitivity.{index}"
+        if each.id in checked:
+            raise KeyValueError(f"{key}.id", each.id, "two sensitivities of this id", "rename one")
+        for name in each.claims:
+            if name not in known:
+                reason = "no claim of this study"
+                raise KeyValueError(f"{key}.claims", name, reason, did_you_mean(name, list(known)))
+        _refuse_no_change(each, key, factors)
+        checked[each.id] = each.model_copy(update={"claims": each.claims or usual})
+    return tuple(checked.values())
+
+
+def _refuse_no_change(each: Sensitivity, key: str, factors: Sequence[str]) -> None:
+    if (each.over is None) != (not each.levels) or (each.over is None) == (each.text is None):
+        raise KeyValueError(
+            key,
+            each.id,
+            "it takes over and levels, or text and change",
+            'such as over = "path.rate", levels = ["10mbit", "1gbit"]',
+        )
+    if each.over is None and not each.change:
+        raise KeyValueError(f"{key}.change", None, "missing", "say what is different")
+    if each.over in factors:
+        raise KeyValueError(
+            f"{key}.over",
+            each.over,
+            "the study varies it already",
+            "give its other levels in change, with text",
+        )
+
+
+def refuse_loose_reasons(
+    claims: Sequence[Claim],
+    controls: Sequence[Control],
+    sensitivities: Sequence[Sensitivity],
+) -> None:
+    """Check that every reason can be shown, and that both sides of a comparison are as precise.
+
+    Studies kept in run directories are not held to it: older versions wrote others.
+
+    Raises:
+        KeyValueError: a reason without a control, or without what the control's change does; or
+            replicates of a variant's own.
+    """
+    for index, claim in enumerate(claims):
+        _refuse_loose_why(claim, f"claim.{index}")
+    for index, control in enumerate(controls):
+        _refuse_replicates(control.change, f"control.{index}.change")
+    for index, each in enumerate(sensitivities):
+        _refuse_replicates(each.change, f"sensitivity.{index}.change")
+
+
+def _refuse_loose_why(claim: Claim, key: str) -> None:
+    """Check that a reason, its control and the change that would show it stand together."""
+    together = {name: getattr(claim, name) for name in ("why", "control", "under_control")}
+    missing = [name for name, value in together.items() if value is None]
+    if len(missing) in (0, len(together)):
+        if claim.control is not None and claim.linear_over is not None:
+            reason = "a claim about a line has no effect that a control could alter"
+            raise KeyValueError(f"{key}.control", claim.control, reason, "drop it and the why")
+        return
+    raise KeyValueError(
+        f"{key}.{missing[0]}",
+        None,
+        "missing beside " + " and ".join(name for name in together if name not in missing),
+        "a why needs a control, and how its change alters the effect (under_control);"
+        " without them drop it",
+    )
+
+
+def _refuse_replicates(change: dict[str, Any], key: str) -> None:
+    if "replicates" in change:
+        raise KeyValueError(
+            f"{key}.replicates",
+            change["replicates"],
+            "it has the study's replicates, so that both sides are as precise",
+            "drop it",
+        )

@@ -1,0 +1,132 @@
+"""Controls: the effect of a claim, with a control's change and without it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import pytest
+
+from claimed import LESS, grid, judge, lead
+from netwarp.claims import ClaimVerdict
+from netwarp.claims.effects import Effect, evaluate_effects
+from netwarp.results import Results
+from netwarp.study.claims import Claim
+
+STEADY = (1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+def effect(
+    main: Results, control: Results, way: Literal["higher", "lower"] = "higher", **keys: Any
+) -> Effect:
+    claim = Claim(
+        text="a claim", id="it", metric="completion_time_s", why="because", control="changed",
+        under_control=way, **keys,
+    )  # fmt: skip
+    return evaluate_effects([claim], main, {"changed": control})[0]
+
+
+def test_a_reason_is_shown_where_the_change_alters_the_effect_as_it_says() -> None:
+    """The control's word is `reversed`, and the reason is shown by the ratio of ratios."""
+    main = grid({("quic", "1"): 5.0, ("tcp", "1"): 10.0})
+    control = grid({("quic", "1"): 9.0, ("tcp", "1"): 10.0})
+    found = effect(main, control, **LESS)
+    assert found.is_shown
+    assert found.found.startswith("ratio 0.500 becomes 0.900, ratio of ratios 0.556")
+    assert not effect(main, control, "lower", **LESS).is_shown, "the other way"
+    (one,) = found.conditions
+    assert one.altered == pytest.approx(5 / 9)
+    assert one.n == 5
+
+
+def test_a_control_that_changes_nothing_shows_nothing_whatever_its_word() -> None:
+    """Under noise the same effect is `reproduced` here and `undecided` there."""
+    wide = (0.6, 1.7, 1.0, 0.8, 1.4)
+    main = grid({("quic", "1"): 9.0, ("tcp", "1"): 10.0})
+    control = grid({("quic", "1"): 9.2, ("tcp", "1"): 10.0}, noise=wide)
+    assert not effect(main, control, "higher", **LESS).is_shown
+    assert not effect(main, control, "lower", **LESS).is_shown
+
+
+def test_a_change_that_is_not_relevant_shows_nothing() -> None:
+    main = grid({("quic", "1"): 9.40, ("tcp", "1"): 10.0}, noise=STEADY)
+    control = grid({("quic", "1"): 9.45, ("tcp", "1"): 10.0}, noise=STEADY)
+    found = effect(main, control, **LESS)
+    assert not found.is_shown
+    assert not found.is_random
+    assert "[" not in found.found, "nothing is random"
+
+
+def test_both_sides_have_as_many_replicates() -> None:
+    main = grid({("quic", "1"): 5.0, ("tcp", "1"): 10.0}, noise=(0.99, 1.0, 1.01) * 5)
+    control = grid({("quic", "1"): 9.0, ("tcp", "1"): 10.0})
+    assert effect(main, control, **LESS).conditions[0].n == 5
+
+
+def test_fewer_than_five_random_replicates_show_nothing() -> None:
+    few = (0.99, 1.0, 1.01, 1.0)
+    main = grid({("quic", "1"): 5.0, ("tcp", "1"): 10.0}, noise=few)
+    control = grid({("quic", "1"): 9.0, ("tcp", "1"): 10.0}, noise=few)
+    assert not effect(main, control, **LESS).is_shown
+
+
+def test_the_effect_must_be_altered_in_every_condition() -> None:
+    main = lead(2.0, 2.0)
+    assert effect(main, lead(1.1, 1.1), **LESS).is_shown
+    partly = effect(main, lead(1.1, 2.0), **LESS)
+    assert not partly.is_shown
+    assert partly.found.count("ratio of ratios") == 2
+
+
+def test_of_a_lead_over_levels_and_of_one_that_grows_the_whole_is_compared() -> None:
+    main, control = lead(1.0, 4.0), lead(1.0, 1.0)
+    (overall,) = effect(main, control, overall="streams", **LESS).conditions
+    assert overall.main == pytest.approx(0.5)
+    assert overall.control == pytest.approx(1.0)
+    (grows,) = effect(main, control, grows_with="streams", **LESS).conditions
+    assert grows.main == pytest.approx(0.25)
+    gap = effect(main, control, grows_with="streams", lead="gap", **LESS)
+    assert gap.conditions[0].main == pytest.approx(-30, rel=0.05)
+    assert gap.is_shown
+
+
+def test_of_equal_and_flat_claims_the_ratio_is_compared() -> None:
+    main, control = lead(2.0, 2.0), lead(1.0, 1.0)
+    equal = effect(main, control, equal=[LESS["less"], LESS["than"]])
+    assert equal.is_shown
+    flat = effect(lead(1.0, 2.0), control, "lower", flat_over="streams", where={"transport": "tcp"})
+    assert flat.is_shown
+    assert flat.conditions[0].main == pytest.approx(2.0, rel=0.02)
+
+
+def test_zeros_are_compared_by_differences() -> None:
+    main = grid({("quic", "1"): 0.5, ("tcp", "1"): 0.9})
+    control = grid({("quic", "1"): 0.5, ("tcp", "1"): 0.0})
+    (one,) = effect(main, control, **LESS).conditions
+    assert one.scale == "difference"
+    assert one.control == pytest.approx(0.5, rel=0.02)
+
+
+def test_a_control_without_the_claims_cells_shows_nothing() -> None:
+    found = effect(lead(2.0), grid({("sctp", "0"): 1.0}), **LESS)
+    assert not found.is_shown
+    assert "none of the cells" in found.found
+
+
+def test_reasons_of_a_study_are_one_family() -> None:
+    """A reason that one comparison alone would just show is not shown among many that are none."""
+    noise = (0.93, 1.05, 1.0, 1.08, 0.94)
+    main, control = lead(1.2, noise=noise), lead(1.0, noise=noise[1:] + noise[:1])
+    keys: dict[str, Any] = {"text": "t", "metric": "completion_time_s", "why": "w", "control": "c"}
+    claims = [Claim(id=str(i), under_control="higher", **keys, **LESS) for i in range(8)]
+    alone = evaluate_effects(claims[:1], main, {"c": control})[0]
+    together = evaluate_effects(claims, main, {"c": control})
+    assert math.isclose(alone.error, 0.05)
+    assert math.isclose(together[0].error, 0.05 / 8)
+
+
+def test_the_word_of_a_claim_alone_has_no_why() -> None:
+    result = judge(lead(2.0), why="because", **LESS)
+    assert result.verdict is ClaimVerdict.REPRODUCED
+    told = result.to_json()
+    assert (told["why"], told["proposed_why"]) == (None, "because")
