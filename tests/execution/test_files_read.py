@@ -66,7 +66,7 @@ def test_what_commands_name_is_read(elsewhere: Path, tmp_path: Path, server: Any
     filled = [each.format(where) for each in server] if isinstance(server, list) else None
     command = filled or server.format(where)
     # pytest's folders are below the temporary directory, of which programs see this one alone.
-    asked = {"server": command, "client": "true", "directory": str(tmp_path)}
+    asked: dict[str, Any] = {"server": command, "client": "true", "directory": str(tmp_path)}
     before = read_by(**asked)
     (elsewhere / "serve").write_text("two")
     after = read_by(**asked)
@@ -80,7 +80,7 @@ def test_a_program_is_found_where_guests_look_for_it(tmp_path: Path) -> None:
 
 
 def test_all_of_the_folder_counts_but_for_what_runs_leave(tmp_path: Path) -> None:
-    asked = {"server": "x", "client": "y", "directory": str(tmp_path)}
+    asked: dict[str, Any] = {"server": "x", "client": "y", "directory": str(tmp_path)}
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "page.html").write_text("one")
     before = read_by(**asked)
@@ -104,7 +104,7 @@ def test_a_file_that_nobody_may_read_or_that_is_no_file_is_no_hindrance(tmp_path
 
 
 def test_of_a_large_file_its_time_counts(tmp_path: Path) -> None:
-    asked = {"server": "x", "client": "y", "directory": str(tmp_path)}
+    asked: dict[str, Any] = {"server": "x", "client": "y", "directory": str(tmp_path)}
     large = tmp_path / "large"
     large.touch()
     os.truncate(large, module.MOST_HASHED_BYTES + 1)

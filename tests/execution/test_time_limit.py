@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from execution.test_executor import FakeBackend
+from fake_backend import FakeBackend
 from netwarp import pipeline
 from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData

@@ -113,8 +113,10 @@ def test_a_rate_in_one_direction_has_a_discipline_there_alone(direction: str) ->
 def test_a_discipline_on_a_trace_is_set_up_for_its_mean_rate(tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("5\n10\n")
     path = {"rtt": "40ms", "trace": {"down": "trace", "up": "trace"}, "discipline": "red"}
-    study = {"title": "t", "path": path, "transport": "tcp", "workload": {"size": "1MB"}}
-    study |= {"replicates": 1}
+    study: dict[str, Any] = {
+        "title": "t", "path": path, "transport": "tcp", "workload": {"size": "1MB"},
+        "replicates": 1,
+    }  # fmt: skip
     (run,) = plan_study(study_from_mapping(study, folder=tmp_path))
     for asked in (run.job.paths[0].down, run.job.paths[0].up):
         assert asked.rate_bit_s == 2 * 1504 * 8 * 100
