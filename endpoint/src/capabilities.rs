@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 
 use crate::confine::restriction;
-use crate::guest_memory;
+use crate::guest_memory::{Pages, file_system};
 use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use crate::netlink::NetlinkError;
 use crate::network::Network;
@@ -92,7 +92,7 @@ pub(crate) fn report(json: bool) -> ExitCode {
 fn examine() -> Result<Capabilities> {
     // Tried first, before this process enters namespaces itself.
     let refused = |(attempt, errno): (&str, Errno)| format!("cannot {attempt}: {}", errno.desc());
-    let huge_pages = guest_memory::file_system().err().map(refused);
+    let huge_pages = file_system(Pages::Huge).err().map(refused);
     let mut capabilities = examine_native()?;
     capabilities.missing.huge_pages = huge_pages;
     Ok(capabilities)
@@ -178,7 +178,7 @@ fn socket_buffer_bytes() -> Result<u64> {
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
     on_host::lay_files(PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
-    restriction(&[], CompatLevel::HardRequirement).map(drop)
+    restriction(&[], CompatLevel::HardRequirement, true).map(drop)
 }
 
 /// Tries netem with the options of a path, on a path of its own.

@@ -4,6 +4,7 @@
 //! The guest's root file system is the host's, mounted read-only in the guest. Root in the guest could remount it; then
 //! only the host refuses the writes.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::os::fd::IntoRawFd as _;
 use std::os::unix::process::CommandExt as _;
@@ -12,11 +13,12 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use landlock::{
-    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated,
+    ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated,
     RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use crate::guest_memory;
+use crate::enclosure;
+use crate::guest_memory::{Pages, file_system};
 
 /// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the
 /// kernel supports them.
@@ -25,28 +27,62 @@ const ACCESS: ABI = ABI::V3;
 /// What error messages say was attempted.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
-/// Replaces this process by `program`. Returns only if that fails.
-///
-/// # Arguments
-/// * `writable` - directories that it can write to, and all below them.
-/// * `must` - fail if the kernel has no Landlock, rather than go on without.
-/// * `huge_pages` - give it a directory for temporary files (`TMPDIR`) of its own, which it can write to as well, in
-///   memory with huge pages; where the host refuses, `TMPDIR` stays unchanged.
-pub(crate) fn run(mut writable: Vec<PathBuf>, must: bool, huge_pages: bool, program: &[OsString]) -> ExitCode {
-    let memory = huge_pages.then(guest_memory::file_system).and_then(Result::ok);
-    let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
-    writable.extend(directory.clone());
-    let error = confine(&writable, must).map_or_else(|error| error, |()| start(program, directory.as_deref()));
+/// How a program is confined.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Confinement {
+    /// A directory that it can write to.
+    #[arg(long)]
+    writable: Vec<PathBuf>,
+    /// Fail if the kernel cannot enforce it, rather than go on without.
+    #[arg(long)]
+    must: bool,
+    /// Give it a TMPDIR of its own, in memory, with huge pages where the host allows that.
+    #[arg(long)]
+    own_memory: bool,
+    /// Give it namespaces of its own, in which all file systems are read-only except for what it can write to.
+    #[arg(long)]
+    enclosed: bool,
+    /// The program and its arguments.
+    #[arg(required = true, last = true)]
+    program: Vec<OsString>,
+}
+
+/// Replaces this process by a program, or ends as it ends. Where the host refuses namespaces or memory of its own, the
+/// program goes without unless that is a must.
+pub(crate) fn run(confinement: &Confinement) -> ExitCode {
+    let Err(error) = confine(confinement);
     eprintln!("netwarp-endpoint: {error:#}");
     ExitCode::FAILURE
 }
 
-fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
+fn confine(confinement: &Confinement) -> Result<Infallible> {
+    let Confinement { writable, must, own_memory, enclosed, program } = confinement;
     if let Some(missing) = writable.iter().find(|directory| !directory.is_dir()) {
         bail!("{} is no directory", missing.display());
     }
+    // The file system is attached nowhere, so its descriptor keeps it, in other namespaces too.
+    let memory = || file_system(Pages::Huge).or_else(|_| file_system(Pages::Ordinary)).ok();
+    let memory = own_memory.then(memory).flatten();
+    let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
+    let all: Vec<_> = writable.iter().chain(&directory).cloned().collect();
+    let become_program = || {
+        let restricted = restrict(&all, *must, *enclosed);
+        restricted.map_or_else(|error| error, |()| start(program, directory.as_deref()))
+    };
+    if *enclosed {
+        let Err(error) = enclosure::run(writable, &become_program);
+        if *must {
+            return Err(error);
+        }
+    }
+    Err(become_program())
+}
+
+/// Restricts this process, and all it starts, to writing below these directories, and an enclosed one to signals and
+/// abstract sockets of its own (Linux 6.12).
+fn restrict(writable: &[PathBuf], must: bool, enclosed: bool) -> Result<()> {
     let level = if must { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
-    let status = restriction(writable, level)?.restrict_self().context(ATTEMPT)?;
+    let status = restriction(writable, level, enclosed)?.restrict_self().context(ATTEMPT)?;
     if must && status.ruleset != RulesetStatus::FullyEnforced {
         bail!("this kernel cannot restrict what is written to: it needs Landlock (Linux 6.2 and later)");
     }
@@ -56,12 +92,18 @@ fn confine(writable: &[PathBuf], must: bool) -> Result<()> {
 /// Returns a ruleset that restricts a process, and all it starts, to writing below these directories. The process
 /// applies it to itself.
 ///
+/// # Arguments
+/// * `scoped` - whether signals and abstract sockets reach only what the process has started, where the kernel can.
+///
 /// # Errors
 /// The kernel has no Landlock, and `level` requires it.
-pub(crate) fn restriction(writable: &[PathBuf], level: CompatLevel) -> Result<RulesetCreated> {
+pub(crate) fn restriction(writable: &[PathBuf], level: CompatLevel, scoped: bool) -> Result<RulesetCreated> {
+    let scopes = if scoped { Scope::from_all(ABI::V6) } else { BitFlags::EMPTY };
     Ruleset::default()
         .set_compatibility(level)
         .handle_access(AccessFs::from_write(ACCESS))
+        .map(|ruleset| ruleset.set_compatibility(CompatLevel::BestEffort))
+        .and_then(|ruleset| if scopes.is_empty() { Ok(ruleset) } else { ruleset.scope(scopes) })
         .and_then(Ruleset::create)
         .map(|created| created.set_compatibility(CompatLevel::BestEffort))
         .and_then(|created| created.add_rules(path_beneath_rules(writable, AccessFs::from_write(ACCESS))))

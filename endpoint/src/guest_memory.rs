@@ -22,34 +22,48 @@ const CHILD_STACK_BYTES: usize = 256 << 10;
 ///
 /// # Errors
 /// The attempt that the host refused, and its error.
-pub(crate) fn file_system() -> Result<OwnedFd, (&'static str, Errno)> {
-    match make() {
-        Err((_, Errno::EPERM)) => make_in_a_namespace(),
+pub(crate) fn file_system(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
+    match make(pages) {
+        Err((_, Errno::EPERM)) => make_in_a_namespace(pages),
         made => made,
     }
 }
 
-fn make() -> Result<OwnedFd, (&'static str, Errno)> {
+/// The pages of a file system in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// Huge ones where they fit.
+    Huge,
+    /// What the host gives by default.
+    Ordinary,
+}
+
+fn make(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
     let make = || {
         let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        fsconfig_set_string(&context, "huge", "within_size")?;
+        if pages == Pages::Huge {
+            fsconfig_set_string(&context, "huge", "within_size")?;
+        }
         fsconfig_set_string(&context, "mode", "0700")?;
         fsconfig_create(&context)?;
         let restricted = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         // No close-on-exec: the descriptor stays open when this process executes another program.
         fsmount(&context, FsMountFlags::empty(), restricted)
     };
-    let attempt = "make a file system in memory with huge pages (fsopen, fsmount)";
+    let attempt = match pages {
+        Pages::Huge => "make a file system in memory with huge pages (fsopen, fsmount)",
+        Pages::Ordinary => "make a file system in memory (fsopen, fsmount)",
+    };
     make().map_err(|errno: rustix::io::Errno| (attempt, Errno::from_raw(errno.raw_os_error())))
 }
 
-fn make_in_a_namespace() -> Result<OwnedFd, (&'static str, Errno)> {
+fn make_in_a_namespace(pages: Pages) -> Result<OwnedFd, (&'static str, Errno)> {
     let attempt = "create a user and a mount namespace (clone)";
     let caller = Caller::now();
     let mut made = Err((attempt, Errno::ECHILD));
     let mut stack = vec![0; CHILD_STACK_BYTES];
     let child = || {
-        made = caller.become_root().and_then(|()| make());
+        made = caller.become_root().and_then(|()| make(pages));
         0
     };
     let shared = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK | CloneFlags::CLONE_FILES;
@@ -72,7 +86,7 @@ mod tests {
     fn a_file_system_that_is_attached_nowhere_holds_files() {
         // A host may forbid it, or lack such pages or system calls.
         let refusals = [Errno::EPERM, Errno::EINVAL, Errno::ENOSPC, Errno::ENOSYS, Errno::EACCES];
-        match make() {
+        match make(Pages::Huge) {
             Ok(root) => {
                 let file = format!("/proc/self/fd/{}/memory", root.as_raw_fd());
                 fs::write(&file, b"kept").unwrap();

@@ -14,6 +14,7 @@ mod content;
 mod control;
 mod deadline;
 mod distribution;
+mod enclosure;
 mod flow;
 mod gauges;
 #[cfg(test)]
@@ -26,12 +27,14 @@ mod impose;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod job;
 mod message_pipe;
+mod mount_attributes;
 mod native;
 mod netem;
 mod netlink;
 mod netns;
 mod network;
 mod orchestrate;
+mod privileges;
 mod probe;
 mod problems;
 mod programs;
@@ -54,7 +57,6 @@ mod userns;
 mod waker;
 mod workload;
 
-use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -129,20 +131,7 @@ enum Command {
         jobs: Vec<PathBuf>,
     },
     /// Run a program that can write to the named directories and nowhere else.
-    Confine {
-        /// A directory that it can write to.
-        #[arg(long)]
-        writable: Vec<PathBuf>,
-        /// Fail if the kernel cannot enforce it, rather than go on without.
-        #[arg(long)]
-        must: bool,
-        /// Give it a TMPDIR of its own, in memory with huge pages, where the host allows that.
-        #[arg(long)]
-        huge_pages: bool,
-        /// The program and its arguments.
-        #[arg(required = true, last = true)]
-        program: Vec<OsString>,
-    },
+    Confine(confine::Confinement),
     /// Say which endpoint this is.
     Version {
         /// As one JSON object.
@@ -186,7 +175,7 @@ fn main() -> ExitCode {
         Command::Client(role) => role::client(&role.job, role.server()),
         Command::Reap => programs::reaper::run(),
         Command::Check { jobs } => check_jobs(&jobs),
-        Command::Confine { writable, must, huge_pages, program } => confine::run(writable, must, huge_pages, &program),
+        Command::Confine(confinement) => confine::run(&confinement),
         Command::Version { json } => print_version(json),
     }
 }

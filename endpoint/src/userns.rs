@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Error, Result, anyhow};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
-use nix::unistd::{Gid, Uid, getegid, geteuid};
+use nix::unistd::{Gid, Pid, Uid, getegid, geteuid};
 
 use crate::netns::NetNs;
 
@@ -71,6 +71,32 @@ impl Caller {
         Self { user: geteuid(), group: getegid() }
     }
 
+    /// Returns whether it is root.
+    pub(crate) fn is_root(self) -> bool {
+        self.user.is_root()
+    }
+
+    /// Keeps users and groups of a process's new user namespace as they are outside: all of them if the caller may say
+    /// so, as root may; else the caller's own, and all others are nobody's.
+    ///
+    /// # Errors
+    /// The attempt that the host refused, and its error.
+    pub(crate) fn keep_identity(self, process: Pid) -> Result<(), (&'static str, Errno)> {
+        let write = |file: &str, text: &str| fs::write(format!("/proc/{process}/{file}"), text);
+        let every = |file: &str| fs::read_to_string(format!("/proc/self/{file}")).map(|map| identity(&map));
+        let all = || {
+            write("uid_map", &every("uid_map")?)?;
+            write("gid_map", &every("gid_map")?)
+        };
+        let own = || {
+            write("setgroups", "deny")?;
+            write("uid_map", &format!("{0} {0} 1", self.user))?;
+            write("gid_map", &format!("{0} {0} 1", self.group))
+        };
+        let mapped = if self.is_root() { all() } else { own() };
+        mapped.map_err(|error| ("map users into a user namespace", errno_of(&error)))
+    }
+
     /// Makes the caller root in the user namespace that it has just entered. `setgroups` must be denied before an
     /// unprivileged process may write its group map (user_namespaces(7)).
     ///
@@ -82,11 +108,25 @@ impl Caller {
             ("/proc/self/uid_map", format!("0 {} 1", self.user)),
             ("/proc/self/gid_map", format!("0 {} 1", self.group)),
         ] {
-            let errno = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
-            fs::write(file, text).map_err(|error| ("map the user into a user namespace", errno(error)))?;
+            fs::write(file, text).map_err(|error| ("map the user into a user namespace", errno_of(&error)))?;
         }
         Ok(())
     }
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+/// Returns the map that keeps every ID which a namespace with this map has (user_namespaces(7): first ID inside, first
+/// outside, number of IDs).
+fn identity(map: &str) -> String {
+    let lines = map.lines().filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        let (first, count) = (fields.next()?, fields.nth(1)?);
+        Some(format!("{first} {first} {count}\n"))
+    });
+    lines.collect()
 }
 
 /// The host's sysctls that can forbid namespaces; none where the kernel lacks one.
@@ -144,6 +184,12 @@ impl NamespaceSysctls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_map_that_keeps_every_user_names_the_same_ones_twice() {
+        assert_eq!(identity("         0          0 4294967295\n"), "0 0 4294967295\n");
+        assert_eq!(identity("0 1000 1\n1 100000 65536\n"), "0 0 1\n1 1 65536\n");
+    }
 
     #[test]
     fn each_obstacle_is_named_with_the_command_that_removes_it() {

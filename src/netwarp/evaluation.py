@@ -13,7 +13,15 @@ from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.results import from_plan
 from netwarp.results.comparisons import compare_contenders
 from netwarp.results.harm import with_harm
-from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
+from netwarp.run_directory import (
+    CONSOLE_FILE,
+    JOB_FILE,
+    RECORDS_FILE,
+    RunDirectory,
+    clock_of,
+    read_tail,
+    require_regular,
+)
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
 
@@ -28,6 +36,10 @@ if TYPE_CHECKING:
     from netwarp.run_directory import Clock
     from netwarp.study import Study
     from netwarp.wire import Job, Record
+
+
+CONSOLE_TAIL_BYTES = 64 << 10
+"""Most of a console that is shown."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +173,7 @@ class RunData:
         path = self._kept.path / run / CONSOLE_FILE
         if not _is_kept(path):
             return ""
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+        return "\n".join(read_tail(path, CONSOLE_TAIL_BYTES).splitlines()[-lines:])
 
     @property
     def _kept(self) -> KeptRuns:
@@ -241,4 +253,8 @@ def _no_run_directory_text(directory: RunDirectory, missing: str) -> str:
 
 
 def _is_kept(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+    try:
+        require_regular(path)
+    except OSError:
+        return False
+    return not path.parent.is_symlink()

@@ -88,16 +88,18 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
 
 
 TAIL_BYTES = 4096
+MOST_READ_BYTES = 1 << 30
+"""Largest file of a run directory that is read as a whole."""
 
 
 def last_line(run: Path) -> str | None:
     """Give the last line that a run's programs printed; None if there is none."""
-    found = [path for path in run.glob("*.std*") if path.is_file() and path.stat().st_size]
-    if not found:
+    files = [(path, path.lstat()) for path in run.glob("*.std*")]
+    found = [(about.st_mtime_ns, path) for path, about in files if about.st_size]
+    try:
+        lines = read_tail(max(found)[1], TAIL_BYTES).split("\n")
+    except (OSError, ValueError):
         return None
-    with max(found, key=lambda path: path.stat().st_mtime_ns).open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-        lines = file.read().decode(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), None)
 
 
@@ -312,13 +314,21 @@ def _why(error: Exception) -> str:
 
 
 def require_regular(path: Path) -> None:
-    """See that a path is a regular file itself: no link, no device, no pipe that never ends.
+    """See that a path is a regular file itself: no link, no device, no pipe that never ends, and of
+    a size that can be read.
 
     Raises:
         OSError: it is not there, or something else.
     """
-    if not stat.S_ISREG(path.lstat().st_mode):
+    _require_readable(path.lstat())
+
+
+def _require_readable(about: os.stat_result) -> None:
+    if not stat.S_ISREG(about.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
+    if about.st_size > MOST_READ_BYTES:
+        most = f"{MOST_READ_BYTES >> 20} MiB"
+        raise OSError(errno.EFBIG, f"it has more than the {most} that are read")
 
 
 def read_text(path: Path) -> str:
@@ -328,11 +338,29 @@ def read_text(path: Path) -> str:
         OSError: it is not there, not such a file, or cannot be read.
         ValueError: it is not UTF-8.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags), encoding="utf-8") as content:
-        if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
+    with open(_open_regular(path), encoding="utf-8") as content:
+        _require_readable(os.fstat(content.fileno()))
         return content.read()
+
+
+def read_tail(path: Path, most_bytes: int) -> str:
+    """Read the last bytes of a regular file, as `read_text` does; what is no UTF-8 is replaced.
+
+    Raises:
+        OSError: it is not there, not such a file, or cannot be read.
+    """
+    with open(_open_regular(path), "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - most_bytes))
+        return file.read(most_bytes).decode(errors="replace")
+
+
+def _open_regular(path: Path) -> int:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def make_folder(path: Path) -> None:

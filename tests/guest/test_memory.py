@@ -13,7 +13,7 @@ import pytest
 from guest.lab import run_study
 from netwarp.backends.guest_files import find_endpoint
 from netwarp.backends.native import probe_host
-from netwarp.backends.virtual import confined_to
+from netwarp.backends.virtual import enclosed_in
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
 from netwarp.study import study_from_mapping
@@ -40,7 +40,7 @@ print(sum(map(int, mapped)), os.environ["TMPDIR"])
 
 def test_the_memory_of_a_guest_is_in_huge_pages_where_the_host_allows_them() -> None:
     endpoint = find_endpoint()
-    confined = [*confined_to(endpoint, huge_pages=True), sys.executable, "-c", TOUCH]
+    confined = [*enclosed_in(endpoint, own_memory=True), sys.executable, "-c", TOUCH]
     environment = {**os.environ, "TMPDIR": "/var/empty/none"}
     done = subprocess.run(confined, env=environment, capture_output=True, text=True, check=False)
     if probe_host(endpoint).missing_huge_pages is not None:
@@ -59,7 +59,7 @@ def test_an_unprivileged_user_has_them_too() -> None:
         pytest.skip("only root can become another user")
     as_nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     asked = subprocess.run(
-        [*as_nobody, *confined_to(find_endpoint(), huge_pages=True), "printenv", "TMPDIR"],
+        [*as_nobody, *enclosed_in(find_endpoint(), own_memory=True), "printenv", "TMPDIR"],
         env={"PATH": os.environ["PATH"], "TMPDIR": "/dev/shm"},
         capture_output=True,
         text=True,

@@ -5,7 +5,7 @@
 //! namespace it refuses a directory with mounts below it. So a directory without mounts gets a layer; in any other
 //! directory, each entry is handled by itself.
 
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{self, DirEntry, File};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -17,6 +17,7 @@ use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
 use super::root::{EMPTIED, ROOT, WORK, WRITTEN, below_root, bind};
+use crate::mount_attributes::{Change, change};
 
 /// Directories that do not hold files of the machine.
 const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -152,19 +153,10 @@ pub(super) fn bind_devices() -> Result<()> {
     Ok(())
 }
 
-/// Makes a mount read-only and keeps its other attributes (mount_setattr(2)).
+/// Makes a mount read-only and keeps its other attributes.
 fn make_read_only(target: &Path) -> Result<()> {
-    let path = CString::new(target.as_os_str().as_bytes()).context("a path contains a NUL byte")?;
-    // SAFETY: all-zero is a valid value.
-    let mut attributes: libc::mount_attr = unsafe { std::mem::zeroed() };
-    attributes.attr_set = libc::MOUNT_ATTR_RDONLY;
-    // SAFETY: path and attributes are valid for reads during the call.
-    let result = unsafe {
-        let attributes = std::ptr::from_ref(&attributes);
-        let size = size_of::<libc::mount_attr>();
-        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), 0, attributes, size)
-    };
-    Errno::result(result).map(drop).with_context(|| format!("keep {} from being written to", target.display()))
+    let read_only = Change { set: libc::MOUNT_ATTR_RDONLY, ..Change::default() };
+    change(target, read_only).with_context(|| format!("keep {} from being written to", target.display()))
 }
 
 /// Returns the directories at which file systems are mounted (proc_pid_mountinfo(5): the fifth field, with octal

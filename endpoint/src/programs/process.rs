@@ -19,6 +19,7 @@ use tokio::io::unix::AsyncFd;
 use super::output::Output;
 use super::root::ROOT;
 use crate::confine::{containment, restriction};
+use crate::privileges::keep_capabilities;
 
 /// The limit of open files, as in an ordinary login session.
 const OPEN_FILES: u64 = 4096;
@@ -63,7 +64,7 @@ impl Hold {
     fn restriction(self) -> Result<Option<RulesetCreated>> {
         Ok(match self {
             Self::Guest => None,
-            Self::Layers => Some(restriction(&writable()?, CompatLevel::HardRequirement)?),
+            Self::Layers => Some(restriction(&writable()?, CompatLevel::HardRequirement, true)?),
             Self::Contained => Some(containment(Path::new(ROOT), &writable()?)?),
         })
     }
@@ -156,24 +157,10 @@ fn enter(
     chroot(ROOT)?;
     chdir(working_directory)?;
     if hold == Hold::Contained {
-        drop_capabilities()?;
+        keep_capabilities(&[])?;
     }
     if let Some(restriction) = restriction {
         restriction.restrict_self().map_err(io::Error::other)?;
-    }
-    Ok(())
-}
-
-/// Removes all capabilities of the program, which is root in a user namespace, when it is executed (capabilities(7):
-/// executing a file does not give root capabilities outside the bounding set).
-fn drop_capabilities() -> io::Result<()> {
-    for capability in 0.. {
-        // SAFETY: the call takes numbers.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
-            let error = io::Error::last_os_error();
-            // The first capability that the kernel does not know.
-            return if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 { Ok(()) } else { Err(error) };
-        }
     }
     Ok(())
 }

@@ -6,14 +6,25 @@ import re
 import signal
 from pathlib import Path
 
-from netwarp.backends.watch import Ending
-from netwarp.errors import RecordError
-from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status
+from netwarp.backends.watch import CONSOLE_LIMIT_BYTES, Ending
+from netwarp.errors import RecordError, one_line
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status, read_tail
 from netwarp.wire import End
 from netwarp.wire.record import record_from_json
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
+MOST_REASON_CHARACTERS = 2000
+MOST_END_BYTES = 1 << 20
+"""Most bytes of a record that ends a run."""
+
+
+def console_text(console: Path) -> str:
+    """Read what a process printed last; nothing where the file is none of ours any more."""
+    try:
+        return read_tail(console, CONSOLE_LIMIT_BYTES)
+    except OSError:
+        return ""
 
 
 def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Status:
@@ -29,7 +40,7 @@ def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Sta
     )
     return Status(
         outcome="ok" if reason is None else "failed",
-        reason=reason,
+        reason=None if reason is None else one_line(reason, MOST_REASON_CHARACTERS),
         wall_s=ending.wall_s,
         cpu_s=ending.cpu_s,
         peak_rss_bytes=ending.peak_rss_bytes,
@@ -58,7 +69,7 @@ def failure_reason(
 def _without_end(console: Path, ending: Ending, who: str) -> str:
     if ending.given_up:
         return ending.given_up
-    text = console.read_text(errors="replace")
+    text = console_text(console)
     panic = PANIC.search(text)
     if panic:
         return f"the guest kernel panicked: {panic[1]}"
@@ -72,7 +83,8 @@ def _without_end(console: Path, ending: Ending, who: str) -> str:
 
 def _end_record(records: Path) -> End | None:
     try:
-        last = record_from_json(records.read_text().rpartition("\n")[0].rpartition("\n")[2])
+        tail = read_tail(records, MOST_END_BYTES)
+        last = record_from_json(tail.rpartition("\n")[0].rpartition("\n")[2])
     except (OSError, ValueError, RecordError):
         return None
     return last if isinstance(last, End) else None

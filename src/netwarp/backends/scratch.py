@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from netwarp.backends.needs import Machine, Need
+from netwarp.backends.outcome import console_text
 from netwarp.errors import BackendError
 
 # What a guest of a 10 MB transfer touches of its memory, rounded up.
@@ -22,7 +23,7 @@ def scratch_directory(environ: Mapping[str, str]) -> Path:
 
 def ran_out_of_scratch(console: Path) -> bool:
     """Whether a guest died because its memory, a file, had no room to grow (arch/um's SIGBUS)."""
-    return SCRATCH_GAVE_OUT in console.read_text(errors="replace")
+    return SCRATCH_GAVE_OUT in console_text(console)
 
 
 def full_scratch_text(scratch: Path) -> str:

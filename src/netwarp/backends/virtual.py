@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
+from netwarp.backends.leftovers import make_harmless
 from netwarp.backends.native import probe_host
 from netwarp.backends.needs import (
     ENDPOINT,
@@ -66,15 +67,21 @@ def _describe_kernel(machine: Machine) -> str:
 
 def _describe_confinement(machine: Machine) -> str:
     with tempfile.TemporaryDirectory(prefix="netwarp-doctor-") as directory:
-        confined = confined_to(find_endpoint(machine.environ), Path(directory), must=True)
+        confined = enclosed_in(find_endpoint(machine.environ), Path(directory), must=True)
         tried = subprocess.run([*confined, "true"], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         raise BackendError(
-            "a guest is kept from the host's files by its own kernel alone:"
-            f" {tried.stderr.strip()}. Boot a kernel with CONFIG_SECURITY_LANDLOCK and"
-            " landlock in lsm="
+            "a program that takes over its guest's kernel, or mounts the machine's files there, is"
+            f" held by less than it should be: {tried.stderr.strip()}. Boot a kernel with"
+            " CONFIG_SECURITY_LANDLOCK and landlock in lsm= (Linux 6.12 and later), and allow user"
+            " namespaces (`sysctl -w kernel.unprivileged_userns_clone=1`,"
+            " `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; in a container"
+            " `--security-opt seccomp=unconfined`)"
         )
-    return "the host refuses what a guest writes outside its run directory (Landlock)"
+    return (
+        "guests have namespaces of their own, in which the run directory alone can be written to,"
+        " and Landlock"
+    )
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
@@ -132,7 +139,6 @@ class VirtualBackend:
         self.kernel = find_kernel(environ)
         self.endpoint = find_endpoint(environ)
         self.scratch = scratch_directory(environ)
-        self.huge_pages = has_own_file_system(environ)
         self.cpus = sorted(os.sched_getaffinity(0))
         self.bounds = bounds or Bounds()
         self._processes = Processes(self.bounds)
@@ -160,16 +166,19 @@ class VirtualBackend:
         """Boot a guest for one job; see :class:`netwarp.backends.base.Backend`."""
         (directory / ENDPOINT_LINK).symlink_to(self.endpoint)
         try:
-            with free_cpu(self.cpus, slot, self.scratch) as cpu:
+            with (
+                free_cpu(self.cpus, slot, self.scratch) as cpu,
+                tempfile.TemporaryDirectory(prefix="netwarp-memory-", dir=self.scratch) as memory,
+            ):
                 ending = self._processes.run(
-                    self._command(cpu, workload_of(job).memory_bytes(job)),
+                    self._command(cpu, job, Path(memory)),
                     directory,
-                    guest_environment(self.kernel.shim, self.scratch, job.seed),
+                    guest_environment(self.kernel.shim, Path(memory), job.seed),
                     on_progress,
                     partial(_spinner_text, directory),
                 )
         finally:
-            (directory / ENDPOINT_LINK).unlink()
+            make_harmless(directory)
             shutil.rmtree(directory / ".uml", ignore_errors=True)
         status = status_of(directory, ending)
         if status.outcome == "failed" and ran_out_of_scratch(directory / CONSOLE_FILE):
@@ -190,13 +199,28 @@ class VirtualBackend:
             "endpoint": endpoint_version(self.endpoint),
         }
 
-    def _command(self, cpu: int, memory_bytes: int) -> list[str]:
+    def _command(self, cpu: int, job: Job, memory: Path) -> list[str]:
         # setarch: no address randomisation on the host, for repeatability. taskset: a guest system
         # call costs a quarter when pinned.
         pinned = ["setarch", "-R", "taskset", "-c", str(cpu)]
-        confined = confined_to(self.endpoint, Path(), self.scratch, huge_pages=self.huge_pages)
-        guest = guest_command(self.kernel.linux, self.kernel.has_seccomp, memory_bytes)
+        own_memory = has_own_file_system(self.environ)
+        confined = enclosed_in(self.endpoint, Path(), memory, own_memory=own_memory)
+        seccomp = self.kernel.has_seccomp and not runs_code_of_others(job)
+        guest = guest_command(self.kernel.linux, seccomp, workload_of(job).memory_bytes(job))
         return [*confined, *pinned, *guest]
+
+
+def runs_code_of_others(job: Job) -> bool:
+    """Whether a program in the guest is not netwarp's own: a command, a browser, a server, or
+    somebody else's stack.
+
+    Under `seccomp=on` a guest program can make the guest kernel's system calls and owns its memory
+    (arch/um/kernel/skas/stub.c, "Known security issues"); under ptrace it cannot.
+    """
+    return any(
+        each.transport.stack is not None or workload_of(each).runs_programs(each)
+        for each in job.workloads
+    )
 
 
 def _spinner_text(directory: Path, group: int) -> str:
@@ -212,18 +236,18 @@ def _spinner_text(directory: Path, group: int) -> str:
     )
 
 
-def confined_to(
-    endpoint: Path, *writable: Path, must: bool = False, huge_pages: bool = False
+def enclosed_in(
+    endpoint: Path, *writable: Path, must: bool = False, own_memory: bool = False
 ) -> list[str]:
     """Build the front of a command that can write to these directories and nowhere else.
 
     The guest's root is the host's, mounted read-only; but a guest that mounts it anew is root in
-    its kernel. So the host refuses too, where its kernel has Landlock; ``must`` fails elsewhere.
-    ``huge_pages`` puts its memory into a file system of its own that has them, where the host
-    allows that (``netwarp doctor`` says whether it does); elsewhere TMPDIR stays as it is.
+    its kernel. So the host refuses too, by namespaces and Landlock, as far as it has them; ``must``
+    fails elsewhere. ``own_memory`` puts its memory into a file system of its own, with huge pages
+    where the host gives them (``netwarp doctor`` says whether it does); elsewhere TMPDIR stays.
     """
     directories = (f"--writable={directory}" for directory in writable)
-    options = {"--must": must, "--huge-pages": huge_pages}
+    options = {"--enclosed": True, "--must": must, "--own-memory": own_memory}
     asked = (option for option, is_asked in options.items() if is_asked)
     return [str(endpoint), "confine", *directories, *asked, "--"]
 

@@ -151,6 +151,8 @@ class _Watcher:
                     if not data:
                         break
                     *lines, pending = (pending + data).split(b"\n")
+                    if len(pending) > CONSOLE_LIMIT_BYTES:  # a line without end
+                        lines, pending = [*lines, pending], b""
                     for line in lines:
                         self._take(line, log)
                 now = time.monotonic()
@@ -199,31 +201,41 @@ class _Watcher:
 def tree_cpu_s(pid: int) -> float:
     """CPU time of a process, its living descendants and those it has waited for, in seconds."""
     ticks = 0
-    pending = [pid]
-    while pending:
-        current = pending.pop()
+    for each in _tree(pid):
         try:
-            stat = Path(f"/proc/{current}/stat").read_text()
-            children = Path(f"/proc/{current}/task/{current}/children").read_text()
+            stat = Path(f"/proc/{each}/stat").read_text()
         except OSError:
             continue  # it ended between two looks
-        fields = stat.rpartition(")")[2].split()
-        ticks += sum(int(field) for field in fields[11:15])
-        pending += [int(child) for child in children.split()]
+        ticks += sum(int(field) for field in stat.rpartition(")")[2].split()[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def peak_rss_bytes(pid: int) -> int:
-    """Largest resident set that a process has had since it became what it is; 0 when it is over.
+    """Largest resident set that a process or a living descendant has had since it became what it
+    is; 0 when all are over.
 
     What `wait4` tells (ru_maxrss) will not do: it outlives execve(2), and a child begins with the
     memory of the Python that starts it, several times a guest's.
     """
-    try:
-        found = PEAK_RSS.search(Path(f"/proc/{pid}/status").read_text())
-    except OSError:
-        return 0
-    return int(found[1]) * 1024 if found else 0
+    largest_bytes = 0
+    for each in _tree(pid):
+        try:
+            found = PEAK_RSS.search(Path(f"/proc/{each}/status").read_text())
+        except OSError:
+            continue  # it ended between two looks
+        largest_bytes = max(largest_bytes, int(found[1]) * 1024 if found else 0)
+    return largest_bytes
+
+
+def _tree(pid: int) -> Iterator[int]:
+    """List a process and its living descendants."""
+    pending = [pid]
+    while pending:
+        current = pending.pop()
+        yield current
+        with contextlib.suppress(OSError):  # it ended between two looks
+            children = Path(f"/proc/{current}/task/{current}/children").read_text()
+            pending += [int(child) for child in children.split()]
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,105 @@
+//! What a process gives up for good before it executes a program: capabilities and system calls.
+
+use std::io;
+
+use anyhow::{Context as _, Result};
+use nix::errno::Errno;
+
+/// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: reading of files whose permissions refuse it.
+pub(crate) const READ_ALL_FILES: u32 = 2;
+
+/// `AUDIT_ARCH_X86_64` of `include/uapi/linux/audit.h`.
+const X86_64: u32 = 0xc000_003e;
+/// The bit of a system call's number that says x32 (`__X32_SYSCALL_BIT`).
+const X32: u32 = 0x4000_0000;
+/// The offsets of the number and of the architecture in `struct seccomp_data`.
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+
+/// Removes all capabilities but these of the program that is executed next, even if it is root in a user namespace
+/// (capabilities(7): executing a file does not give root capabilities outside the bounding set).
+///
+/// # Errors
+/// The caller lacks `CAP_SETPCAP`.
+pub(crate) fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
+    for capability in (0..).filter(|capability| !kept.contains(capability)) {
+        // SAFETY: the call takes numbers.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } < 0 {
+            let error = io::Error::last_os_error();
+            // The first capability that the kernel does not know.
+            return if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 { Ok(()) } else { Err(error) };
+        }
+    }
+    Ok(())
+}
+
+/// Has the kernel refuse system calls of this process, and of all it starts, with `EPERM`: these, and every one of
+/// another architecture than x86-64 (seccomp(2)).
+///
+/// # Errors
+/// The kernel has no seccomp filters.
+pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long]) -> Result<()> {
+    let instructions = filter(forbidden);
+    let program =
+        libc::sock_fprog { len: instructions.len() as libc::c_ushort, filter: instructions.as_ptr().cast_mut() };
+    // SAFETY: the call takes numbers.
+    let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    Errno::result(promised).context("promise to gain no privileges (prctl PR_SET_NO_NEW_PRIVS)")?;
+    // SAFETY: the program and its instructions are valid for reads during the call.
+    let set = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+    Errno::result(set).map(drop).context("refuse system calls (seccomp)")
+}
+
+/// Returns the filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the refusal.
+fn filter(forbidden: &[libc::c_long]) -> Vec<libc::sock_filter> {
+    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
+    let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    let mut program = vec![
+        load(ARCHITECTURE_AT),
+        jump(equal, X86_64, 1, 0),
+        answer(refused),
+        load(NUMBER_AT),
+        jump(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, X32, 0, 1),
+        answer(refused),
+    ];
+    for number in forbidden {
+        program.extend([jump(equal, *number as u32, 0, 1), answer(refused)]);
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+fn statement(code: u32, operand: u32) -> libc::sock_filter {
+    jump(code, operand, 0, 0)
+}
+
+fn jump(code: u32, operand: u32, if_true: u8, if_false: u8) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: if_true, jf: if_false, k: operand }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::wait::{WaitStatus, waitpid};
+    use nix::unistd::{ForkResult, fork, getpid};
+
+    use super::*;
+
+    #[test]
+    fn what_is_forbidden_is_refused_and_nothing_else() {
+        // SAFETY: the child makes only system calls.
+        match unsafe { fork() }.unwrap() {
+            ForkResult::Child => {
+                let is_set = forbid_system_calls(&[libc::SYS_connect, libc::SYS_memfd_create]).is_ok();
+                // SAFETY: the kernel refuses the call before it looks at its arguments.
+                let call = unsafe { libc::syscall(libc::SYS_memfd_create, 0, 0) };
+                let is_refused = call < 0 && Errno::last() == Errno::EPERM;
+                let status = if is_set && is_refused && getpid().as_raw() > 0 { 0 } else { 1 };
+                // SAFETY: nothing of the parent's is run at exit.
+                unsafe { libc::_exit(status) }
+            }
+            ForkResult::Parent { child } => assert_eq!(waitpid(child, None), Ok(WaitStatus::Exited(child, 0))),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+"""Programs in a guest that attack what holds them; each aims at files of its own test alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.leftovers import make_harmless
+from netwarp.backends.needs import Machine
+from netwarp.backends.virtual import CONFINEMENT
+from netwarp.errors import BackendError
+
+NETWARP = Path(sys.executable).with_name("netwarp")
+PYTHON = Path(sys.executable).resolve()
+SERVE = f"exec {PYTHON} -m http.server 80"
+
+# Has the guest kernel's own page (arch/um/kernel/skas/stub.c) make a system call, and tells who
+# carried it out: a mapping that the guest's kernel knows nothing of is the host's.
+JUMP_INTO_THE_STUB = """
+import ctypes, mmap, struct
+stub = 0x7FFFFFFFC000
+at = ctypes.string_at(stub, 4096).find(bytes.fromhex("0f05c3"))
+assert at >= 0, "the page has no system call that returns"
+code = bytes.fromhex("4989cab80900000049bb") + struct.pack("<Q", stub + at) + b"\\x41\\xff\\xe3"
+place = mmap.mmap(-1, 4096, prot=7)
+place.write(code)
+words = [ctypes.c_long] * 6
+call = ctypes.CFUNCTYPE(ctypes.c_long, *words)(ctypes.addressof(ctypes.c_char.from_buffer(place)))
+wanted = 0x10000000000
+assert call(wanted, 1 << 20, 3, 0x32, -1, 0) == wanted
+known = any(line.startswith("10000000000-") for line in open("/proc/self/maps"))
+print("the guest's kernel" if known else "the host's kernel")
+"""
+
+
+@pytest.fixture
+def held() -> None:
+    try:
+        CONFINEMENT.check(Machine())
+    except BackendError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """A directory of the test's own where guests have their memory."""
+    with tempfile.TemporaryDirectory(prefix="netwarp-test-", dir="/dev/shm") as directory:
+        yield Path(directory)
+
+
+def run_exec(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(NETWARP), "exec", "--server", SERVE, *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def test_a_program_does_not_make_the_guest_kernels_system_calls(tmp_path: Path) -> None:
+    done = run_exec(tmp_path, "--", str(PYTHON), "-c", JUMP_INTO_THE_STUB)
+    assert "the host's kernel" not in done.stdout
+    # The guest's kernel kills a program that makes a system call from there (`handle_trap`).
+    assert "was killed by SIGSEGV" in done.stderr
+
+
+def test_files_of_the_machine_keep_mode_owner_and_times(
+    tmp_path: Path, in_memory: Path, held: None
+) -> None:
+    files = [place / "mine" for place in (tmp_path, in_memory)]
+    for file in files:
+        file.write_text("before")
+        file.chmod(0o640)
+    before = [file.stat() for file in files]
+    attacks = "".join(
+        f" mkdir -p /tmp/{name}; mount -t hostfs none /tmp/{name} -o {file.parent};"
+        f" cat /tmp/{name}/mine; chmod 6777 /tmp/{name}/mine; chown 1:1 /tmp/{name}/mine;"
+        f" touch -d 2001-01-01 /tmp/{name}/mine; echo after > /tmp/{name}/mine;"
+        f" touch /tmp/{name}/new; ln -s / /tmp/{name}/link; rm -f /tmp/{name}/mine;"
+        for name, file in zip(("disk", "memory"), files, strict=True)
+    )
+    done = run_exec(tmp_path, "--", "sh", "-c", attacks)
+    assert done.stdout == "beforebefore", "it got as far as reading"
+    for file, old in zip(files, before, strict=True):
+        new = file.stat()
+        assert (new.st_mode, new.st_uid, new.st_mtime_ns) == (
+            old.st_mode,
+            old.st_uid,
+            old.st_mtime_ns,
+        )
+        assert file.read_text() == "before"
+        assert {each.name for each in file.parent.iterdir()} <= {"mine", "netwarp-out"}
+
+
+def test_what_a_program_plants_in_its_run_directory_is_harmless(tmp_path: Path) -> None:
+    """Neither a set-user-ID file, nor a device, nor a link or FIFO in place of a file of ours."""
+    secret = tmp_path / "secret"
+    secret.write_text("another file's content")
+    place = tmp_path / "kept"
+    planted = place / "runs" / ".c000-r00.partial"
+    script = (
+        f"mkdir /tmp/run; mount -t hostfs none /tmp/run -o {planted} && cd /tmp/run && echo in;"
+        " cp /bin/true root; chmod 6755 root; mknod disk b 7 0; mkfifo pipe; mkdir -m 0 shut;"
+        f" rm -f endpoint client.stdout console.log; ln -s {secret} console.log; ln -s / below"
+    )
+    done = run_exec(tmp_path, "--out", str(place), "--", "sh", "-c", script)
+    assert "Traceback" not in done.stderr
+    assert "another file's content" not in done.stdout + done.stderr
+    kept = place / "runs" / "c000-r00"
+    assert (kept / "root").exists(), done.stderr
+    for path in kept.rglob("*"):
+        mode = path.lstat().st_mode
+        assert stat.S_ISREG(mode) or stat.S_ISDIR(mode), path
+        assert not mode & (stat.S_ISUID | stat.S_ISGID), path
+
+
+@pytest.mark.parametrize("plant", ["mkfifo {}", "ln -s /dev/zero {}", "truncate -s 8T {}"])
+def test_records_that_are_none_are_a_failed_run(tmp_path: Path, plant: str) -> None:
+    place = tmp_path / "kept"
+    planted = place / "runs" / ".c000-r00.partial"
+    script = (
+        f"mkdir /tmp/run; mount -t hostfs none /tmp/run -o {planted} && cd /tmp/run;"
+        f" rm records.jsonl; {plant.format('records.jsonl')}"
+    )
+    done = run_exec(tmp_path, "--out", str(place), "--", "sh", "-c", script)
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 10_000
+
+
+def test_leftovers_are_made_harmless_and_files_stay(tmp_path: Path) -> None:
+    (tmp_path / "written").mkdir()
+    (tmp_path / "written" / "link").symlink_to("/nowhere")
+    (tmp_path / "link").symlink_to("/nowhere")
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut" / "root").write_text("kept")
+    (tmp_path / "shut" / "root").chmod(0o6000)
+    os.mkfifo(tmp_path / "shut" / "pipe")
+    (tmp_path / "shut").chmod(0)
+    make_harmless(tmp_path)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
+    assert left == {"written", "written/link", "shut", "shut/root"}
+    assert stat.S_IMODE((tmp_path / "shut" / "root").stat().st_mode) == 0o400
+    shutil.rmtree(tmp_path / "shut")

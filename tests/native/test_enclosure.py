@@ -1,0 +1,104 @@
+"""What holds a guest kernel, tried by a process in its place that attacks what the test made."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.guest_files import find_endpoint
+from netwarp.backends.virtual import enclosed_in
+
+# Each attack prints its name if it succeeds.
+ATTACKS = """
+import ctypes, os, socket, sys
+outside, pid, abstract = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+c = ctypes.CDLL(None, use_errno=True)
+def attack(name, attempt):
+    try:
+        attempt()
+    except OSError:
+        return
+    print(name)
+def call(number, *arguments):
+    if c.syscall(number, *arguments) < 0:
+        raise OSError(ctypes.get_errno(), "")
+def connect(address):
+    socket.socket(socket.AF_UNIX).connect(address)
+attack("write", lambda: open(outside, "w"))
+attack("chmod", lambda: os.chmod(outside, 0o777))
+attack("utime", lambda: os.utime(outside, (0, 0)))
+attack("chown", lambda: os.chown(outside, os.getuid(), os.getgid()))
+attack("xattr", lambda: os.setxattr(outside, "user.x", b"x"))
+attack("create", lambda: open(outside + ".new", "x"))
+attack("link", lambda: os.link(outside, "link"))
+attack("device", lambda: os.mknod("device", 0o060600, os.makedev(7, 0)))
+attack("signal", lambda: os.kill(pid, 0))
+attack("see a process", lambda: os.stat(f"/proc/{pid}"))
+attack("socket with a name", lambda: connect(outside + ".socket"))
+attack("abstract socket", lambda: connect("\\0" + abstract))
+attack("network", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+attack("user namespace", lambda: call(272, 0x10000000))
+attack("mount namespace", lambda: call(272, 0x20000))
+attack("clone of a user namespace", lambda: call(56, 0x10000000 | 17, 0, 0, 0, 0))
+attack("chroot", lambda: os.chroot("/"))
+attack("remount", lambda: call(165, None, b"/", None, 0x1020, None))
+attack("setuid", lambda: os.setuid(os.getuid() + 1))
+open("inside", "w").write("mine")
+print("done")
+"""
+
+
+@pytest.mark.parametrize("user", [os.geteuid(), 65534])
+def test_an_enclosed_process_changes_nothing_outside(tmp_path: Path, user: int) -> None:
+    if user != os.geteuid() and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    place, outside = tmp_path / "run", tmp_path / "outside"
+    place.mkdir()
+    outside.write_text("before")
+    for path in (place, outside):
+        os.chown(path, user, -1)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    before = outside.stat()
+    abstract = f"netwarp-test-{os.getpid()}"
+    as_user = ["setpriv", "--reuid", str(user), "--clear-groups"] if os.geteuid() == 0 else []
+    enclosed = [*as_user, *enclosed_in(find_endpoint(), Path(), must=True)]
+    with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as unnamed:
+        named.bind(f"{outside}.socket")
+        Path(f"{outside}.socket").chmod(0o777)
+        unnamed.bind("\0" + abstract)
+        for each in (named, unnamed):
+            each.listen()
+        done = subprocess.run(
+            [*enclosed, "/usr/bin/python3", "-c", ATTACKS, outside, str(os.getpid()), abstract],
+            cwd=place, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    if "user namespace" in done.stderr or "clone" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.stdout == "done\n", done.stderr
+    after = outside.stat()
+    assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+    assert (place / "inside").read_text() == "mine"
+    assert {each.name for each in tmp_path.iterdir()} == {"run", "outside", "outside.socket"}
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [("exit 7", 7), ("kill -KILL $$", -9), ("kill -SEGV $$", -11)]
+)
+def test_an_enclosed_process_ends_as_its_program_does(
+    tmp_path: Path, script: str, status: int
+) -> None:
+    command = [*enclosed_in(find_endpoint(), Path()), "sh", "-c", script]
+    assert subprocess.run(command, cwd=tmp_path, check=False, timeout=60).returncode == status
+
+
+def test_the_cpu_time_of_what_it_leaves_behind_counts(tmp_path: Path) -> None:
+    spin = "import os, time\nif os.fork() == 0:\n os.setsid()\n while True: pass\ntime.sleep(0.5)"
+    command = [*enclosed_in(find_endpoint(), Path()), "/usr/bin/python3", "-c", spin]
+    before = os.times().children_user
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    assert os.times().children_user - before > 0.1
