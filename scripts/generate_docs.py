@@ -1,4 +1,5 @@
-"""Writes docs/study-format.md and docs/run-format.md from the models' own field descriptions.
+"""Writes docs/study-format.md and docs/run-format.md from the models' own field descriptions, and
+the tables of orders and messages in docs/role-protocol.md.
 
 With --check it writes nothing and fails when a file is not what it would write.
 """
@@ -13,6 +14,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from netwarp import wire
@@ -38,6 +40,7 @@ from netwarp.study.sections.timeline import (
 from netwarp.study.sections.transport import TransportSection
 from netwarp.study.variants import Control, Sensitivity
 from netwarp.units import format_duration, format_size
+from netwarp.wire import role_protocol
 from netwarp.wire.base import Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 from netwarp.workloads import WORKLOADS
@@ -46,6 +49,7 @@ describe_fields(Section, Wire)
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 JSON_TYPES = {bool: "boolean", str: "string", float: "number", int: "integer"}
+WRITTEN_HERE = "written by scripts/generate_docs.py from src/netwarp/wire/role_protocol.py"
 GENERATED = "<!-- Written by scripts/generate_docs.py: change the models' docstrings instead. -->"
 
 STUDY_TABLES: Mapping[str, type[BaseModel]] = {
@@ -106,7 +110,38 @@ def documents() -> dict[str, str]:
     return {
         "study-format.md": "\n".join(_study_format()),
         "run-format.md": "\n".join(_run_format()),
+        "role-protocol.md": _role_protocol((DOCS / "role-protocol.md").read_text(encoding="utf-8")),
     }
+
+
+def _role_protocol(page: str) -> str:
+    """Replace the tables of a page, which stand between marks, by those of the models."""
+    for name, union in (("Orders", role_protocol.Order), ("Messages", role_protocol.Message)):
+        begin, end = f"<!-- {name}: {WRITTEN_HERE} -->\n", f"<!-- End of {name.lower()}. -->"
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = "".join((before, begin, "\n", "\n".join(_lines_said(union)), "\n", end, after))
+    return page
+
+
+def _lines_said(union: Any) -> Iterator[str]:
+    """Describe each object of a union that travels alone: its JSON, and what its keys mean."""
+    (tagged, *_) = (kind for kind in types_of(union) if isinstance(kind, Tagged))
+    rows = []
+    for variant in tagged.variants:
+        keys = {key: field for key, field in variant.model_fields.items() if key != tagged.tag}
+        example = f'"{tagged.tag}":"{tagged.tag_of(variant)}"'
+        example += "".join(f',"{key}":{_placeholder(field)}' for key, field in keys.items())
+        meanings = (f"`{key}`: {_line(field.description)}" for key, field in keys.items())
+        rows.append((f"`{{{example}}}`", " ".join((_line(variant.__doc__), *meanings))))
+    yield from _table((tagged.tag, "meaning"), rows)
+
+
+def _placeholder(field: FieldInfo) -> str:
+    """Give what stands for a value in an example."""
+    value = _value(*field_type(field))
+    words = {"integer": "N", "string": "TEXT", "string or null": "HEX"}
+    return words.get(value, value.partition("]")[0].removeprefix("[").upper())
 
 
 def _study_format() -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Writes the endpoint's half of the wire format, Rust types, from the pydantic models.
 
-A module of `netwarp.wire` becomes a file in `endpoint/src/job/`, or in `endpoint/src/record/` where
-only records have its types. With --check it writes nothing and fails when a file is not what it
-would write. What the endpoint adds to these types is in `job/methods.rs`.
+A module of `netwarp.wire` becomes a file in `endpoint/src/job/`, in `endpoint/src/record/` where
+only records have its types, or in `endpoint/src/role_protocol/`. With --check it writes nothing and
+fails when a file is not what it would write. What the endpoint adds to these types is in
+`job/methods.rs`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from annotated_types import Lt
 
 from netwarp import wire
 from netwarp.descriptions import describe_fields
-from netwarp.wire import schema
+from netwarp.wire import role_protocol, schema
 from netwarp.wire.base import FORMAT, Wire
 from netwarp.wire.schema import Choice, NamedType, Tagged
 
@@ -32,8 +33,12 @@ GENERATED = (
 LINE_WIDTH = 120
 OWN_TYPES = {"Workload", "Record"}
 """Unions whose variants are types of their own in Rust, for they are passed around alone."""
-FOLDERS = {"job": wire.Job, "record": wire.Record}
-"""What each folder has, and what it is about; a type of both is in the first."""
+FOLDERS: Mapping[str, tuple[Any, ...]] = {
+    "job": (wire.Job,),
+    "record": (wire.Record,),
+    "role_protocol": (role_protocol.Order, role_protocol.Message),
+}
+"""The types that each folder is about; a type of several is in the first."""
 WIDTHS = {"u8": 2**8, "u16": 2**16, "u32": 2**32, "u64": 2**64}
 DIGITS = {"0": "Zero", "1": "One"}
 
@@ -76,11 +81,17 @@ def files() -> dict[str, str]:
 @cache
 def _places() -> Mapping[NamedType, Place]:
     placed: dict[NamedType, Place] = {}
-    for folder, root in FOLDERS.items():
-        for each in schema.types_of(root):
-            module = each.module if isinstance(each, Choice | Tagged) else each.__module__
-            placed.setdefault(each, Place(folder, module.rpartition(".")[2]))
+    for folder, each in _each_type():
+        module = each.module if isinstance(each, Choice | Tagged) else each.__module__
+        placed.setdefault(each, Place(folder, module.rpartition(".")[2]))
     return placed
+
+
+def _each_type() -> Iterator[tuple[str, NamedType]]:
+    """Give each folder with each type below its roots."""
+    for folder, roots in FOLDERS.items():
+        for root in roots:
+            yield from ((folder, each) for each in schema.types_of(root))
 
 
 def _file(place: Place) -> Iterator[str]:
@@ -92,12 +103,11 @@ def _file(place: Place) -> Iterator[str]:
     inside = sorted(where.module for where in of_folder) if place.is_root else []
     if place.is_root:
         methods = ["methods"] if place.folder == "job" else []
-        yield from (f"mod {each};" for each in sorted([*inside, *methods]))
-        yield ""
+        if modules := sorted([*inside, *methods]):
+            yield from (*(f"mod {each};" for each in modules), "")
     yield from ("use serde::{Deserialize, Serialize};", "")
-    if place.is_root:
-        yield from (f"pub use self::{each}::*;" for each in inside)
-        yield ""
+    if inside:
+        yield from (*(f"pub use self::{each}::*;" for each in inside), "")
     # In rustfmt's order: what is near comes first.
     if imports := sorted(_imports(place, kinds), key=lambda line: ("use crate" in line, line)):
         yield from (*imports, "")
@@ -120,13 +130,12 @@ def _is_own(kind: NamedType) -> bool:
 def _names_of_variants() -> dict[NamedType, str]:
     """Name the types that are variants of a union and yet types of their own."""
     names: dict[NamedType, str] = {}
-    for root in FOLDERS.values():
-        for kind in schema.types_of(root):
-            if isinstance(kind, Tagged) and kind.name in OWN_TYPES:
-                for variant in kind.variants:
-                    name = _pascal(kind.tag_of(variant))
-                    # `Connection` alone would be a transport's.
-                    names[variant] = f"{name}Record" if kind.name == "Record" else name
+    for _, kind in _each_type():
+        if isinstance(kind, Tagged) and kind.name in OWN_TYPES:
+            for variant in kind.variants:
+                name = _pascal(kind.tag_of(variant))
+                # `Connection` alone would be a transport's.
+                names[variant] = f"{name}Record" if kind.name == "Record" else name
     return names
 
 

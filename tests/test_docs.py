@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).parents[1]
 GENERATOR = runpy.run_path(str(REPOSITORY / "scripts" / "generate_docs.py"))
 
 
-@pytest.mark.parametrize("name", ["study-format.md", "run-format.md"])
+@pytest.mark.parametrize("name", ["study-format.md", "run-format.md", "role-protocol.md"])
 def test_the_documents_are_fresh(name: str) -> None:
     written = (REPOSITORY / "docs" / name).read_text(encoding="utf-8")
     assert written == GENERATOR["documents"]()[name]
@@ -18,7 +18,7 @@ def test_the_documents_are_fresh(name: str) -> None:
 def test_every_key_has_a_meaning() -> None:
     for name, text in GENERATOR["documents"]().items():
         rows = [line for line in text.splitlines() if line.startswith("| `")]
-        assert len(rows) > 40, name
+        assert len(rows) > (3 if name == "role-protocol.md" else 40), name
         assert not [row for row in rows if row.rstrip(" |").endswith("|")], name
 
 
@@ -27,6 +27,8 @@ def test_check_notices_a_stale_document(
 ) -> None:
     main = GENERATOR["main"]
     monkeypatch.setitem(main.__globals__, "DOCS", tmp_path)
+    page = REPOSITORY / "docs" / "role-protocol.md"  # only tables of it are generated
+    (tmp_path / page.name).write_bytes(page.read_bytes())
     assert main(["--check"]) == 1
     assert main([]) == 0
     assert main(["--check"]) == 0

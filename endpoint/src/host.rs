@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use crate::control::{Message, Order};
+use crate::role_protocol::{Message, Order};
 use crate::job::{Contract, Job};
 use crate::network::Network;
 use crate::record::{ClockKind, Side};

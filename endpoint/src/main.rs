@@ -11,7 +11,6 @@ mod check;
 mod clock;
 mod confine;
 mod content;
-mod control;
 mod deadline;
 mod distribution;
 mod enclosure;
@@ -45,6 +44,8 @@ mod remote;
 mod request_prefix;
 mod role;
 mod role_process;
+#[allow(unreachable_pub, reason = "generated, as a library would have it")]
+mod role_protocol;
 mod sampling;
 mod seeded;
 mod sink;

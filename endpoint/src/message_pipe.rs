@@ -1,4 +1,5 @@
-//! The end of a pipe or a socket from which a role's messages are read, one on each line.
+//! The end of a pipe or a socket from which a role's messages are read, one on each line. A role writes them to a
+//! descriptor of its own, as standard output and standard error are its console.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,7 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::control::Message;
+use crate::role_protocol::Message;
+
+/// The descriptor to which a role writes its messages.
+pub(crate) const MESSAGE_FD: i32 = 3;
 
 /// The most bytes read in one call.
 const READ_BYTES: usize = 16 * 1024;
@@ -66,5 +70,24 @@ impl MessagePipe {
 impl AsFd for MessagePipe {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role_protocol::Order;
+
+    /// What the models of `src/netwarp/wire/role_protocol.py` write and read, to the byte.
+    #[test]
+    fn orders_and_messages_are_those_of_the_golden_files() {
+        for line in include_str!("../../tests/golden/role-orders.jsonl").lines() {
+            let order: Order = serde_json::from_str(line).unwrap();
+            assert_eq!(serde_json::to_string(&order).unwrap(), line);
+        }
+        for line in include_str!("../../tests/golden/role-messages.jsonl").lines() {
+            let message: Message = serde_json::from_str(line).unwrap();
+            assert_eq!(serde_json::to_string(&message).unwrap(), line);
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::calibration::{self, Capacities};
 use crate::capture::{Capture, KeyLog};
 use crate::check;
 use crate::clock;
-use crate::control::{Message, Order};
+use crate::role_protocol::{Message, Order};
 use crate::flow::Watcher;
 use crate::host::{Event, Host};
 use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
@@ -229,7 +229,7 @@ impl Relay<'_> {
     }
 
     fn begin(&self, certificate: Option<String>) -> Order {
-        Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token() }
+        Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token().map(String::from) }
     }
 
     /// Samples queues and connections if a sample is due. A run without a path of its own has no samples.
@@ -279,11 +279,11 @@ impl Relay<'_> {
             Event::Said(Message::Write { line }) => {
                 let pair = &mut self.pairs[place];
                 if pair.workload.is_delivery(&line) {
-                    pair.delivered.push(line.clone());
+                    pair.delivered.push((*line).clone());
                 }
-                self.records.write(&pair.record(line)).stage("teardown")
+                self.records.write(&pair.record(*line)).stage("teardown")
             }
-            Event::Said(Message::Done) => self.pairs[place].role_is_done(side).stage("server"),
+            Event::Said(Message::Done {}) => self.pairs[place].role_is_done(side).stage("server"),
             Event::Said(Message::Failed { failure }) => Err(self.pairs[place].failure(failure)),
             Event::Gone(how) => self.pairs[place].role_is_gone(side, how),
         }

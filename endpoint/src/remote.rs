@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use crate::control::Order;
+use crate::role_protocol::Order;
 use crate::host::{Event, Host, Role};
 use crate::job::Job;
 use crate::message_pipe::MessagePipe;
@@ -213,6 +213,6 @@ mod tests {
         assert_eq!(on_clock(begin(10), 5).unwrap(), begin(15));
         assert_eq!(on_clock(begin(10), -5).unwrap(), begin(5));
         assert!(on_clock(begin(10), -11).is_err());
-        assert_eq!(on_clock(Order::Finish, 5).unwrap(), Order::Finish);
+        assert_eq!(on_clock(Order::Finish {}, 5).unwrap(), Order::Finish {});
     }
 }

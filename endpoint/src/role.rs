@@ -21,7 +21,8 @@ use tokio::task::JoinSet;
 use crate::arrival_log::Span;
 use crate::check;
 use crate::clock::{self, Moment};
-use crate::control::{MESSAGE_FD, Message, Order};
+use crate::message_pipe::MESSAGE_FD;
+use crate::role_protocol::{Message, Order};
 use crate::gauges;
 use crate::job::Job;
 use crate::record::{Failure, Record, Side};
@@ -116,7 +117,7 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
                 orchestrator.write(unless_strangers(&run, records.context("serving a client")?)?)?;
             }
             order = orchestrator.next() => match order? {
-                None | Some(Order::Finish) => break,
+                None | Some(Order::Finish {}) => break,
                 Some(order) => bail!("a server is not ordered to {order:?} while it serves"),
             },
         }
@@ -234,7 +235,7 @@ fn run(side: Side, role: impl AsyncFnOnce(&mut Orchestrator) -> Result<()>) -> E
             Err(error) => return complain(stage, &format!("{error:#}")),
         };
         let (last, code) = match role(&mut orchestrator).await.and_then(|()| orchestrator.write_usage(side)) {
-            Ok(()) => (Message::Done, ExitCode::SUCCESS),
+            Ok(()) => (Message::Done {}, ExitCode::SUCCESS),
             Err(error) => {
                 let failure = Failure { stage: stage.to_owned(), message: format!("{error:#}") };
                 (Message::Failed { failure }, ExitCode::FAILURE)
@@ -284,6 +285,7 @@ impl Orchestrator {
         match self.next().await? {
             Some(Order::Begin { epoch_ns, certificate, token }) => {
                 self.usage = Some(Usage::now()?);
+                let token = token.map(RequestPrefix::try_from).transpose().map_err(anyhow::Error::msg)?;
                 Ok(Begin { epoch_ns, certificate, token })
             }
             Some(order) => bail!("ordered to {order:?} before having begun"),
@@ -305,7 +307,7 @@ impl Orchestrator {
     /// # Errors
     /// An orchestrator that is gone.
     pub(crate) fn write(&mut self, records: Vec<Record>) -> Result<()> {
-        records.into_iter().try_for_each(|line| self.send(&Message::Write { line }))
+        records.into_iter().try_for_each(|record| self.send(&Message::Write { line: Box::new(record) }))
     }
 
     /// Writes the record of the CPU time that this side has used since the order to begin; none in virtual time, where

@@ -15,7 +15,8 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
 use crate::capture::{KeyLog, key_log};
-use crate::control::{MESSAGE_FD, Order};
+use crate::message_pipe::MESSAGE_FD;
+use crate::role_protocol::Order;
 use crate::gauges::{self, SharedGauges};
 use crate::host::{Event, Role};
 use crate::message_pipe::MessagePipe;

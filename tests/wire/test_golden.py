@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from netwarp.wire import Job, Record, job_from_json, job_to_json, read_records, record_to_json
 from netwarp.wire.base import Wire
+from netwarp.wire.record import Failure
+from netwarp.wire.role_protocol import Message, Order
 from netwarp.wire.schema import Choice, NamedType, Tagged, field_type, named, parts, types_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -37,6 +40,16 @@ def test_every_kind_of_record_is_in_the_golden_records() -> None:
     # Jobs have all of these, and a record has them from its job.
     jobs = set(types_of(Job))
     assert missing(Record, records, but=jobs) == []
+
+
+@pytest.mark.parametrize(("name", "union"), [("orders", Order), ("messages", Message)])
+def test_every_order_and_message_of_roles_is_in_a_golden_file(name: str, union: Any) -> None:
+    lines = (GOLDEN / f"role-{name}.jsonl").read_text().splitlines()
+    adapter: TypeAdapter[Wire] = TypeAdapter(union)
+    values = [adapter.validate_json(line) for line in lines]
+    assert [each.model_dump_json() for each in values] == lines
+    records = set(types_of(Record)) - {Failure}
+    assert missing(union, values, but=records) == []
 
 
 def test_what_has_no_golden_file_is_named() -> None:

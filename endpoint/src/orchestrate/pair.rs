@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::control::Order;
+use crate::role_protocol::Order;
 use crate::host::{Host, Role};
 use crate::job::Job;
 use crate::record::{Failure, OfWorkloadRecord, Record, Side};
@@ -132,7 +132,7 @@ impl<'a> Pair<'a> {
     /// The order cannot be given.
     pub(super) fn role_is_done(&mut self, side: Side) -> Result<()> {
         self.finished.push(side);
-        if side == Side::Client { self.server.order(&Order::Finish) } else { Ok(()) }
+        if side == Side::Client { self.server.order(&Order::Finish {}) } else { Ok(()) }
     }
 
     /// Handles the end of a role's process.

@@ -97,7 +97,7 @@ fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side
     let directory = std::env::temp_dir().join(format!("netwarp-orchestrate-{}-{}", std::process::id(), job.run));
     std::fs::create_dir_all(&directory).unwrap();
     let mut records = RecordWriter::open(&directory).unwrap();
-    let server = vec![Event::Said(Message::Ready { certificate: None }), Event::Said(Message::Done), Event::Gone(None)];
+    let server = vec![Event::Said(Message::Ready { certificate: None }), Event::Said(Message::Done {}), Event::Gone(None)];
     let orders = Rc::default();
     let mut host = Scripted { server, client, orders: Rc::clone(&orders) };
     let failure = run(&job, &directory.join("job.json"), &mut host, &mut records).expect_err("nothing was delivered");
@@ -107,10 +107,10 @@ fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side
 
 #[test]
 fn roles_may_be_anywhere_and_are_told_when_to_begin_and_to_finish() {
-    let (orders, failure) = run_scripted(vec![Event::Said(Message::Done), Event::Gone(None)], |_| {});
+    let (orders, failure) = run_scripted(vec![Event::Said(Message::Done {}), Event::Gone(None)], |_| {});
     let message: Vec<_> = orders.iter().map(|(side, order)| (*side, std::mem::discriminant(order))).collect();
     let begin = std::mem::discriminant(&Order::Begin { epoch_ns: 0, certificate: None, token: None });
-    let finish = std::mem::discriminant(&Order::Finish);
+    let finish = std::mem::discriminant(&Order::Finish {});
     assert_eq!(message, [(Side::Server, begin), (Side::Client, begin), (Side::Server, finish)]);
     assert_eq!(failure.stage, "verify");
 }
@@ -130,7 +130,7 @@ fn a_path_that_is_there_already_cannot_be_captured() {
 #[test]
 fn a_client_begins_no_earlier_than_it_is_to() {
     let began = |start_ns, name: &str| {
-        let client = vec![Event::Said(Message::Done), Event::Gone(None)];
+        let client = vec![Event::Said(Message::Done {}), Event::Gone(None)];
         let (orders, _) = run_scripted(client, |job| (job.start_ns, job.run) = (start_ns, name.to_owned()));
         orders.iter().any(|(side, order)| *side == Side::Client && matches!(order, Order::Begin { .. }))
     };

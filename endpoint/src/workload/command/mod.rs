@@ -17,7 +17,7 @@ pub(crate) use self::host::RunPlace;
 pub(super) use self::host::{Host, PATH};
 use super::{ByProgram, End, Running, Sandbox, Workload};
 use crate::clock::Moment;
-use crate::control::{Message, Order};
+use crate::role_protocol::{Message, Order};
 use crate::deadline::Deadline;
 use crate::job::{Command, Job};
 use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
@@ -89,7 +89,7 @@ pub(super) async fn serve(
     orchestrator.send(&Message::Ready { certificate })?;
     tokio::select! {
         biased;
-        order = orchestrator.next() => ensure!(matches!(order?, None | Some(Order::Finish)), "a server is only ordered to finish"),
+        order = orchestrator.next() => ensure!(matches!(order?, None | Some(Order::Finish {})), "a server is only ordered to finish"),
         status = failed_server(&mut host) => return Err(host.ended_early(status?, "before the client had")),
     }
     end(&mut host).await?;

@@ -12,7 +12,7 @@ use self::devtools::DevTools;
 use self::load::{Load, not_loaded};
 use super::servers::{command, find};
 use crate::clock::Moment;
-use crate::control::Order;
+use crate::role_protocol::Order;
 use crate::deadline::Deadline;
 use crate::job::{Http, Page, WebProgram};
 use crate::record::{PageLoadRecord, Record, Side};

@@ -1,0 +1,66 @@
+//! What the orchestrator of a run and its two roles say to each other: orders and messages.
+//!
+//! A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on a line of its
+//! own. Standard output and standard error remain the console.
+//!
+//! `docs/role-protocol.md` is written from these models. A role ignores keys that it does not know, so that later
+//! versions may add some.
+// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Failure, Record};
+
+/// An order of the orchestrator to a role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Order {
+    /// To both, the first order: begin to work.
+    Begin {
+        /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`. All times in records count from it.
+        epoch_ns: u64,
+        /// Hex DER of the server's certificate as it came with `ready`, for the client to trust; null for the server
+        /// and where there is none.
+        certificate: Option<String>,
+        /// The first bytes of every request of the run, in hex, where strangers could reach the server; else null. Runs
+        /// over other people's stacks never have one.
+        token: Option<String>,
+    },
+    /// To the client: it now has an address on this path, and should prefer the path. Sent only in runs with
+    /// `[path.handovers]`, which studies refuse for other people's stacks.
+    Attached {
+        /// Index of the path.
+        path: u32,
+    },
+    /// To the client: it has lost its address on this path. Sent only where `attached` is.
+    Detached {
+        /// Index of the path.
+        path: u32,
+    },
+    /// To the server: the client is done, so report and exit. The client's last packet may have been lost; wait for
+    /// nothing of it.
+    Finish {},
+}
+
+/// A message of a role to the orchestrator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Message {
+    /// From the server: it listens, and a client may connect.
+    Ready {
+        /// Hex DER of the certificate that it will present; null if it has none.
+        certificate: Option<String>,
+    },
+    /// From both: a record, to be written to `records.jsonl` unchanged.
+    Write {
+        /// The record, one of those in `run-format.md`.
+        line: Box<Record>,
+    },
+    /// From both, the last message of a role that has done all its work. Then it exits with 0.
+    Done {},
+    /// From both, the last message of a role that has failed.
+    Failed {
+        /// The reason. Its `stage` is the role's own name: `server` or `client`.
+        failure: Failure,
+    },
+}

@@ -1,0 +1,109 @@
+"""What the orchestrator of a run and its two roles say to each other: orders and messages.
+
+A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on
+a line of its own. Standard output and standard error remain the console.
+
+`docs/role-protocol.md` is written from these models. A role ignores keys that it does not know, so
+that later versions may add some.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netwarp.wire.base import U32, U64, Meaning, Wire
+from netwarp.wire.record import Failure, Record
+
+
+class BeginOrder(Wire):
+    """To both, the first order: begin to work."""
+
+    order: Literal["begin"]
+    """Always `begin`."""
+    epoch_ns: U64
+    """The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`. All times in records count from it."""
+    certificate: str | None
+    """Hex DER of the server's certificate as it came with `ready`, for the client to trust; null
+    for the server and where there is none."""
+    token: str | None
+    """The first bytes of every request of the run, in hex, where strangers could reach the server;
+    else null. Runs over other people's stacks never have one."""
+
+
+class AttachedOrder(Wire):
+    """To the client: it now has an address on this path, and should prefer the path. Sent only in
+    runs with `[path.handovers]`, which studies refuse for other people's stacks.
+    """
+
+    order: Literal["attached"]
+    """Always `attached`."""
+    path: U32
+    """Index of the path."""
+
+
+class DetachedOrder(Wire):
+    """To the client: it has lost its address on this path. Sent only where `attached` is."""
+
+    order: Literal["detached"]
+    """Always `detached`."""
+    path: U32
+    """Index of the path."""
+
+
+class FinishOrder(Wire):
+    """To the server: the client is done, so report and exit. The client's last packet may have been
+    lost; wait for nothing of it.
+    """
+
+    order: Literal["finish"]
+    """Always `finish`."""
+
+
+Order = Annotated[
+    BeginOrder | AttachedOrder | DetachedOrder | FinishOrder,
+    Field(discriminator="order"),
+    Meaning("An order of the orchestrator to a role."),
+]
+
+
+class ReadyMessage(Wire):
+    """From the server: it listens, and a client may connect."""
+
+    message: Literal["ready"]
+    """Always `ready`."""
+    certificate: str | None
+    """Hex DER of the certificate that it will present; null if it has none."""
+
+
+class WriteMessage(Wire):
+    """From both: a record, to be written to `records.jsonl` unchanged."""
+
+    message: Literal["write"]
+    """Always `write`."""
+    line: Record
+    """The record, one of those in `run-format.md`."""
+
+
+class DoneMessage(Wire):
+    """From both, the last message of a role that has done all its work. Then it exits with 0."""
+
+    message: Literal["done"]
+    """Always `done`."""
+
+
+class FailedMessage(Wire):
+    """From both, the last message of a role that has failed."""
+
+    message: Literal["failed"]
+    """Always `failed`."""
+    failure: Failure
+    """The reason. Its `stage` is the role's own name: `server` or `client`."""
+
+
+Message = Annotated[
+    ReadyMessage | WriteMessage | DoneMessage | FailedMessage,
+    Field(discriminator="message"),
+    Meaning("A message of a role to the orchestrator."),
+]
