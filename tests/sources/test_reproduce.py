@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -364,6 +365,52 @@ def test_a_verdict_that_no_other_choice_contradicts_stays(tmp_path: Path) -> Non
     rate, delay = row.dependences
     assert rate.text.startswith("the rate, which we chose: reproduced with no limit, reproduced")
     assert delay.text.endswith("not tried with another than a round trip"), "not with --quick"
+
+
+def test_a_phrase_with_two_readings_is_judged_by_both_on_the_same_runs(tmp_path: Path) -> None:
+    """QUIC's lead is 10 s at both losses: as a ratio and as a gap it does not grow."""
+    source = load_source(write_source(tmp_path))
+    text = CONTROLLED.replace(
+        'than = { transport = "tcp" }\n',
+        'than = { transport = "tcp" }\ngrows_with = "path.loss"\nlead = "gap"\n', 1,
+    )  # fmt: skip
+    a, b = text.index("[[sensitivity]]"), text.index("[quick]")
+    reading = (
+        '[[sensitivity]]\nid = "reading"\nchosen = "how a difference is read"\n'
+        'here = "a gap"\ntext = "a ratio"\nlead = "ratio"\n'
+    )
+    text = (
+        text[:a] + reading + text[b:].replace('"path.loss" = ["1%"]', '"path.loss" = ["0%", "1%"]')
+    )
+    for path in source.studies:
+        path.write_text(text)
+    places: list[str] = []
+
+    def run_study(
+        study: Study, directory: Path, staging: Staging | None
+    ) -> tuple[RunData, str | None]:
+        places.append(directory.name)
+        times = {("quic", "0%"): 1.0, ("tcp", "0%"): 2.0, ("quic", "1%"): 9.0, ("tcp", "1%"): 15.0}
+
+        def time_of(levels: Mapping[str, str]) -> float:
+            return times[levels["transport"], levels["path.loss"]]
+
+        runs = [
+            RunResult(
+                each.run, each.cell.index, each.replicate, each.replicate, each.cell.levels, "ok",
+                None, {"completion_time_s": time_of(each.cell.levels)},
+            )
+            for each in plan_study(study)
+        ]  # fmt: skip
+        return RunData(directory, Results(tuple(runs)), {}, given_study=study), None
+
+    prepared = prepare(source, out=tmp_path / "out", quick=True)
+    outcomes = outcomes_of(prepared, run_study, None)
+    row = outcomes[0].rows[0]
+    assert (row.result.word, row.word) == ("reproduced", "depends")
+    assert row.depends_text == "on how a difference is read, which we chose"
+    assert row.dependences[0].text.endswith("reproduced with a gap, reversed with a ratio")
+    assert places == ["one", "two", "wide", "wide"], "the reading runs nothing"
 
 
 def test_stability_counts_the_seeds_that_give_the_word(tmp_path: Path) -> None:

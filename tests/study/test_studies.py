@@ -72,6 +72,15 @@ def test_the_quick_version_of_a_study_is_smaller_and_keeps_every_conclusion(path
     assert all(claim.source for claim in full.claims)
 
 
+@pytest.mark.parametrize("path", OF_SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_quick_version_of_a_study_is_the_same_experiment(path: Path) -> None:
+    """It has fewer replicates and levels; sizes and watch times are those of the study."""
+    full, quick = load_study(path), load_study(path, quick=True)
+    jobs = {tuple(cell.levels.items()): cell.template for cell in full.cells}
+    for cell in quick.cells:
+        assert cell.template == jobs[tuple(cell.levels.items())]
+
+
 def test_bursty_levels_lose_the_same_share() -> None:
     study = load_study(next(path for path in STUDIES if path.stem == "bursty-loss"))
     planned = plan_study(study)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from netwarp.claims import evidence, trends
+from netwarp.claims import bounds, evidence, trends
 from netwarp.claims.joining import ClaimVerdict, family_errors, join, smallest_chance
 from netwarp.claims.sentences import found_text
+from netwarp.results import without_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -122,7 +123,12 @@ _Found = list[tuple["Factors", "Evidence", frozenset[int]]]
 
 
 def _evidence_of(claim: Claim, results: Results) -> _Found:
-    return [] if claim.not_testable is not None else list(_evidence(claim, results))
+    if claim.not_testable is not None:
+        return []
+    found = list(_evidence(claim, without_levels(results, claim.without)))
+    if not claim.needs_difference:
+        return found
+    return [(condition, bounds.refuted_by_none(each), cells) for condition, each, cells in found]
 
 
 def _result(claim: Claim, found: _Found, error: float, relevant: float) -> ClaimResult:
@@ -169,7 +175,7 @@ def _condition_json(condition: Factors, each: Evidence, said: Says) -> dict[str,
 def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
     if claim.less is not None and claim.than is not None:
         compared = _less
-        if claim.trend is not None or claim.overall is not None:
+        if claim.trend is not None or claim.overall is not None or claim.stays_over is not None:
             compared = _leads
         yield from compared(claim, results, claim.less, claim.than)
     elif claim.equal is not None:
@@ -191,25 +197,32 @@ def _evidence(claim: Claim, results: Results) -> Iterable[tuple[Factors, Evidenc
 def _less(
     claim: Claim, results: Results, less: Factors, than: Factors
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
+    metric, relevant = claim.metric or "", _relevant(claim, results)
     for condition, cell, other in _pairs(results, claim.where, less, than):
-        said = evidence.less(
-            cell, other, claim.metric or "", _relevant(claim, results),
-            by_at_least=claim.by_at_least or 0.0, up_to=claim.up_to or 0.0,
-        )  # fmt: skip
+        if claim.by_at_most is not None:
+            said = bounds.at_most(cell, other, metric, relevant, claim.by_at_most)
+        else:
+            said = evidence.less(
+                cell, other, metric, relevant,
+                by_at_least=claim.by_at_least or 0.0, up_to=claim.up_to or 0.0,
+            )  # fmt: skip
         yield condition, said, _indices(cell, other)
 
 
 def _leads(
     claim: Claim, results: Results, less: Factors, than: Factors
 ) -> Iterable[tuple[Factors, Evidence, frozenset[int]]]:
-    factor = claim.trend or claim.overall or ""
+    factor = claim.trend or claim.overall or claim.stays_over or ""
     relevant = _relevant(claim, results)
     named = {*less, factor}
     ours = _by_condition(results, {**claim.where, **less}, named)
     theirs = _by_condition(results, {**claim.where, **than}, named)
     for key in filter(theirs.__contains__, ours):
         cells, others = _same_levels(ours[key], theirs[key], factor)
-        if claim.overall is not None:
+        if claim.stays_over is not None:
+            metric = claim.metric or ""
+            said = bounds.lead_stays(cells, others, metric, factor, claim.tolerance)
+        elif claim.overall is not None:
             share = claim.by_at_least or 0.0
             said = trends.leads_overall(cells, others, claim.metric or "", factor, relevant, share)
         else:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from netwarp.claims.joining import family_errors
 from netwarp.estimate.levels import ordered
 from netwarp.estimate.location import Location, difference_of, location_of
+from netwarp.results import without_levels
 from netwarp.wording import condition_text, digits_to_tell, number, quantity
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def evaluate_effects(
 
 def _conditions(claim: Claim, main: Results, control: Results) -> tuple[ConditionEffect, ...] | str:
     """Compare the claim's effect in each condition that both have; or say why that is not done."""
+    main, control = (without_levels(each, claim.without) for each in (main, control))
     both = {_key(cell.factors) for cell in main.cells} & {_key(c.factors) for c in control.cells}
     ours, theirs = (
         _contrasts(claim, [cell for cell in of.cells if _key(cell.factors) in both])
@@ -160,7 +162,7 @@ def _contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Key, Terms]:
     first, second = claim.less or {}, claim.than or {}
     if claim.equal is not None:
         first, second = claim.equal
-    over = claim.trend or claim.overall or claim.flat_over
+    over = claim.trend or claim.overall or claim.flat_over or claim.stays_over
     named = {*first, *({over} if over else ())}
     grouped: dict[Key, list[CellResult]] = {}
     for cell in cells:
@@ -225,7 +227,8 @@ def _compared(
 def _scale(claim: Claim, cells: Sequence[CellResult]) -> Scale:
     """Give the scale of the effect: differences stand in for ratios where a value is 0."""
     values = [value for cell in cells for value in cell.values(claim.metric or "")]
-    return "difference" if claim.lead == "gap" or min(values, default=1.0) <= 0 else "ratio"
+    is_gap = claim.lead == "gap" or claim.stays_over is not None
+    return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"
 
 
 def _change(main: Sequence[float], control: Sequence[float], *, is_paired: bool) -> Location:

@@ -6,6 +6,7 @@ from netwarp.results.results import (
     Results,
     RunResult,
     from_plan,
+    without_levels,
 )
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "Results",
     "RunResult",
     "from_plan",
+    "without_levels",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -201,3 +201,15 @@ def from_plan(
         if line["run"] in outcomes
     ]
     return Results(tuple(runs), criteria or Criteria())
+
+
+def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
+    """Leave out the cells that have one of some levels, given by factor."""
+    if not levels:
+        return results
+    kept = (
+        run
+        for run in results.runs
+        if not any(run.factors.get(factor) in left_out for factor, left_out in levels.items())
+    )
+    return Results(tuple(kept), results.criteria)

@@ -30,7 +30,7 @@ class PreparedStudy:
     place: Path
     controls: tuple[tuple[Control, Study], ...]
     sensitivities: tuple[tuple[Sensitivity, Study | None], ...]
-    """None for those that are not part of `--quick`."""
+    """None for those that are not part of `--quick`, or run nothing of their own."""
     other_seeds: tuple[Study, ...]
     """The study with other seeds."""
 
@@ -106,13 +106,17 @@ def prepare(
             directory / path.stem,
             tuple((each, control_study(study, each)) for each in study.controls),
             tuple(
-                (each, sensitivity_study(study, each) if each.quick or not quick else None)
-                for each in study.sensitivities
+                (each, _sensitivity_study(study, each, quick=quick)) for each in study.sensitivities
             ),
             tuple(load_study(path, quick=quick, seed=other) for other in others),
         )
 
     return Prepared(source, directory, quick, seed, tuple(map(prepared, source.studies)))
+
+
+def _sensitivity_study(study: Study, each: Sensitivity, *, quick: bool) -> Study | None:
+    is_run = each.lead is None and (each.quick or not quick)
+    return sensitivity_study(study, each) if is_run else None
 
 
 def first_cost_cpu_s(study: Study) -> float:

@@ -23,6 +23,7 @@ from netwarp.sources.reproduction import (
     StudyOutcome,
 )
 from netwarp.study import Study
+from netwarp.study.variants import Sensitivity
 
 SCORECARD_JSON = "scorecard.json"
 SCORECARD_HTML = "scorecard.html"
@@ -121,16 +122,18 @@ def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> Stud
         ControlOutcome(control, executed[prepared.control_place(control)])
         for control, _ in prepared.controls
     )
+    main = executed[prepared.place]
+
+    def of(each: Sensitivity, study: Study | None) -> Executed | None:
+        if each.lead is not None:
+            return main
+        return None if study is None else executed[prepared.sensitivity_place(each)]
+
     sensitivities = tuple(
-        SensitivityOutcome(
-            each,
-            None if study is None else executed[prepared.sensitivity_place(each)],
-            len(prepared.sensitivities),
-        )
+        SensitivityOutcome(each, of(each, study), len(prepared.sensitivities))
         for each, study in prepared.sensitivities
     )
     others = tuple(executed[prepared.seed_place(study)] for study in prepared.other_seeds)
-    main = executed[prepared.place]
     return StudyOutcome(main, prepared.name, controls, sensitivities, others)
 
 

@@ -12,7 +12,7 @@ from netwarp.estimate.comparison import ALPHA
 from netwarp.machine import load
 from netwarp.run_directory import RunDirectory
 from netwarp.sources.row import Dependence, ScoreRow, Stability
-from netwarp.sources.variants import claim_at_level
+from netwarp.sources.variants import claim_at_level, other_reading
 from netwarp.wording import level_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ class SensitivityOutcome:
 
     sensitivity: Sensitivity
     executed: Executed | None
-    """None where it is not part of what was asked for."""
+    """That of the study itself where it is only read otherwise; None where it is not part of what
+    was asked for."""
     families: int
     """Number of sensitivities of the study, which share the error probability."""
 
@@ -102,7 +103,11 @@ class SensitivityOutcome:
             # An equal share of the error, as one that contradicts is enough.
             looks = data.results.criteria.looks * self.families
             criteria = replace(data.results.criteria, looks=looks)
-            judged = evaluate_claims(data.study.claims, replace(data.results, criteria=criteria))
+            is_reading = self.sensitivity.lead is not None
+            claims = (
+                other_reading(data.study, self.sensitivity) if is_reading else data.study.claims
+            )
+            judged = evaluate_claims(claims, replace(data.results, criteria=criteria))
         return {each.id: each for each in judged}
 
     def of(self, verdict: ClaimResult) -> Dependence | None:
@@ -201,7 +206,11 @@ class StudyOutcome:
     @property
     def all_executed(self) -> list[Executed]:
         """The study, its controls and its sensitivities."""
-        tried = [each.executed for each in self.sensitivities if each.executed is not None]
+        tried = [
+            each.executed
+            for each in self.sensitivities
+            if each.executed is not None and each.sensitivity.lead is None
+        ]
         return [self.executed, *(each.executed for each in self.controls), *tried]
 
     @property

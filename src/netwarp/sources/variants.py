@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from netwarp.study import Study, study_from_mapping
+from netwarp.study.claims import Claim
 from netwarp.study.overrides import apply_quick
 from netwarp.study.variants import Control, Sensitivity
 
@@ -44,6 +45,14 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
         for claim in _claims(study, sensitivity.claims)
     ]
     return _changed(study, sensitivity.id, title, change, claims, without=over)
+
+
+def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
+    """Give a sensitivity's claims as they are read the other way, to be judged by the same runs."""
+    update = {"lead": sensitivity.lead}
+    return tuple(
+        claim.model_copy(update=update) for claim in study.claims if claim.id in sensitivity.claims
+    )
 
 
 def claim_at_level(claim: str, position: int) -> str:

@@ -17,7 +17,10 @@ from netwarp.study.questions import (
 )
 
 FORMS = ("less", "equal", "flat_over", "linear_over")
-OF_LESS = ("than", "by_at_least", "up_to", "grows_with", "shrinks_with", "lead", "overall")
+OF_LESS = (
+    "than", "by_at_least", "by_at_most", "up_to", "grows_with", "shrinks_with", "stays_over",
+    "lead", "overall", "needs_difference",
+)  # fmt: skip
 
 
 class Claim(Section):
@@ -60,10 +63,18 @@ class Claim(Section):
     """How much less in every condition, of what `than` has. Default: a relevant difference."""
     up_to: RatioField | None = None
     """How much less where it is most: in some condition the lead must not fall short of it."""
+    by_at_most: RatioField | None = None
+    """How much less at most, of what `than` has: an upper bound, which stands alone. `"0%"` for a
+    source that says not less. Whether it is less at all is not tested."""
+    needs_difference: bool | None = None
+    """`true`: the sentence says that there is a difference, and no relevant one refutes it."""
     grows_with: str | None = None
     """Factor with whose level the lead of `less` should grow."""
     shrinks_with: str | None = None
     """Factor with whose level the lead of `less` should shrink."""
+    stays_over: str | None = None
+    """Factor over whose levels the gap between `than` and `less`, in the metric's unit, should stay
+    the same, within `tolerance` of the mean gap."""
     lead: Literal["ratio", "gap"] | None = None
     """What grows or shrinks: the ratio of `than` to `less`, or the gap between them in the metric's
     unit. Default: `ratio`."""
@@ -81,6 +92,9 @@ class Claim(Section):
     relevant: RatioField | None = None
     """The smallest relevant difference of this claim, where it is about smaller ones than the
     study's."""
+    without: dict[str, list[Any]] = Field(default_factory=dict)
+    """Levels that are left out, by factor: those that the source itself discards, or does not speak
+    of."""
     where: Levels = Field(default_factory=dict)
     """Levels all cells share. Factors not named are compared level by level, and the claim must
     hold in every such condition."""
@@ -119,6 +133,11 @@ def checked_claims(
             spelled["equal"] = [
                 resolve_levels(levels, factors, f"{key}.equal") for levels in claim.equal
             ]
+        spelled["without"] = {
+            factor: [resolve_levels({factor: each}, factors, f"{key}.without")[factor]
+                     for each in levels]
+            for factor, levels in claim.without.items()
+        }  # fmt: skip
         _refuse_overlap(claim, spelled, key)
         _refuse_unknown_trend(claim, factors, key)
         checked[name] = claim.model_copy(update={"id": name, **spelled})
@@ -169,7 +188,7 @@ def _refuse_mixed_forms(claim: Claim, key: str) -> None:
                 reason = f"{name} has no effect without less"
                 raise KeyValueError(f"{key}.{name}", None, reason, "add less or drop it")
         return
-    if "tolerance" in claim.model_fields_set:
+    if "tolerance" in claim.model_fields_set and claim.stays_over is None:
         raise KeyValueError(
             f"{key}.tolerance",
             None,
@@ -188,8 +207,8 @@ def _refuse_mixed_trend(claim: Claim, key: str) -> None:
             "a lead grows or shrinks",
             "drop one of grows_with and shrinks_with",
         )
-    without = ("lead",) if claim.trend is None else ("by_at_least", "up_to", "overall")
-    for name in without:
+    sizes = ("by_at_least", "by_at_most", "up_to", "overall", "stays_over", "needs_difference")
+    for name in ("lead",) if claim.trend is None else sizes:
         if getattr(claim, name) is not None:
             beside = "without" if claim.trend is None else "beside"
             raise KeyValueError(
@@ -198,12 +217,29 @@ def _refuse_mixed_trend(claim: Claim, key: str) -> None:
                 f"{name} has no effect {beside} grows_with or shrinks_with",
                 "drop it",
             )
+    for alone in ("by_at_most", "stays_over"):
+        others = [name for name in sizes if name != alone and getattr(claim, name) is not None]
+        if getattr(claim, alone) is not None and others:
+            raise KeyValueError(
+                f"{key}.{alone}",
+                getattr(claim, alone),
+                f"{alone} stands alone, and {others[0]} is there as well",
+                "make two claims of it",
+            )
 
 
 def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
     compared = set(spelled.get("less", {})) | set(spelled.get("equal", [{}])[0])
     compared |= {
-        name for name in (claim.trend, claim.overall, claim.flat_over, claim.linear_over) if name
+        name
+        for name in (
+            claim.trend,
+            claim.overall,
+            claim.stays_over,
+            claim.flat_over,
+            claim.linear_over,
+        )
+        if name
     }
     both = compared & set(spelled["where"])
     if both:
@@ -217,5 +253,6 @@ def _refuse_overlap(claim: Claim, spelled: Mapping[str, Any], key: str) -> None:
 
 def _refuse_unknown_trend(claim: Claim, factors: Sequence[Factor], key: str) -> None:
     keys = [factor.key for factor in factors]
-    for name in ("grows_with", "shrinks_with", "overall", "flat_over", "linear_over"):
+    trends = ("grows_with", "shrinks_with", "stays_over", "overall", "flat_over", "linear_over")
+    for name in trends:
         refuse_unknown_factor(getattr(claim, name), keys, f"{key}.{name}")

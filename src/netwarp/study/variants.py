@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -44,12 +44,15 @@ class Sensitivity(Section):
     it."""
     change: dict[str, Any] = Field(default_factory=dict)
     """Keys as they stand in the file, laid over it as `[quick]` is."""
+    lead: Literal["ratio", "gap"] | None = None
+    """Reads what grows or shrinks the other way; nothing else is run. See `lead` of a claim."""
     over: str | None = None
     """Key that takes other levels, such as `path.rate`. The study itself does not vary it."""
     levels: list[Any] = Field(default_factory=list)
     """The other levels of `over`; the claims are judged at each."""
     claims: list[str] = Field(default_factory=list)
-    """Ids of the claims. Default: all that can be tested and are the source's."""
+    """Ids of the claims. Default: all that can be tested and are the source's; with `lead`, those
+    of them with a lead that grows or shrinks."""
     quick: bool = True
     """Whether it is part of `--quick`; where it is not, the scorecard says that it was not
     tried."""
@@ -114,7 +117,8 @@ def checked_sensitivities(
                 reason = "no claim of this study"
                 raise KeyValueError(f"{key}.claims", name, reason, did_you_mean(name, list(known)))
         _refuse_no_change(each, key, factors)
-        checked[each.id] = each.model_copy(update={"claims": each.claims or usual})
+        fitting = [name for name in usual if each.lead is None or known[name].trend is not None]
+        checked[each.id] = each.model_copy(update={"claims": each.claims or fitting})
     return tuple(checked.values())
 
 
@@ -123,11 +127,11 @@ def _refuse_no_change(each: Sensitivity, key: str, factors: Sequence[str]) -> No
         raise KeyValueError(
             key,
             each.id,
-            "it takes over and levels, or text and change",
+            "it takes over and levels, or text and change, or text and lead",
             'such as over = "path.rate", levels = ["10mbit", "1gbit"]',
         )
-    if each.over is None and not each.change:
-        raise KeyValueError(f"{key}.change", None, "missing", "say what is different")
+    if each.over is None and bool(each.change) == (each.lead is not None):
+        raise KeyValueError(f"{key}.change", None, "change or lead", "say what is different")
     if each.over in factors:
         raise KeyValueError(
             f"{key}.over",

@@ -1,0 +1,116 @@
+"""Tests claims that bound a lead: that it is no larger, or that it stays the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from netwarp.claims.evidence import Answer, Evidence, Undecided, failed_runs, less
+from netwarp.estimate.comparison import compare
+from netwarp.estimate.levels import ordered
+from netwarp.estimate.location import Location, location_of
+from netwarp.wording import factor_name, level_text, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.results import CellResult
+
+
+def at_most(
+    cell: CellResult, other: CellResult, metric: str, relevant: float, share: float
+) -> Evidence:
+    """Test whether `cell` has less than `other` by no more than a share of `other`'s value.
+
+    A share of 0 is for a source that says "not less": a relevant difference contradicts it. Whether
+    `cell` has less at all is not tested. The two answers exclude each other, so each is tested at
+    the full error.
+    """
+    found = less(cell, other, metric, relevant)
+    if found.fixed is not None:
+        return found
+    comparison = compare(other.samples(metric), cell.samples(metric), relevant)
+    location = comparison.location
+    if location is None or (share and comparison.scale == "difference"):
+        return Evidence("a share needs values above 0", fixed="untested")
+    bound = math.log1p(-share) if share else -comparison.limit
+    chances: dict[Answer, float] = {
+        "holds": location.p_above(bound),
+        "reversed": location.p_below(bound),
+    }
+    return replace(found, chances=chances, undecided=_to_decide(location, bound, comparison.n))
+
+
+def refuted_by_none(found: Evidence) -> Evidence:
+    """Count "no relevant difference" as the opposite of a sentence that says there is one."""
+    if "equivalent" not in found.chances:
+        return found
+    chances = dict(found.chances)
+    chances["reversed"] = min(chances.get("reversed", 1.0), chances.pop("equivalent"))
+    return replace(found, chances=chances)
+
+
+def lead_stays(
+    cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str,
+    tolerance: float,
+) -> Evidence:  # fmt: skip
+    """Test whether the gap between `others` and `cells` is the same at all levels of a factor.
+
+    All pairs of levels must be within the tolerance, a share of the mean gap, by two one-sided
+    tests each (an intersection-union test, Berger 1982); that some pair is not is
+    Bonferroni-corrected.
+    """
+    labels = ordered([cell.factors[factor] for cell in cells])
+    if len(labels) < 2:
+        return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
+    if failure := failed_runs(*cells, *others):
+        return failure
+    gaps = {label: _gaps(cells, others, metric, factor, label) for label in labels}
+    shared = sorted(set.intersection(*(set(each) for each in gaps.values())))
+    if len(shared) < 2:
+        return Evidence("fewer than two replicates at every level", fixed="untested")
+    by_level = {label: [gaps[label][r] for r in shared] for label in labels}
+    means = {label: math.fsum(values) / len(values) for label, values in by_level.items()}
+    limit = tolerance * abs(math.fsum(means.values()) / len(means))
+    pairs = [
+        location_of([b - a for a, b in zip(by_level[first], by_level[second], strict=True)])
+        for first, second in combinations(labels, 2)
+    ]
+    apart = max(pairs, key=lambda pair: abs(pair.value))
+    chances: dict[Answer, float] = {
+        "holds": max(pair.p_within(-limit, limit) for pair in pairs),
+        "reversed": min(1.0, len(pairs) * min(p.p_outside(-limit, limit) for p in pairs)),
+    }
+    shown = quantity(metric, max(map(abs, means.values())))
+    listed = ", ".join(
+        f"{number(mean * shown.scale)} at {level_text(factor, label)}"
+        for label, mean in means.items()
+    )
+    undecided = _to_decide(apart, math.copysign(limit, apart.value), len(shared))
+    values = {"gaps": means, "limit": limit}
+    return Evidence(f"the gap is {listed} {shown.unit}".rstrip(), chances, values,
+                    undecided=undecided)  # fmt: skip
+
+
+def _gaps(
+    cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str, label: str
+) -> dict[int, float]:
+    """Give others − cells at a level, for the replicates in which both have a value."""
+    ours, theirs = (
+        next(each.samples(metric) for each in side if each.factors[factor] == label)
+        for side in (cells, others)
+    )
+    found = {}
+    for replicate in ours.keys() & theirs.keys():
+        a, b = ours[replicate].value, theirs[replicate].value
+        if a is not None and b is not None:
+            found[replicate] = b - a
+    return found
+
+
+def _to_decide(location: Location, limit: float, n: int) -> Undecided | None:
+    if location.error == 0:
+        return None
+    return Undecided(location.error * math.sqrt(n), location.distance(limit), n)
