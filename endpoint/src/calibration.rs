@@ -10,7 +10,7 @@ use crate::job::{Change, Direction, Event, Impairments, Job, Neighbours, Path};
 use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::record::{CalibrationRecord, DisciplineRecord};
-use crate::topology::{Device, ETHERNET_HEADER_BYTES, bottleneck, client_device, server_device};
+use crate::topology::{Device, ETHERNET_HEADER_BYTES, Namespace, bottleneck, client_device, server_device};
 
 /// How often counters are read until they balance. They are read one after the other, so a packet that moves on in
 /// between is counted in none or in two of them; an unbalanced reading is repeated after [`PAUSE`].
@@ -23,7 +23,7 @@ pub(crate) fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result
     for (path, path_job) in (0..=u8::MAX).zip(&job.paths) {
         for (direction, impairments) in [(Direction::Down, &path_job.down), (Direction::Up, &path_job.up)] {
             let (count, interval_ns) = match path_job.neighbours {
-                Neighbours::Warm => balanced(network, path, direction, impairments, epoch_ns)?,
+                Neighbours::Warm => balanced(network, path, path_job, direction, epoch_ns)?,
                 // ARP packets end or begin at the router, and packets that wait there for an ARP reply may never leave.
                 Neighbours::Cold => (Count::read(network, path, direction)?, Moment::now().since(epoch_ns)),
             };
@@ -36,10 +36,11 @@ pub(crate) fn measure(network: &mut Network, job: &Job, epoch_ns: u64) -> Result
 fn balanced(
     network: &mut Network,
     path: u8,
+    path_job: &Path,
     direction: Direction,
-    impairments: &Impairments,
     epoch_ns: u64,
 ) -> Result<(Count, u64)> {
+    let impairments = toward(path_job, direction);
     for _ in 0..READINGS {
         let count = Count::read(network, path, direction)?;
         if count.is_balanced(impairments) {
@@ -48,7 +49,40 @@ fn balanced(
         sleep(PAUSE);
     }
     let count = Count::read(network, path, direction)?;
+    if is_the_routers(network, path, path_job)? {
+        return Ok((count, Moment::now().since(epoch_ns)));
+    }
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
+}
+
+fn toward(path_job: &Path, direction: Direction) -> &Impairments {
+    match direction {
+        Direction::Down => &path_job.down,
+        Direction::Up => &path_job.up,
+    }
+}
+
+/// Returns whether packets that do not add up are the router's own: what it answers (`ping router`, a TTL that ran
+/// out) is delivered without having been offered, and what it is sent is offered and goes no further.
+///
+/// The kernel counts both for all of a router's devices together, so both directions must make up for it together.
+/// It counts no ARP, which is spoken when a program uses an address that is not the host's.
+fn is_the_routers(network: &mut Network, path: u8, path_job: &Path) -> Result<bool> {
+    let mut surplus: i128 = 0;
+    for direction in [Direction::Down, Direction::Up] {
+        if toward(path_job, direction).duplicate_ratio > 0.0 {
+            return Ok(false); // nobody counts how many duplicates there are
+        }
+        let count = Count::read(network, path, direction)?;
+        surplus += i128::from(count.accounted_packets()) - i128::from(count.offered_packets);
+    }
+    let own = network.own_packets(Namespace::Router(path))?;
+    let hosts = [Namespace::Client, Namespace::Server, Namespace::Router(path)];
+    let mut resolves = false;
+    for host in hosts {
+        resolves |= network.resolves_addresses(host)?;
+    }
+    Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept))
 }
 
 /// Reads back the queueing disciplines that the job asks for, with their counters.
@@ -194,10 +228,15 @@ impl Count {
         })
     }
 
+    /// Returns the packets of which the path's far end, its netem or its queue knows.
+    fn accounted_packets(&self) -> u64 {
+        self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets
+    }
+
     /// Returns whether every packet offered was delivered, was dropped, or is in the queue. With duplication there may
     /// be more: netem does not say how many of its duplicates were dropped again.
     pub(crate) fn is_balanced(&self, impairments: &Impairments) -> bool {
-        let accounted = self.delivered_packets + self.netem.dropped_packets + self.netem.queued_packets;
+        let accounted = self.accounted_packets();
         if impairments.duplicate_ratio > 0.0 {
             accounted >= self.offered_packets
         } else {

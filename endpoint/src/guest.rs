@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::reboot::{RebootMode, reboot};
-use nix::time::{ClockId, clock_getres};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_getres, clock_nanosleep, clock_settime};
 use nix::unistd::sync;
 
 use crate::host::Namespaces;
@@ -25,6 +26,10 @@ use crate::workload;
 const TMP: &str = "/tmp";
 const RUN_DIRECTORY: &str = "/tmp/run";
 const HOST_TMP: &str = "/tmp/host";
+
+/// How long the guest has been up when programs of the machine start: past the fifth minute, after which the kernel's
+/// counter of ticks wraps around (`INITIAL_JIFFIES`).
+const UPTIME: Duration = Duration::from_secs(600);
 
 /// Carries out a run as PID 1 and powers off. `run_directory` is the path on the host.
 pub(crate) fn run(run_directory: &Path) -> ! {
@@ -53,6 +58,10 @@ fn prepare(job: &Job) -> Result<()> {
     reveal_content(job)?;
     let workload = workload::of(&job.workload);
     let Some(sandbox) = workload.sandbox(job) else { return Ok(()) };
+    stay_up()?;
+    if let Some(start_date_s) = workload.start_date_s() {
+        set_date(start_date_s)?;
+    }
     root::build(&Base::Guest, sandbox.working_directory, &sandbox.hosts())?;
     workload.fill_sandbox(job)
 }
@@ -96,6 +105,22 @@ fn await_fine_timers() -> Result<()> {
         std::thread::sleep(Duration::from_millis(10));
     }
     bail!("timers stay as coarse as the kernel's tick: build the guest kernel with CONFIG_HIGH_RES_TIMERS")
+}
+
+/// Waits, in virtual time, until the guest has been up for as long as a machine on which one starts programs.
+///
+/// Some programs take a time of 0 seconds of `CLOCK_MONOTONIC` for one that was never set (`ping`).
+fn stay_up() -> Result<()> {
+    let then = TimeSpec::from(UPTIME);
+    clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &then)
+        .map(drop)
+        .context("wait until the guest has been up for a while (clock_nanosleep)")
+}
+
+/// Sets the date at which programs start, in seconds since 1970.
+fn set_date(start_date_s: u64) -> Result<()> {
+    clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::from(Duration::from_secs(start_date_s)))
+        .with_context(|| format!("set the guest's clock to {start_date_s} seconds after 1970 (clock_settime)"))
 }
 
 /// Raises limits that hold for the whole kernel, or that only its first network namespace can set.

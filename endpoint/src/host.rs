@@ -7,12 +7,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use crate::role_protocol::{Message, Order};
 use crate::job::{Contract, Job};
 use crate::network::Network;
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role_process::{RoleProcess, RoleStart, Shared};
+use crate::role_protocol::{Message, Order};
 use crate::topology::{self, BuildStep, Namespace};
 
 /// The machines or namespaces that carry out a run.

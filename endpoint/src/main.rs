@@ -46,6 +46,7 @@ mod role;
 mod role_process;
 #[allow(unreachable_pub, reason = "generated, as a library would have it")]
 mod role_protocol;
+mod router_counters;
 mod sampling;
 mod seeded;
 mod sink;

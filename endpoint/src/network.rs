@@ -1,8 +1,8 @@
 //! Carries out the steps of a topology and keeps handles to the namespaces and devices they make.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
@@ -18,6 +18,7 @@ use crate::netlink::qdisc::{self, NetemCounters, Queueing};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
 use crate::netlink::{NetlinkError, Socket};
 use crate::netns::{NetNs, write_sysctl};
+use crate::router_counters::{OwnPackets, has_asked};
 use crate::topology::{BuildStep, Device, Namespace, Shaper, mac};
 use crate::waker::Waker;
 
@@ -165,6 +166,17 @@ impl Network {
         Ok(ask(made.sockets.as_mut().context("it was opened just now")?)?)
     }
 
+    /// Counts the IPv4 packets that a router sent or kept itself, rather than forwarded.
+    pub(crate) fn own_packets(&self, router: Namespace) -> Result<OwnPackets> {
+        self.within(router, || OwnPackets::from_table(&read_net("snmp")?))
+    }
+
+    /// Returns whether a namespace has asked for an address by ARP: it knows one that it was not told
+    /// (`ATF_PERM` is not set), or waits for one.
+    pub(crate) fn resolves_addresses(&self, namespace: Namespace) -> Result<bool> {
+        self.within(namespace, || Ok(has_asked(&read_net("arp")?)))
+    }
+
     fn ask(&mut self, device: Device, request: Request) -> Result<Vec<u8>> {
         let attempt = request.attempt.clone();
         let answers = self.made(device.namespace)?.route.transact(&[request])?;
@@ -286,6 +298,13 @@ impl Network {
     fn made(&mut self, namespace: Namespace) -> Result<&mut Made> {
         self.namespaces.get_mut(&namespace).with_context(|| format!("no {namespace:?} was built"))
     }
+}
+
+/// Reads a file of the present network namespace.
+fn read_net(name: &str) -> Result<String> {
+    // A thread that has changed its namespace has another than its process.
+    let path = format!("/proc/thread-self/net/{name}");
+    fs::read_to_string(&path).with_context(|| format!("read {path}"))
 }
 
 impl Made {

@@ -18,7 +18,6 @@ use crate::calibration::{self, Capacities};
 use crate::capture::{Capture, KeyLog};
 use crate::check;
 use crate::clock;
-use crate::role_protocol::{Message, Order};
 use crate::flow::Watcher;
 use crate::host::{Event, Host};
 use crate::job::{Change, Event as TimelineEvent, FORMAT, Job};
@@ -26,6 +25,7 @@ use crate::probe;
 use crate::record::{ClockKind, EventRecord, Failure, Record, Side, StartRecord};
 use crate::record_writer::RecordWriter;
 use crate::role_process::{Shared, name};
+use crate::role_protocol::{Message, Order};
 use crate::sampling::Sampler;
 use crate::timeline::Timeline;
 
@@ -187,7 +187,10 @@ impl Relay<'_> {
             let elapsed_ns = self.records.elapsed_ns();
             if elapsed_ns >= self.limit_ns {
                 let limit_s = Duration::from_nanos(self.limit_ns).as_secs_f64();
-                let message = format!("the transfer was not over after {limit_s} {} seconds", self.clock_name);
+                let mut message = format!("the transfer was not over after {limit_s} {} seconds", self.clock_name);
+                if let Some(program) = running.running_program() {
+                    message.push_str(&program);
+                }
                 return Err(running.failure(Failure { stage: "limit".to_owned(), message }));
             }
             self.progress.report(elapsed_ns);

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use crate::role_protocol::Order;
 use crate::host::{Event, Host, Role};
 use crate::job::Job;
 use crate::message_pipe::MessagePipe;
@@ -25,6 +24,7 @@ use crate::programs::on_host::{self, NetworkOf};
 use crate::record::{ClockKind, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role_process::{self, RoleProcess, RoleStart, Shared};
+use crate::role_protocol::Order;
 use crate::workload;
 
 /// The environment variable that holds the run's token, where other users of the machine cannot read it.

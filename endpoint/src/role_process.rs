@@ -15,12 +15,12 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, pipe2};
 
 use crate::capture::{KeyLog, key_log};
-use crate::message_pipe::MESSAGE_FD;
-use crate::role_protocol::Order;
 use crate::gauges::{self, SharedGauges};
 use crate::host::{Event, Role};
+use crate::message_pipe::MESSAGE_FD;
 use crate::message_pipe::MessagePipe;
 use crate::record::Side;
+use crate::role_protocol::Order;
 use crate::transport::QLOG_VARIABLE;
 
 /// The executable of this program, whatever its file is called.

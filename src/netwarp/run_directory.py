@@ -231,6 +231,21 @@ class RunDirectory:
         """Read the study as tables; None when it was not written, or is damaged."""
         return self._json_object(self.study_json)
 
+    def printed(self, run: str, name: str, most_bytes: int) -> tuple[str, int]:
+        """Read the beginning of what a run's program printed, and how many bytes there are.
+
+        Bytes that are not UTF-8 are replaced; nothing is there where it printed nothing.
+        """
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(self.run_path(run) / name, flags), "rb") as file:
+                about = os.fstat(file.fileno())
+                if not stat.S_ISREG(about.st_mode):
+                    return "", 0
+                return file.read(most_bytes).decode(errors="replace"), about.st_size
+        except OSError:
+            return "", 0
+
     def question(self) -> str | None:
         """Find the question in line one of the study's own text; `compare` has no such text."""
         try:

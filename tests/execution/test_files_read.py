@@ -21,12 +21,16 @@ class BetweenHosts(FakeBackend):
     sets_path = False
 
 
-def read_by(backend: Backend | None = None, **workload: Any) -> FilesRead:
+def read_by(workload: dict[str, Any], backend: Backend | None = None) -> FilesRead:
     tables = {"title": "t", "transport": "tcp", "workload": {"kind": "command", **workload}}
     study = study_from_mapping(tables)
     found = files_read([cell.template for cell in study.cells], backend or FakeBackend())
     assert found is not None
     return found
+
+
+def in_folder(folder: Path) -> dict[str, Any]:
+    return {"server": "x", "client": "y", "directory": str(folder)}
 
 
 def of_file(path: Path) -> Study:
@@ -66,51 +70,51 @@ def test_what_commands_name_is_read(elsewhere: Path, tmp_path: Path, server: Any
     filled = [each.format(where) for each in server] if isinstance(server, list) else None
     command = filled or server.format(where)
     # pytest's folders are below the temporary directory, of which programs see this one alone.
-    asked: dict[str, Any] = {"server": command, "client": "true", "directory": str(tmp_path)}
-    before = read_by(**asked)
+    asked = {"server": command, "client": "true", "directory": str(tmp_path)}
+    before = read_by(asked)
     (elsewhere / "serve").write_text("two")
-    after = read_by(**asked)
+    after = read_by(asked)
     assert after.changed_since(before.digests) == str(elsewhere / "serve")
     assert after.sha256 != before.sha256
 
 
 def test_a_program_is_found_where_guests_look_for_it(tmp_path: Path) -> None:
-    found = read_by(server="env true", client="true", directory=str(tmp_path))
+    found = read_by({**in_folder(tmp_path), "server": "env true"})
     assert any(path.endswith("/env") for path in found.digests)
 
 
 def test_all_of_the_folder_counts_but_for_what_runs_leave(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"server": "x", "client": "y", "directory": str(tmp_path)}
+    asked = in_folder(tmp_path)
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "page.html").write_text("one")
-    before = read_by(**asked)
+    before = read_by(asked)
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "server.pyc").write_text("built")
     (tmp_path / "netwarp-out").mkdir()
     (tmp_path / "netwarp-out" / "report.html").write_text("a report")
     (tmp_path / "mine" / "runs").mkdir(parents=True)
     (tmp_path / "mine" / "plan.jsonl").write_text("")
-    assert read_by(**asked).changed_since(before.digests) is None
+    assert read_by(asked).changed_since(before.digests) is None
     (tmp_path / "deep" / "er" / "more.html").write_text("new")
-    assert read_by(**asked).changed_since(before.digests) == str(tmp_path / "deep/er/more.html")
+    assert read_by(asked).changed_since(before.digests) == str(tmp_path / "deep/er/more.html")
 
 
 def test_a_file_that_nobody_may_read_or_that_is_no_file_is_no_hindrance(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "dangling").symlink_to("nowhere")
-    found = read_by(server="x", client="y", directory=str(tmp_path))
+    found = read_by(in_folder(tmp_path))
     assert found.digests[str(tmp_path / "pipe")] == "no regular file"
     assert found.digests[str(tmp_path / "dangling")] == "No such file or directory"
 
 
 def test_of_a_large_file_its_time_counts(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"server": "x", "client": "y", "directory": str(tmp_path)}
+    asked = in_folder(tmp_path)
     large = tmp_path / "large"
     large.touch()
     os.truncate(large, module.MOST_HASHED_BYTES + 1)
-    before = read_by(**asked)
+    before = read_by(asked)
     os.utime(large, ns=(1, 1))
-    assert read_by(**asked).changed_since(before.digests) == str(large)
+    assert read_by(asked).changed_since(before.digests) == str(large)
 
 
 def test_too_many_files_are_said_to_be_unknown(
@@ -119,12 +123,12 @@ def test_too_many_files_are_said_to_be_unknown(
     monkeypatch.setattr(module, "MOST_FILES", 3)
     for name in "abcd":
         (tmp_path / name).touch()
-    found = read_by(server="x", client="y", directory=str(tmp_path))
+    found = read_by(in_folder(tmp_path))
     assert f"those in {tmp_path} included" in (found.unknown or "")
 
 
 def test_what_another_host_reads_is_unknown(tmp_path: Path) -> None:
-    found = read_by(BetweenHosts(), server="x", client="y", directory=str(tmp_path))
+    found = read_by(in_folder(tmp_path), BetweenHosts())
     assert "another host" in (found.unknown or "")
 
 

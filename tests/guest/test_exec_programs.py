@@ -39,6 +39,11 @@ JAVA = (
     " asked.close(); }); server.start(); } }"
 )
 QUIET = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+HAPROXY = (
+    "defaults\\n mode http\\n timeout client 9s\\n timeout server 9s\\n timeout connect 9s\\n"
+    "listen here\\n bind :80\\n balance roundrobin\\n server a 127.0.0.1:81\\n"
+    " server b 127.0.0.1:82\\n"
+)
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,43 @@ ROWS = {
         "exec node -e \"require('http').createServer((q, a) => a.end('hello')).listen(80)\"",
         "node -e \"fetch('http://server/').then(a => a.text()).then(t => console.log(t))\"",
         "hello",
+    ),
+    "ping": Row(
+        ("ping",),
+        "exec sleep 1000",
+        "ping -qc 3 server | tail -n 2 && ping -qc 1 router | tail -n 1",
+        r"3 packets transmitted, 3 received, 0% packet loss, time 200\dms\n"
+        r"rtt min/avg/max/mdev = 100\.0\d\d/.*\nrtt min/avg/max/mdev = 50\.0\d\d/.*",
+        "file:/etc/hosts",
+    ),
+    "mtr": Row(
+        ("mtr",),
+        "exec sleep 1000",
+        "mtr -nrc 3 server | awk 'NR > 2 { print $2, $6 }'",
+        r"10\.0\.1\.254 50\.\d\n10\.0\.2\.1 100\.\d",
+        "file:/etc/hosts",
+    ),
+    "dnsmasq and dig": Row(
+        ("dnsmasq", "dig"),
+        "exec dnsmasq -k -u root --no-resolv --no-hosts --address=/name.test/192.0.2.7",
+        "dig +short @server name.test",
+        r"192\.0\.2\.7",
+        "port:53",
+    ),
+    "sockperf": Row(
+        ("sockperf",),
+        "exec sockperf server --no-rdtsc -p 80",
+        "sockperf ping-pong --no-rdtsc -i 10.0.2.1 -p 80 -t 5 | grep -o 'avg-latency=[0-9]*'",
+        r"avg-latency=5000\d",
+    ),
+    "haproxy": Row(
+        ("haproxy", "python3", "curl"),
+        "mkdir /tmp/a /tmp/b; echo a > /tmp/a/name; echo b > /tmp/b/name;"
+        " python3 -m http.server 81 -d /tmp/a & python3 -m http.server 82 -d /tmp/b &"
+        f" printf '{HAPROXY}' > /tmp/haproxy.cfg; sleep 1; exec haproxy -f /tmp/haproxy.cfg",
+        "curl -s http://server/name http://server/name | sort",
+        "a\nb",
+        "port:80",
     ),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,13 @@ def test_a_file_is_timed_by_the_process_and_by_the_wire(tmp_path: Path) -> None:
     assert metrics["wire_time_s"] < metrics["completion_time_s"]
     assert metrics["goodput_bit_s"] == pytest.approx(8 * SIZE_BYTES / metrics["completion_time_s"])
     assert "connect_time_s" not in metrics
+
+
+def test_the_servers_certificate_is_verified_by_openssl(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl: `apt-get install openssl`")
+    outcome = run(str(PROGRAMS / "verified.sh"), tmp_path / "run")
+    assert not outcome.failed, outcome.status.reason
 
 
 @pytest.mark.parametrize(

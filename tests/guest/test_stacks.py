@@ -49,6 +49,7 @@ def test_a_role_that_is_wrong_is_found_out() -> None:
     status, failures = checked(str(WRONG))
     assert status == 1
     assert "SHA-256" in failures["a content goes down, byte for byte"]
+    assert "takes zeros for any content" in failures["a content goes down, byte for byte"]
     refused = failures["what it does not have it refuses, with the reason"]
     assert refused is not None
 

@@ -21,6 +21,8 @@ pub struct Command {
     pub working_directory: String,
     /// Memory of the guest, which also holds the files that programs write.
     pub memory_bytes: u64,
+    /// Date at which they start on a clock of virtual time, in seconds since 1970.
+    pub start_date_s: u64,
     /// Whether the files that they write are kept, in `written/` of the run directory.
     pub keep: bool,
     /// Numbers that are read from their output when the run is over; the endpoint does not read them.

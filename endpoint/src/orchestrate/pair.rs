@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::role_protocol::Order;
 use crate::host::{Host, Role};
 use crate::job::Job;
 use crate::record::{Failure, OfWorkloadRecord, Record, Side};
 use crate::role_process::{Shared, name};
+use crate::role_protocol::Order;
 use crate::workload::{self, Workload};
 
 /// The server and the client of one workload of a run.
@@ -58,6 +58,14 @@ impl<'a> Pair<'a> {
     /// Returns whether a role of the pair is still running.
     pub(super) fn is_running(&self) -> bool {
         self.server.is_running() || self.client.is_running()
+    }
+
+    /// Returns, for a message, the program of the machine that is waited for; none if netwarp does the work itself.
+    pub(super) fn running_program(&self) -> Option<String> {
+        let side = if self.client_began { Side::Client } else { Side::Server };
+        let command = self.workload.command_line(side)?;
+        let waiting = if self.client_began { "still ran" } else { "was not ready" };
+        Some(format!("; the {}'s program {waiting}: {command}", name(side)))
     }
 
     pub(super) fn role(&self, side: Side) -> &dyn Role {

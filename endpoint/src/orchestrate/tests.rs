@@ -97,7 +97,8 @@ fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side
     let directory = std::env::temp_dir().join(format!("netwarp-orchestrate-{}-{}", std::process::id(), job.run));
     std::fs::create_dir_all(&directory).unwrap();
     let mut records = RecordWriter::open(&directory).unwrap();
-    let server = vec![Event::Said(Message::Ready { certificate: None }), Event::Said(Message::Done {}), Event::Gone(None)];
+    let server =
+        vec![Event::Said(Message::Ready { certificate: None }), Event::Said(Message::Done {}), Event::Gone(None)];
     let orders = Rc::default();
     let mut host = Scripted { server, client, orders: Rc::clone(&orders) };
     let failure = run(&job, &directory.join("job.json"), &mut host, &mut records).expect_err("nothing was delivered");

@@ -142,6 +142,16 @@ pub(crate) trait Workload: Send + Sync {
         None
     }
 
+    /// Returns the date at which programs of the machine start, in seconds since 1970, if the study sets it.
+    fn start_date_s(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the command line of a side's program of the machine, if the study names one.
+    fn command_line(&self, _side: Side) -> Option<String> {
+        None
+    }
+
     /// Writes the files that programs of the machine need, once their file system is built.
     ///
     /// # Errors

@@ -169,8 +169,12 @@ class NativeBackend:
 
 def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     """Say what a job asks for that a host cannot do, with the remedy; None when it can. Pure."""
-    if workload_of(job).runs_programs(job) and capabilities.missing_programs is not None:
+    workload = workload_of(job)
+    if workload.runs_programs(job) and capabilities.missing_programs is not None:
         return capabilities.missing_programs
+    refused = workload.real_time_refusal(job)
+    if refused is not None:
+        return refused
     transport = job.transport
     stack = transport.stack
     lacking = None if stack is None else missing_program(stack.name, stack.program)

@@ -51,6 +51,14 @@ def exec(  # noqa: A001 - what the command is called
             rich_help_panel=options.STUDY,
         ),
     ] = None,
+    start_date: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="The date, in UTC, at which programs start in virtual time. Default: 2027-01-01.",
+            metavar="DATE",
+            rich_help_panel=options.STUDY,
+        ),
+    ] = None,
     keep: Annotated[
         bool,
         typer.Option(
@@ -98,7 +106,7 @@ def exec(  # noqa: A001 - what the command is called
     from netwarp.errors import InputError
     from netwarp.execution.program_output import following
     from netwarp.library import backend_for, run
-    from netwarp.output.program_runs import in_one_line, program_runs
+    from netwarp.output.program_runs import askers, in_one_line, program_runs
     from netwarp.pipeline import unused_directory
     from netwarp.plan import plan_study
     from netwarp.study.exec import study_from_exec
@@ -116,7 +124,7 @@ def exec(  # noqa: A001 - what the command is called
         )
     study = study_from_exec(
         server=server, client=client, path=path, ready=ready, environment=env or [],
-        memory=memory, keep=keep, congestion=congestion, seed=seed,
+        memory=memory, start_date=start_date, keep=keep, congestion=congestion, seed=seed,
         replicates=replicates, overrides=set_ or [],
     )  # fmt: skip
     planned = plan_study(study)
@@ -136,6 +144,7 @@ def exec(  # noqa: A001 - what the command is called
     if replicates is not None and told["failure"] is None and opened.clock == "virtual":
         (again,) = verify(finished.data, opened, runs=1).runs
         told |= {"repeatable": again.is_identical, "difference": again.difference_text}
+        told["asks_of_the_cpu"] = {} if again.is_identical else askers(planned[0].job)
     if as_json:
         print_json(told)
     else:

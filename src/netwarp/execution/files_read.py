@@ -74,7 +74,7 @@ def files_read(jobs: Sequence[Job], backend: Backend) -> FilesRead | None:
         return FilesRead({}, "the server's program and its files are another host's")
     paths = [Path(each) for each in PACKAGE_DATABASES] if has_directory else []
     for reads in every:
-        paths += _named(reads)
+        paths += named_files(reads)
         paths += [] if reads.directory is None else [Path(reads.directory)]
     digests: dict[str, str] = {}
     for path in _files(paths):
@@ -86,8 +86,8 @@ def files_read(jobs: Sequence[Job], backend: Backend) -> FilesRead | None:
     return FilesRead(digests, None)
 
 
-def _named(reads: Reads) -> Iterator[Path]:
-    """Find the programs and files that texts name, such as words of a shell's line."""
+def named_files(reads: Reads) -> Iterator[Path]:
+    """Find the programs and files that a run's texts name, such as words of a shell's line."""
     folder = Path(reads.directory or "/")
     for text in reads.texts:
         for word in (text, *SEPARATORS.split(text)):

@@ -13,7 +13,7 @@ from netwarp.backends.guest_files import find_endpoint
 from netwarp.execution import run_job
 from netwarp.measure.select import of_kind
 from netwarp.plan import plan_study
-from netwarp.run_directory import RECORDS_FILE
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE
 from netwarp.stacks import ROLE_PROTOCOL, Stack
 from netwarp.study import study_from_mapping
 from netwarp.transports import TRANSPORTS
@@ -25,6 +25,8 @@ SIZE_BYTES = 300_001
 CHUNKS = 3
 LIMIT_S = 600
 STALL_CPU_S = 20
+LAST_LINES = 3
+"""Lines of a failed run's roles that are shown."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,18 @@ def _job(stack: Stack, case: _Case) -> Job:
 def _failure(job: Job, directory: Path, backend: Backend) -> str | None:
     outcome = run_job(backend, job, directory)
     if outcome.failed:
-        return outcome.status.reason
+        return f"{outcome.status.reason}{_last_words(directory)}"
     return difference(job, read_records(directory / RECORDS_FILE))
+
+
+def _last_words(directory: Path) -> str:
+    """Give what the roles printed last: their standard error is the guest's console."""
+    try:
+        text = (directory / CONSOLE_FILE).read_text(errors="replace")
+    except OSError:
+        return ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"; the last that was printed: {' / '.join(lines[-LAST_LINES:])}" if lines else ""
 
 
 def difference(job: Job, records: list[Record]) -> str | None:
@@ -130,7 +142,7 @@ def _repeats(job: Job, folder: Path, backend: Backend) -> Check:
     for name in ("first", "second"):
         outcome = run_job(backend, job, folder / name)
         if outcome.failed:
-            return Check(demand, outcome.status.reason)
+            return Check(demand, f"{outcome.status.reason}{_last_words(folder / name)}")
         texts.append((folder / name / RECORDS_FILE).read_bytes())
     return Check(demand, None if texts[0] == texts[1] else "the records differ")
 
@@ -145,7 +157,8 @@ def _refuses(job: Job, directory: Path, backend: Backend) -> Check:
     records = read_records(directory / RECORDS_FILE)
     (end,) = of_kind(records, End)
     said = end.failure is not None and end.failure.stage in ("server", "client")
-    return Check(demand, None if said else f"it failed otherwise: {outcome.status.reason}")
+    otherwise = f"it failed otherwise: {outcome.status.reason}{_last_words(directory)}"
+    return Check(demand, None if said else otherwise)
 
 
 def own_stack() -> Stack:

@@ -60,7 +60,7 @@ def to_csv(data: RunData) -> Iterator[str]:
     yield _csv_line([*heads, "outcome", "reason", *metrics])
     for run in data.results.runs:
         place = [run.run, run.cell, run.replicate, run.seed, *run.factors.values()]
-        values = _values(run)
+        values = values_in_base_units(run)
         yield _csv_line(
             [*place, *fixed.values(), run.outcome, run.reason, *(values.get(m) for m in metrics)]
         )
@@ -85,7 +85,7 @@ def to_json(data: RunData) -> Iterator[str]:
             "conditions": fixed,
             "outcome": run.outcome,
             "reason": run.reason,
-            "metrics": _values(run),
+            "metrics": values_in_base_units(run),
         }
         for run in data.results.runs
     )
@@ -166,7 +166,7 @@ def _fixed(data: RunData) -> dict[str, str]:
     return fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
 
 
-def _values(run: RunResult) -> dict[str, float | int | None]:
+def values_in_base_units(run: RunResult) -> dict[str, float | int | None]:
     """Give a run's metrics in base units; counts are integers."""
     return {
         name: int(value) if value is not None and _is_whole(name) else value

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netwarp.execution.files_read import named_files
+from netwarp.machine.instructions import asks_of_the_cpu
 from netwarp.measure.select import of_kind
+from netwarp.output.export import values_in_base_units
+from netwarp.run_directory import RunDirectory
 from netwarp.wire import Program
 from netwarp.wording import mean_text, number, quantity
+from netwarp.workloads import reads_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from netwarp.evaluation import RunData
     from netwarp.results import RunResult
-    from netwarp.wire import Record
+    from netwarp.wire import Job, Record, Side
 
 SIGNALLED = 128
 """Added to a signal's number for the exit status of a program that it ended, as shells do."""
+PRINTED_BYTES = 1 << 20
+"""Bytes of a program's output that are told, as many as its record has of standard output."""
+HIDDEN = re.compile(r"(?:/tmp|/run|/dev/shm)/[^\s:;,'\"()]+")
+"""Paths below folders of which programs see nothing (endpoint/src/programs/root.rs)."""
+MISSING = ("not found", "No such file")
+"""What programs say of a file that is not there."""
 
 
 def program_runs(data: RunData) -> dict[str, Any]:
@@ -24,40 +37,52 @@ def program_runs(data: RunData) -> dict[str, Any]:
     runs = data.results.runs
     shown = next((run for run in runs if run.reason is not None), runs[0])
     records = data.records(shown.run)
-    client, server = _program(records, "client"), _program(records, "server")
+    directory = RunDirectory(data.directory)
+    client = _program(records, "client")
     return {
         "exit_status": _exit_status(shown, client),
         "failure": shown.reason,
-        "metrics": dict(shown.metrics),
-        "client": None if client is None else client.model_dump(mode="json"),
-        "server": None if server is None else server.model_dump(mode="json"),
+        "metrics": values_in_base_units(shown),
+        "client": _told("client", client, directory, shown.run),
+        "server": _told("server", _program(records, "server"), directory, shown.run),
         "virtual_s": data.provenance["virtual_s"],
         "wall_s": data.provenance["wall_s"],
         "out": str(data.directory),
         "runs": [
-            {"run": run.run, "seed": run.seed, "failure": run.reason, "metrics": dict(run.metrics)}
+            {
+                "run": run.run,
+                "seed": run.seed,
+                "failure": run.reason,
+                "metrics": values_in_base_units(run),
+            }
             for run in runs
         ],
     }
 
 
 def time_taken(virtual_s: float, wall_s: float) -> str:
-    """Write the time that runs took, in s, in virtual time and in wall time."""
-    return f"{virtual_s:.6g} s on the run's clock, {number(wall_s, 2)} s of yours"
+    """Write the time that runs took as a whole, in s, in virtual time and in wall time."""
+    return f"{virtual_s:.6g} s on the run's clock in all, {number(wall_s, 2)} s of yours"
 
 
 def in_one_line(data: RunData, told: dict[str, Any]) -> str:
-    """Write the time that the runs took and what the path did, or why a run failed."""
+    """Write the time that the client took and what the path did, or why a run failed."""
     took = time_taken(told["virtual_s"], told["wall_s"])
     runs = data.results.runs
     if told["failure"] is not None:
         failed = sum(run.reason is not None for run in runs)
         of = f"{failed} of {len(runs)} runs failed, the first: " if len(runs) > 1 else ""
-        return f"exec: {of}{told['failure']} ({took}; {told['out']})"
+        hint = hidden_file_hint(told)
+        return f"exec: {of}{told['failure']}{hint} ({took}; {told['out']})"
     if len(runs) > 1:
-        found = f"{_repeated(told['difference'])}; " if "repeatable" in told else ""
+        found = (
+            f"{_repeated(told['difference'], told['asks_of_the_cpu'])}; "
+            if "repeatable" in told
+            else ""
+        )
         return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {told['out']}"
-    return f"exec: {took}; {of_path(told['metrics'])}; {told['out']}"
+    ran = f"the client ran {told['metrics']['run_time_s']:.6g} s"
+    return f"exec: {ran}; {of_path(told['metrics'])}; {took}; {told['out']}"
 
 
 def of_path(metrics: Mapping[str, float | None]) -> str:
@@ -67,9 +92,32 @@ def of_path(metrics: Mapping[str, float | None]) -> str:
         return f"median round trip {number(rtt_s * 1000, 3)} ms"
     return ", ".join(
         f"{metrics[f'wire_packets_{direction}']:.0f} packets {direction}"
-        f" ({metrics[f'path_dropped_{direction}']:.0f} dropped)"
+        f" ({_dropped(metrics, direction)})"
         for direction in ("down", "up")
     )
+
+
+def _dropped(metrics: Mapping[str, float | None], direction: str) -> str:
+    """Tell packets that were lost at random from those that found a queue full."""
+    dropped = metrics[f"path_dropped_{direction}"] or 0.0
+    overflow = metrics.get(f"path_overflow_{direction}")
+    if overflow is None or dropped == 0:  # the kernel does not say which, or there are none
+        return f"{dropped:.0f} dropped"
+    return f"{dropped - overflow:.0f} lost, {overflow:.0f} queue full"
+
+
+def hidden_file_hint(told: Mapping[str, Any]) -> str:
+    """Say that programs do not see a file of this machine, if one of them has missed it."""
+    lines = [line for side in ("client", "server") for line in told[side]["stderr"].splitlines()]
+    missed = (line for line in lines if any(words in line for words in MISSING))
+    for path in (path for line in missed for path in HIDDEN.findall(line)):
+        if Path(path).exists():
+            return (
+                f"; {path} is on this machine, but programs find /tmp, /run and /dev/shm empty, but"
+                " for the folder where the command is given: give it there, or put the file"
+                " elsewhere"
+            )
+    return ""
 
 
 def _means(data: RunData) -> str:
@@ -81,10 +129,23 @@ def _means(data: RunData) -> str:
     return f"{shown.title.lower()} {mean_text(estimate, shown)} {shown.unit}"
 
 
-def _repeated(difference: str | None) -> str:
+def askers(job: Job) -> dict[str, list[str]]:
+    """Find the programs that a job's commands name and that ask the CPU for what differs each time.
+
+    Returns:
+        The instructions by program.
+    """
+    files = {file.resolve() for reads in reads_of(job) for file in named_files(reads)}
+    asked = {str(file): list(asks_of_the_cpu(file)) for file in sorted(files)}
+    return {file: names for file, names in asked.items() if names}
+
+
+def _repeated(difference: str | None, asked: Mapping[str, Sequence[str]]) -> str:
     if difference is None:
         return "repeatable: the first seed gave the same records twice"
-    return f"NOT REPEATABLE: the first seed gave other records the second time ({difference})"
+    suspects = ", ".join(f"{file} has {' and '.join(names)}" for file, names in asked.items())
+    why = f": {suspects}, which ask the CPU itself (docs/exec.md)" if suspects else ""
+    return f"NOT REPEATABLE: the first seed gave other records the second time ({difference}){why}"
 
 
 def _exit_status(run: RunResult, client: Program | None) -> int:
@@ -93,6 +154,21 @@ def _exit_status(run: RunResult, client: Program | None) -> int:
     if client is None:
         return 1
     return client.exit_status or (SIGNALLED + client.signal if client.signal else 1)
+
+
+def _told(side: Side, program: Program | None, directory: RunDirectory, run: str) -> dict[str, Any]:
+    """Give what is known of a program: all but what it printed is null where it did not end."""
+    stdout, stdout_bytes = directory.printed(run, f"{side}.stdout", PRINTED_BYTES)
+    stderr, stderr_bytes = directory.printed(run, f"{side}.stderr", PRINTED_BYTES)
+    unknown = dict.fromkeys(Program.model_fields) | {
+        "record": "program",
+        "side": side,
+        "stdout_bytes": stdout_bytes,
+        "stderr_bytes": stderr_bytes,
+        "stdout": stdout,
+    }
+    known = unknown if program is None else program.model_dump(mode="json")
+    return {**known, "stderr": stderr}
 
 
 def _program(records: Sequence[Record], side: str) -> Program | None:

@@ -26,6 +26,7 @@ def study_from_exec(
     ready: str | None = None,
     environment: Sequence[str] = (),
     memory: str | None = None,
+    start_date: str | None = None,
     keep: bool = False,
     congestion: str | None = None,
     seed: int | None = None,
@@ -42,6 +43,7 @@ def study_from_exec(
         ready: when the server is ready; None for the default.
         environment: ``NAME=VALUE`` each, for both programs.
         memory: memory for the programs and the files they write; None for the default.
+        start_date: the date at which programs start in virtual time; None for the default.
         keep: whether the files they write are kept.
         congestion: congestion control of the hosts' TCP; None for the default.
         seed: None for the default.
@@ -59,7 +61,7 @@ def study_from_exec(
             raise _refusal(KeyValueError(f"path.{key}", None, reason, remedy))
     workload: dict[str, Any] = {"kind": "command", "server": server, "client": list(client)}
     workload["environment"] = dict(_variable(each) for each in environment)
-    given = {"ready": ready, "memory": memory, "keep": keep or None}
+    given = {"ready": ready, "memory": memory, "start_date": start_date, "keep": keep or None}
     workload |= {key: value for key, value in given.items() if value is not None}
     tables = {
         "title": "A server and a client",
@@ -100,6 +102,7 @@ def _display(key: str) -> str:
         "workload.ready": "--ready",
         "workload.environment": "--env",
         "workload.memory": "--memory",
+        "workload.start_date": "--start-date",
         "transport.congestion": "--congestion",
     }
     return named.get(key, f"--set {key}" if name else option_of(key))

@@ -34,6 +34,8 @@ class Command(Wire):
     """The directory in which both start; an absolute path of the machine."""
     memory_bytes: U64
     """Memory of the guest, which also holds the files that programs write."""
+    start_date_s: U64
+    """Date at which they start on a clock of virtual time, in seconds since 1970."""
     keep: bool
     """Whether the files that they write are kept, in `written/` of the run directory."""
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)

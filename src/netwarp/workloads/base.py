@@ -320,6 +320,11 @@ class Workload(ContentReader, ABC, Generic[W]):
         stack = job.transport.stack
         return None if stack is None else Reads((stack.program,))
 
+    def real_time_refusal(self, job: Job) -> str | None:
+        """Give the reason why it cannot be carried out in real time; None where it can."""
+        del job
+        return None
+
     def dials(self, job: Job) -> bool:
         """Say whether netwarp itself opens the connections, so that they are in the records."""
         del job

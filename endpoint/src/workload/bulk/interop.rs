@@ -12,7 +12,9 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::{Context as _, Result, ensure};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, PKCS_ECDSA_P256_SHA256};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
+};
 
 use crate::capture::{Ring, Selection, key_log};
 use crate::clock;
@@ -38,6 +40,9 @@ const SERVER: &str = "server4";
 
 /// The names in the runner's certificates.
 const CERTIFIED: [&str; 4] = ["server", SERVER, "server6", "server46"];
+
+/// The name of the authority that issues them.
+const AUTHORITY: &str = "netwarp authority";
 
 /// The name of the file that is transferred.
 const FILE: &str = "content";
@@ -192,6 +197,7 @@ impl<'a> Interop<'a> {
             environment: told.map(|(name, value)| Variable { name: name.to_owned(), value }).collect(),
             working_directory: self.directory().display().to_string(),
             memory_bytes: 0,
+            start_date_s: 0,
             keep: false,
             metrics: Vec::new(),
         }
@@ -235,10 +241,15 @@ fn write_certificates() -> Result<()> {
     let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Without a name of its own it would have the server's, which OpenSSL then takes for self-signed.
+    authority.distinguished_name.push(DnType::CommonName, AUTHORITY);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let (authority_key, key) = (generate()?, generate()?);
     let root = authority.self_signed(&authority_key).context("sign the authority's certificate")?;
     let names = CERTIFIED.map(str::to_owned);
-    let server = CertificateParams::new(names).context("name the server in its certificate")?;
+    let mut server = CertificateParams::new(names).context("name the server in its certificate")?;
+    server.distinguished_name.push(DnType::CommonName, SERVER);
+    server.use_authority_key_identifier_extension = true;
     let server =
         server.signed_by(&key, &Issuer::new(authority, authority_key)).context("sign the server's certificate")?;
     let files = [

@@ -17,12 +17,12 @@ pub(crate) use self::host::RunPlace;
 pub(super) use self::host::{Host, PATH};
 use super::{ByProgram, End, Running, Sandbox, Workload};
 use crate::clock::Moment;
-use crate::role_protocol::{Message, Order};
 use crate::deadline::Deadline;
 use crate::job::{Command, Job};
 use crate::programs::readiness::{FIRST_PAUSE_NS, LONGEST_PAUSE_NS, Readiness};
 use crate::record::{ProgramRecord, Record, Side};
 use crate::role::{Begin, Orchestrator};
+use crate::role_protocol::{Message, Order};
 
 /// The assumed size of what programs exchange in a captured run, which is not known in advance. If there are more
 /// packets than memory for this size holds, the run fails.
@@ -42,6 +42,15 @@ impl Workload for Command {
     fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         let working_directory = Path::new(&self.working_directory);
         Some(Sandbox { working_directory, keep: self.keep, written_bytes: self.memory_bytes / 2, server_names: &[] })
+    }
+
+    fn start_date_s(&self) -> Option<u64> {
+        Some(self.start_date_s)
+    }
+
+    fn command_line(&self, side: Side) -> Option<String> {
+        let argv = if side == Side::Server { &self.server } else { &self.client };
+        Some(argv.join(" "))
     }
 
     /// No record is a delivery: whether programs delivered their content, their exit status says.

@@ -69,6 +69,7 @@ pub(super) fn command(argv: Vec<String>) -> Command {
         environment: Vec::new(),
         working_directory: "/tmp".to_owned(),
         memory_bytes: 0,
+        start_date_s: 0,
         keep: false,
         metrics: Vec::new(),
     }

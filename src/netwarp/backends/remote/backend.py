@@ -156,8 +156,9 @@ class RemoteBackend:
 
     def _missing_programs(self, job: Job) -> str | None:
         """Say why this host cannot run the client's program of a job; None where it has none."""
-        runs_programs = workload_of(job).runs_programs(job)
-        return self.capabilities.missing_programs if runs_programs else None
+        workload = workload_of(job)
+        missing = self.capabilities.missing_programs if workload.runs_programs(job) else None
+        return missing or workload.real_time_refusal(job)
 
     def _hosts(self) -> tuple[Host, Host]:
         welcome, mine = self.connected.welcome, self.capabilities

@@ -11,6 +11,7 @@ from netwarp.measure.run_records import Arrival
 from netwarp.measure.select import of_kind
 from netwarp.wire import Job, Program, Record
 from netwarp.workloads.base import Reads, ServerCommand, Workload
+from netwarp.workloads.command.dates import START_DATE
 from netwarp.workloads.command.metrics import COMMAND_METRICS
 from netwarp.workloads.command.printed import NothingPrintedError, printed_value
 from netwarp.workloads.command.section import CommandSection, command_text
@@ -36,6 +37,12 @@ class CommandWorkload(Workload[wire.Command]):
         """Return True: the programs are not netwarp's."""
         del job
         return True
+
+    def real_time_refusal(self, job: Job) -> str | None:
+        """Refuse a date: in real time the clock is the machine's."""
+        if self.of(job).start_date_s == int(START_DATE.timestamp()):
+            return None
+        return "the clock is the machine's, so programs start today: drop start_date"
 
     def reads(self, job: Job) -> Reads:
         """Give the commands and their folder."""

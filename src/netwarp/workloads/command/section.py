@@ -14,6 +14,7 @@ from netwarp.fields import KeyValueError, Kind, SizeBytes
 from netwarp.units import UnitError
 from netwarp.wire import Direction
 from netwarp.workloads.base import GUEST_MEMORY_BYTES, WorkloadSection
+from netwarp.workloads.command.dates import START_DATE, StartDate
 from netwarp.workloads.command.printed import PrintedSection, refuse_names_without_unit
 from netwarp.workloads.command.words import USUAL_PORT, filled, refuse_useless
 
@@ -128,6 +129,10 @@ class CommandSection(WorkloadSection):
     memory_bytes: SizeBytes = Field(default=GUEST_MEMORY_BYTES, alias="memory")
     """Memory of programs and of the files they write, which take at most half of it. Default:
     1GiB."""
+    start_date: StartDate = START_DATE
+    """The date, in UTC, at which programs start in virtual time, such as `"2026-11-23"` or
+    `"2026-11-23T12:00:00"`. Certificates are checked against it: one that was made after it is not
+    yet valid. The date of the machine is never taken, so that runs repeat. Default: 2027-01-01."""
     keep: bool = False
     """Whether files that the programs wrote are kept, in `written/` of the run's directory."""
 
@@ -167,6 +172,7 @@ class CommandSection(WorkloadSection):
             ),
             working_directory=self.directory,
             memory_bytes=self.memory_bytes >> 20 << 20,
+            start_date_s=int(self.start_date.timestamp()),
             keep=self.keep,
             metrics=tuple(each.rule(name) for name, each in self.metrics.items()),
         )

@@ -1,0 +1,41 @@
+"""The date at which programs start in virtual time: a value of the study, never today's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from netwarp.fields import Kind
+from netwarp.units import UnitError
+
+START_DATE = datetime(2027, 1, 1, tzinfo=UTC)
+"""Default: a day on which certificates that were made in the year before it are valid, as a
+rule."""
+FIRST_YEAR = 1980
+LAST_YEAR = 2199
+
+
+def parse_date(value: object) -> datetime:
+    """Read a date in UTC, with or without a time of day.
+
+    Raises:
+        UnitError: not a date, or one that a guest's clock does not have.
+    """
+    if isinstance(value, datetime):
+        return value
+    try:
+        read = datetime.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        remedy = 'such as "2026-11-23", or "2026-11-23T12:00:00"'
+        raise UnitError("not a date as a text", remedy) from None
+    moment = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise UnitError("not a year of a guest's clock", f"choose {FIRST_YEAR} to {LAST_YEAR}")
+    return moment
+
+
+StartDate = Annotated[
+    datetime, BeforeValidator(parse_date), Kind('a date in UTC, such as `"2026-11-23"`')
+]
