@@ -36,8 +36,7 @@ find_python() {
     return 1
 }
 
-# Sets CARGO and exports RUSTC to a pair that is new enough: the one in PATH, rustup's, or the newest of the versioned
-# ones that Ubuntu installs beside its default (/usr/bin/cargo-1.85 with /usr/bin/rustc-1.85).
+# Sets CARGO and exports RUSTC to a pair that is new enough.
 find_rust() {
     local cargo rustc suffix
     while read -r cargo; do
@@ -48,10 +47,15 @@ find_rust() {
             export RUSTC=$rustc
             return
         fi
-    done < <(
-        command -v cargo
-        echo "$HOME/.cargo/bin/cargo"
-        compgen -G '/usr/bin/cargo-1.*' | sort -rV
-    )
+    done < <(rust_candidates)
     return 1
+}
+
+# Prints where a cargo may be: in PATH, as rustup installs it, or one of the versioned ones that Ubuntu installs beside
+# its default (/usr/bin/cargo-1.89 with /usr/bin/rustc-1.89), newest first. Under `set -e` the list would end with the
+# first place that has none, so none of these may fail.
+rust_candidates() {
+    command -v cargo || true
+    echo "$HOME/.cargo/bin/cargo"
+    compgen -G "/usr/bin/cargo-1.*" | sort -rV || true
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,11 @@ import pytest
 
 import netwarp
 import support
-from netwarp.errors import InputError
+from netwarp.errors import InputError, StudyError
+from netwarp.execution import Interrupted
+from netwarp.fields import KeyValueError
+from netwarp.regular_files import UnreadableFileError
+from netwarp.units import UnitError
 
 
 def test_everything_public_exists_and_is_named_once() -> None:
@@ -72,3 +78,66 @@ def test_what_a_run_computes_it_computes_once(tmp_path: Path) -> None:
     assert run.comparisons is run.comparisons
     assert run.claims is run.claims
     assert run.study is run.study
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"transport": []}, "transport=[]: give a level such as transport='tcp'"),
+        ({"rtt": 0.1}, "path.rtt"),
+        ({"rtt": []}, "rtt=[]: give a level"),
+        ({"rtt": None}, "rtt=null: give a level"),
+        ({"size": []}, "size=[]: give a level"),
+        ({"out": "a\0b"}, "no path has a NUL in it"),
+    ],
+)
+def test_what_is_no_level_or_path_is_refused(options: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        netwarp.compare(**{"transport": ["tcp", "quic"], "size": "1kB", **options})  # type: ignore[arg-type]
+    assert said in str(refused.value).replace("--rtt", "path.rtt")
+
+
+def test_a_number_of_runs_that_none_can_be_is_refused(tmp_path: Path) -> None:
+    recorded = support.write_run_directory(tmp_path / "recorded")
+    study = netwarp.study_from_mapping(support.STUDY)
+    with pytest.raises(InputError, match="-1 runs at a time"):
+        netwarp.run(study, f"replay:{recorded}", out=tmp_path / "out", jobs=-1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_are_named_by_strings_too(tmp_path: Path) -> None:
+    recorded = support.write_run_directory(tmp_path / "recorded")
+    (tmp_path / "study.toml").write_text('title = "t"\n[workload]\nsize = "1kB"\n')
+    assert netwarp.load_study(f"{tmp_path}/study.toml").title == "t"
+    assert netwarp.read_records(f"{recorded}/runs/c000-r00/records.jsonl")
+
+
+def test_a_metric_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    cell = netwarp.open(support.write_run_directory(tmp_path / "recorded")).cells[0]
+    assert cell.estimate("startup_time_s") is None
+    with pytest.raises(InputError, match="no metric completion_time: did you mean"):
+        cell.estimate("completion_time")
+
+
+def _errors() -> list[Exception]:
+    named = {"file": "a.toml", "line": 3, "key": "path.rtt", "value": [1], "remedy": "write it"}
+    return [
+        StudyError("a reason", **named),  # type: ignore[arg-type]
+        InputError("text"),
+        KeyValueError("path.rtt", 1, "a reason", "write it"),
+        UnitError("a reason", "write it"),
+        UnreadableFileError("a reason"),
+    ]
+
+
+@pytest.mark.parametrize("error", _errors(), ids=lambda error: type(error).__name__)
+def test_errors_come_whole_out_of_a_process_pool(error: Exception) -> None:
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):  # noqa: S301
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+        assert vars(again) == vars(error)
+
+
+def test_an_interruption_comes_whole_out_of_a_process_pool() -> None:
+    again = pickle.loads(pickle.dumps(Interrupted(3, 7)))  # noqa: S301
+    assert (str(again), again.finished, again.planned) == ("3 of 7 runs are finished", 3, 7)

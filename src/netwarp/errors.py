@@ -59,6 +59,10 @@ class StudyError(InputError):
         """What would be valid."""
         super().__init__(str(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be copied and pickled with all that it names, as errors of a process pool are."""
+        return _study_error, (self.reason, self.file, self.line, self.key, self.value, self.remedy)
+
     def __str__(self) -> str:
         file = one_line(self.file)
         where = file if self.line is None else f"{file}:{self.line}"
@@ -68,6 +72,12 @@ class StudyError(InputError):
                 where += f" = {show_value(self.value)}"
         remedy = f"; {one_line(self.remedy)}" if self.remedy else ""
         return f"{where}: {one_line(self.reason)}{remedy}"
+
+
+def _study_error(
+    reason: str, file: str, line: int | None, key: str | None, value: Any, remedy: str | None
+) -> StudyError:
+    return StudyError(reason, file=file, line=line, key=key, value=value, remedy=remedy)
 
 
 class BackendError(InputError):

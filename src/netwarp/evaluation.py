@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
 from netwarp.execution.outcome import read_outcome
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
@@ -21,6 +21,7 @@ from netwarp.run_directory import (
     clock_of,
     read_tail,
     require_regular,
+    read_text,
 )
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
@@ -51,7 +52,12 @@ class KeptRuns:
     def job(self, run: str) -> Job | None:
         """Read a run's job; None when its directory was not kept."""
         path = self.path / run / JOB_FILE
-        return job_from_json(path.read_text(), str(path)) if _is_kept(path) else None
+        if not _is_kept(path):
+            return None
+        try:
+            return job_from_json(read_text(path), str(path))
+        except (OSError, ValueError) as error:
+            raise RecordError(f"cannot read the job in {path}: {error}") from None
 
     def records(self, run: str) -> list[Record]:
         """Read a run's records; empty when its directory was not kept."""

@@ -47,7 +47,10 @@ class KeyValueError(ValueError):
         """The value there; None where it is missing or not known here."""
         self.reason = reason
         self.remedy = remedy
-        super().__init__(reason)
+        super().__init__(key, value, reason, remedy)
+
+    def __str__(self) -> str:
+        return self.reason
 
     def within(self, section: str) -> KeyValueError:
         """Give the same error with the key relative to the enclosing section."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp import pipeline
 from netwarp.backends.registry import open_backend
 from netwarp.backends.watch import Bounds
-from netwarp.errors import InputError
+from netwarp.errors import InputError, one_line, show_value
 from netwarp.evaluation import RunData, load
 from netwarp.execution.local import LocalExecutor
 from netwarp.execution.opening import LOCAL, open_executor
@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from netwarp.results import CellResult, RunResult
     from netwarp.results.comparisons import Comparisons
 
-Levels = str | int | Sequence[str | int]
+Levels = str | int | float | Sequence[str | int | float]
 """One level, or several, which make a factor."""
+Name = str | PathLike[str]
+"""The path of a file or folder."""
 
 
 class Run:
@@ -215,14 +217,14 @@ def run(
         InputError: before anything runs; the message says what is wrong and the remedy.
         Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
     """
-    loaded = study if isinstance(study, Study) else load_study(Path(fspath(study)))
+    loaded = study if isinstance(study, Study) else load_study(study)
     place = backend_for(loaded, backend, filters)
     with _executor_for(executor, jobs) as opened:
         return Run(
             pipeline.run(
                 loaded,
                 place,
-                out=None if out is None else Path(fspath(out)),
+                out=None if out is None else _path(out),
                 executor=opened,
                 filters=filters,
                 staging=staging,
@@ -277,7 +279,7 @@ def run_in_real_time(
 def compare(
     *,
     transport: Levels = ON_ONE_PATH,
-    size: Levels = (),
+    size: Levels | None = None,
     file: str | PathLike[str] | None = None,
     replicates: int | None = None,
     seed: int | None = None,
@@ -310,9 +312,11 @@ def compare(
         Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
     """
     study = study_from_compare(
-        transports=_levels(transport),
-        path={key: _levels(levels) for key, levels in path.items()},
-        sizes=_levels(size) or ([] if file else ["10MB"]),
+        transports=_levels("transport", transport, "tcp"),
+        path={key: _levels(key, levels) for key, levels in path.items()},
+        sizes=[]
+        if size is None and file
+        else _levels("size", "10MB" if size is None else size, "10MB"),
         file=None if file is None else fspath(file),
         replicates=replicates,
         seed=seed,
@@ -327,7 +331,7 @@ def open_run(directory: str | PathLike[str]) -> Run:
     Raises:
         RunDirectoryError: it is none.
     """
-    return Run(load(Path(fspath(directory))))
+    return Run(load(_path(directory)))
 
 
 def backend_for(
@@ -362,5 +366,20 @@ def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContext
     return open_executor(executor, jobs) if isinstance(executor, str) else nullcontext(executor)
 
 
-def _levels(levels: Levels) -> list[str]:
-    return [str(levels)] if isinstance(levels, str | int) else [str(level) for level in levels]
+def _levels(name: str, levels: Levels, example: str = "100ms") -> list[str]:
+    """List the levels of an argument as the texts that the command line would have."""
+    several = list(levels) if isinstance(levels, Sequence) and not isinstance(levels, str) else None
+    each = [levels] if several is None else several
+    if not each or not all(isinstance(level, str | int | float) for level in each):
+        raise InputError(
+            f"{name}={show_value(levels)}: give a level such as {name}={example!r}, or a list of at"
+            " least one"
+        )
+    return [str(level) for level in each]
+
+
+def _path(name: Name) -> Path:
+    text = fspath(name)
+    if "\0" in text:
+        raise InputError(f"{one_line(text)}: no path has a NUL in it")
+    return Path(text)

@@ -40,6 +40,7 @@ from netwarp.machine.load import others_share
 from netwarp.machine.speed import stored_speed
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.plan.interleaving import interleaved
+from netwarp.regular_files import is_file, is_there
 from netwarp.run_directory import (
     RunDirectory,
     remove,
@@ -90,7 +91,7 @@ def run(
     plan = plan_study(study, filters=filters)
     files = None if anew else files_read([cell.template for cell in study.cells], backend)
     directory = RunDirectory(out or default_directory(study, plan, backend, files))
-    if not directory.path.exists():  # what is refused leaves no directory behind
+    if not is_there(directory.path):  # what is refused leaves no directory behind
         refuse_jobs(plan, backend)
     with directory.locked():
         refuse_another_study(plan, directory)
@@ -353,7 +354,7 @@ def unused_directory(name: str) -> Path:
 
 def _study_text(study: Study) -> str | None:
     """Give the study's own text; None for one that came from no file."""
-    return _text_or_none(Path(study.file).absolute()) if Path(study.file).is_file() else None
+    return _text_or_none(Path(study.file).absolute()) if is_file(Path(study.file)) else None
 
 
 def _text_or_none(path: Path) -> str | None:

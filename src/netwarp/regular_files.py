@@ -107,6 +107,24 @@ def _refuse_special(mode: int) -> None:
     raise UnreadableFileError(f"{what}, not a regular file")
 
 
+def is_file(path: Path) -> bool:
+    """Whether a name is that of a file; one that cannot be looked at, or is too long, is of none.
+
+    `Path.is_file` raises there, but not in every version of Python.
+    """
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a name is that of a folder; one that cannot be looked at, or is too long, is not."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def is_there(path: Path) -> bool:
+    """Whether a name is that of anything; one that cannot be looked at, or is too long, is not."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
 def is_utf8(name: str) -> bool:
     """Whether a name is text; Python has surrogates for the bytes of one that is not."""
     try:

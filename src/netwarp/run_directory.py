@@ -151,14 +151,23 @@ class RunDirectory:
                 f"cannot write to {self.path} ({_why(error)}): choose another with --out DIR"
             ) from None
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take(lock)
             yield
+        finally:
+            os.close(lock)
+
+    def _take(self, lock: int) -> None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunDirectoryError(
                 f"another netwarp is running into {self.path}: wait for it, or use --out DIR"
             ) from None
-        finally:
-            os.close(lock)
+        except OSError as error:
+            raise RunDirectoryError(
+                f"cannot lock {self.path} (flock: {_why(error)}), so two commands might write there"
+                " at once: choose a file system that has locks, with --out DIR"
+            ) from None
 
     def kept_runs(self) -> set[str]:
         """List the names of the runs that have ended, successfully or not."""
@@ -197,7 +206,7 @@ class RunDirectory:
             return None
         try:
             return Status.from_json(content)
-        except TypeError:
+        except (TypeError, OverflowError):
             self.damage[path] = "it is not a run's status"
             return None
 

@@ -22,7 +22,7 @@ from netwarp import wire
 from netwarp.cache import cache_directory
 from netwarp.errors import InputError
 from netwarp.fields import Kind, Section
-from netwarp.regular_files import UnreadableFileError, read_regular_file
+from netwarp.regular_files import UnreadableFileError, is_file, read_regular_file
 from netwarp.transports import Missing, TransportTraits
 from netwarp.wire import Resume
 
@@ -179,9 +179,9 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
         InputError: there is none of this name, or it cannot be started.
     """
     for directory in places(environ):
-        if (directory / name / MANIFEST).is_file():
+        if is_file(directory / name / MANIFEST):
             return stack_in(directory / name)
-    if (SOURCES / name / MANIFEST).is_file():
+    if is_file(SOURCES / name / MANIFEST):
         # Its abilities are known before it is built; that it must be built is reported before a
         # run.
         manifest = read_manifest(SOURCES / name)

@@ -52,7 +52,10 @@ class UnitError(ValueError):
     def __init__(self, reason: str, remedy: str) -> None:
         self.reason = reason
         self.remedy = remedy
-        super().__init__(f"{reason}; {remedy}")
+        super().__init__(reason, remedy)
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}"
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,13 @@ def verify(
         observer: told of every run.
 
     Raises:
-        InputError: the directory's records are of real time, which never repeats.
+        InputError: the directory's records are of real time, which never repeats; no run is asked
+            for.
         RunDirectoryError: nothing there can be verified.
         Interrupted: on Ctrl-C; nothing is left behind.
     """
+    if runs < 1:
+        raise InputError(f"verify {runs} runs: at least 1")
     if data.clock == "real":
         raise InputError(
             f"{data.directory} was measured in real time, which never repeats to the digit:"

@@ -14,6 +14,7 @@ from typing import Any
 
 from netwarp.cache import cache_directory
 from netwarp.errors import BackendError
+from netwarp.regular_files import is_file
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 REPOSITORY = _PACKAGE.parents[1]
@@ -91,7 +92,7 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
     """
     named = environ.get("NETWARP_ENDPOINT")
     path = Path(named) if named else Path(sys.prefix) / "libexec" / "netwarp-endpoint"
-    if not os.access(path, os.X_OK):
+    if not (is_file(path) and os.access(path, os.X_OK)):
         raise BackendError(
             f"no endpoint program at {path}: run `{BUILD_ENDPOINT}` in a clone of netwarp; for"
             " another installation, name what it built with NETWARP_ENDPOINT=PATH"
@@ -100,14 +101,39 @@ def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def endpoint_version(path: Path) -> dict[str, Any]:
-    """Ask the endpoint for its version; with the hash of the program itself."""
-    answer = subprocess.run(
-        [path, "version", "--json"], capture_output=True, text=True, check=False, timeout=10
-    )
+    """Ask the endpoint for its version; with the hash of the program itself.
+
+    Raises:
+        BackendError: it cannot be started, or is no endpoint.
+    """
+    try:
+        answer = subprocess.run(
+            [path, "version", "--json"], capture_output=True, text=True, check=False, timeout=10
+        )
+        content = path.read_bytes()
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
+        raise BackendError(
+            f"`{path} version --json` cannot be asked ({_why(error)}): rebuild it with"
+            f" `{BUILD_ENDPOINT}`, or name another with NETWARP_ENDPOINT=PATH"
+        ) from None
     if answer.returncode != 0:
         raise BackendError(
             f"`{path} version --json` failed ({answer.stderr.strip() or answer.returncode}):"
             f" rebuild it with `{BUILD_ENDPOINT}`"
         )
-    version: dict[str, Any] = json.loads(answer.stdout)
-    return version | {"sha256": sha256(path.read_bytes()).hexdigest()}
+    try:
+        version = json.loads(answer.stdout)
+    except ValueError:
+        version = None
+    if not (isinstance(version, dict) and isinstance(version.get("endpoint"), str)):
+        raise BackendError(
+            f"{path} is not a netwarp-endpoint (`version --json` answers no version): name one with"
+            f" NETWARP_ENDPOINT=PATH, or unset that"
+        )
+    return version | {"sha256": sha256(content).hexdigest()}
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return "no answer within 10 s"
+    return str(getattr(error, "strerror", None) or error)

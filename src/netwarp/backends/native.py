@@ -222,7 +222,13 @@ def probe_host(endpoint: Path) -> HostCapabilities:
         raise BackendError(
             f"`{endpoint} capabilities --json` failed: {answer.stderr.strip() or answer.returncode}"
         )
-    return HostCapabilities.from_json(json.loads(answer.stdout))
+    try:
+        return HostCapabilities.from_json(json.loads(answer.stdout))
+    except (ValueError, TypeError, LookupError):
+        raise BackendError(
+            f"{endpoint} is not a netwarp-endpoint of this version: name one with"
+            " NETWARP_ENDPOINT=PATH, or unset that"
+        ) from None
 
 
 def impairment(job: Job) -> str | None:

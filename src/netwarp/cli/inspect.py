@@ -88,11 +88,12 @@ def _run_directory(path: Path) -> Path:
     Raises:
         RunDirectoryError: neither is there.
     """
+    from netwarp.regular_files import is_file, is_folder, is_there
     from netwarp.run_directory import RunDirectory
 
-    directory = path.parent if path.is_file() else path
-    if not directory.is_dir() or (
-        path.is_file() and not RunDirectory(directory).plan_file.exists()
+    directory = path.parent if is_file(path) else path
+    if not is_folder(directory) or (
+        is_file(path) and not is_there(RunDirectory(directory).plan_file)
     ):
         raise RunDirectoryError(f"{path} is not a run directory: name one that `netwarp run` made")
     return directory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,6 +12,7 @@ import typer
 from netwarp.cli.commands import Commands
 from netwarp.cli.interruption import interruption
 from netwarp.cli.refusals import Refusal, of_netwarp, of_usage, wants_json
+from netwarp.cli.surroundings import why_refused
 from netwarp.cli.terminal import accept_any_encoding, answer, print_error, print_json
 from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
@@ -64,12 +64,12 @@ def run_program() -> int:
         _tell(of_netwarp(error))
         return error.exit_status
     except Exception as error:  # noqa: BLE001 - the last resort: nobody is shown a traceback
+        reason = why_refused(error)
+        if reason is not None:
+            _tell(Refusal(reason))
+            return 1
         from netwarp.cli.last_resort import UNEXPECTED_STATUS, unexpected
 
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
-            text = f"cannot write: {error.strerror}; send the output elsewhere, or make room"
-            _tell(Refusal(text))
-            return 1
         if not interruption.requested:
             _tell(Refusal(unexpected(error, sys.argv[1:])))
         return UNEXPECTED_STATUS

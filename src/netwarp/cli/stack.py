@@ -69,12 +69,13 @@ def stack_check(
     from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.errors import InputError
     from netwarp.machine.conformance import STALL_CPU_S, check_stack, own_stack
+    from netwarp.regular_files import is_folder
     from netwarp.stacks import find_stack, missing_program, stack_in
 
     if program == OWN:
         stack = own_stack()
     else:
-        stack = stack_in(Path(program)) if Path(program).is_dir() else find_stack(program)
+        stack = stack_in(Path(program)) if is_folder(Path(program)) else find_stack(program)
     missing = missing_program(stack.name, stack.program)
     if missing is not None:
         raise InputError(missing)

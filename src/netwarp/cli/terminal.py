@@ -35,19 +35,27 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
     """
     from netwarp.pipeline import write_outputs
 
-    if as_json:
-        print_json(finished.summary())
-        sys.stdout.flush()
+    # The answer comes at once; what takes longer to write comes after it.
+    try:
+        _print_answer(finished, as_json)
+    except (OSError, SystemExit):  # nobody reads it any more, which rich makes an exit of
         write_outputs(finished.data, anew=anew)
-    else:
-        from netwarp.cli.printing import print_results
-
-        # The table answers at once; what takes longer to write comes after it.
-        print_results(finished.data, answer_console())
-        write_outputs(finished.data, anew=anew)
+        raise
+    write_outputs(finished.data, anew=anew)
+    if not as_json:
         answer_console().print(f"report: {finished.report_file}", soft_wrap=True)
     if finished.failed:
         raise typer.Exit(1)
+
+
+def _print_answer(finished: Run, as_json: bool) -> None:
+    if as_json:
+        print_json(finished.summary())
+    else:
+        from netwarp.cli.printing import print_results
+
+        print_results(finished.data, answer_console())
+    sys.stdout.flush()
 
 
 def print_damage(opened: Run) -> None:

@@ -26,7 +26,10 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, finished: int, planned: int) -> None:
         self.finished = finished
         self.planned = planned
-        super().__init__(f"{finished} of {planned} runs are finished")
+        super().__init__(finished, planned)
+
+    def __str__(self) -> str:
+        return f"{self.finished} of {self.planned} runs are finished"
 
 
 class Keeper:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netwarp.backends.base import Backend
-from netwarp.errors import BackendError
+from netwarp.errors import BackendError, InputError
 from netwarp.execution.executor import Keeper
 from netwarp.execution.outcome import run_job
 from netwarp.plan import PlannedRun
@@ -26,11 +26,16 @@ class LocalExecutor:
 
     Args:
         jobs: runs at a time; None for one per CPU, or one where they would disturb each other.
+
+    Raises:
+        InputError: fewer than one at a time.
     """
 
     name = "local"
 
     def __init__(self, jobs: int | None = None) -> None:
+        if jobs is not None and jobs < 1:
+            raise InputError(f"{jobs} runs at a time: at least 1")
         self.jobs = jobs
         self._stopping = threading.Event()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from netwarp.errors import ResultError, one_line
 from netwarp.results.table_file import write_table
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def write_packets(results: Results, directory: RunDirectory) -> None:
 
     Raises:
         OSError: a table cannot be read, or the file cannot be written.
+        ResultError: a table is damaged.
     """
     found = [
         (run, path)
@@ -45,5 +47,12 @@ def write_packets(results: Results, directory: RunDirectory) -> None:
 def _frame(run: RunResult, path: Path) -> pl.DataFrame:
     about = [pl.lit(run.run).alias("run")]
     about += [pl.lit(level).alias(factor) for factor, level in run.factors.items()]
-    table = pl.read_csv(path, schema_overrides=dict.fromkeys(NUMBERS, pl.UInt64))
-    return table.select(*about, *NUMBERS)
+    try:
+        table = pl.read_csv(path, schema_overrides=dict.fromkeys(NUMBERS, pl.UInt64))
+        return table.select(*about, *NUMBERS)
+    except pl.exceptions.PolarsError as error:
+        why = one_line(str(error).partition("\n")[0], 200)
+        raise ResultError(
+            f"{path} is damaged ({why}): remove the directory of this run, and the command that"
+            " made it does the run again"
+        ) from None

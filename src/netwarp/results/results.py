@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from netwarp.errors import InputError, one_line
 from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
-from netwarp.metrics import metric_named
+from netwarp.metrics.registry import METRICS, metric_named
 from netwarp.plan.interleaving import contender_factor
+from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,11 +81,20 @@ class CellResult:
         """Estimate a metric's mean and confidence interval; None when no run has it.
 
         Of a rate the mean is all content over all time, see :attr:`Metric.over`.
+
+        Raises:
+            InputError: there is no such metric.
         """
         runs = [run for run in self.runs if run.value(metric) is not None]
-        if not runs:
-            return None
-        return estimate([run.metrics[metric] or 0.0 for run in runs], _weights(runs, metric))
+        if runs:
+            return estimate([run.metrics[metric] or 0.0 for run in runs], _weights(runs, metric))
+        try:
+            metric_named(metric)
+        except KeyError:
+            raise InputError(
+                f"no metric {one_line(metric)}: {did_you_mean(metric, list(METRICS))}"
+            ) from None
+        return None
 
     def total(self, metric: str) -> float | None:
         """Give a metric's sum over the runs that have it; None when none has."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError
+from netwarp.regular_files import is_folder, is_there
 from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
     Raises:
         InputError: it is neither, and does not look like a file name.
     """
-    is_file = name.exists() and not name.is_dir()
-    if is_file or not re.fullmatch(f"{NAME}(/{NAME})?", str(name)):
+    if (is_there(name) and not is_folder(name)) or not re.fullmatch(f"{NAME}(/{NAME})?", str(name)):
         return name  # reading it will report the problem
     shipped = {**shipped_studies(places), **_of_source(name.parent, places)}
     if str(name) not in shipped:

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from netwarp.errors import InputError
 from netwarp.fields import KeyValueError, Section
+from netwarp.regular_files import is_file
 from netwarp.sources.shipped import PLACES, SOURCE_FILE
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
@@ -77,7 +78,7 @@ def load_sources(names: list[str], places: tuple[Path, ...] = PLACES) -> list[So
     """
     found = find_sources(places)
     found |= {
-        name: Path(name) for name in names if "/" in name and (Path(name) / SOURCE_FILE).is_file()
+        name: Path(name) for name in names if "/" in name and is_file(Path(name) / SOURCE_FILE)
     }
     unknown = [name for name in names if name not in (*found, "all")]
     if unknown:

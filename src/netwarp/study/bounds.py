@@ -7,29 +7,65 @@ of thousands of digits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netwarp.fields import KeyValueError
 
 MOST_LEVELS = 32
 LARGEST_NUMBER = 2**64
+SHORT_CHARACTERS = 4096
+"""A text of so few characters has no key that is costly to read."""
+MOST_PARTS = 256
+"""Most parts of a dotted key that `tomllib` is given: it keeps each beginning of one, so that the
+memory grows with their square."""
+_PART = re.compile(r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*(\.?)[ \t]*""")
+
+
+def read_tables(text: str) -> dict[str, Any]:
+    """Read TOML whose keys are of a bounded length.
+
+    Raises:
+        KeyValueError: a key has more parts than any study needs.
+        tomllib.TOMLDecodeError: it is not TOML.
+        RecursionError: arrays or inline tables are nested hundreds of levels deep.
+        ValueError: a number has more digits than Python reads.
+    """
+    if len(text) > SHORT_CHARACTERS:
+        _refuse_long_keys(text)
+    return tomllib.loads(text)
+
+
+def _refuse_long_keys(text: str) -> None:
+    parts, end, first = 0, 0, ""
+    for found in _PART.finditer(text):
+        if found.start() != end or not parts:
+            parts, first = 0, found[0]
+        parts += 1
+        if parts > MOST_PARTS:
+            raise too_deep(f"{first}…")
+        if not found[1]:
+            parts = 0
+        end = found.end()
 
 
 def refuse_unbounded(raw: Mapping[str, Any]) -> None:
     """Refuse tables that are nested too deeply, or hold a number that is too large.
 
     Raises:
-        KeyValueError: a bound is exceeded; the error names the top-level key.
+        KeyValueError: a bound is exceeded; the error names the key.
     """
-    for key, value in raw.items():
-        level = [value]
-        for _ in range(MOST_LEVELS):
-            if any(isinstance(each, int) and abs(each) > LARGEST_NUMBER for each in level):
+    level: list[tuple[str, Any]] = list(raw.items())
+    for _ in range(MOST_LEVELS):
+        for key, value in level:
+            if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
                 raise too_large(key)
-            level = [inner for outer in level for inner in _inside(outer)]
-        if level:
-            raise too_deep(key)
+        level = [inner for key, outer in level for inner in _inside(key, outer)]
+    if level:
+        # Where it gets too deep is at the end of a long key: its beginning finds the place.
+        raise too_deep(".".join(level[0][0].split(".")[:3]))
 
 
 def too_deep(key: str | None = None) -> KeyValueError:
@@ -42,7 +78,8 @@ def too_large(key: str | None = None) -> KeyValueError:
     return KeyValueError(key, None, "a number beyond 64 bits", "write a smaller one")
 
 
-def _inside(value: Any) -> list[Any]:
+def _inside(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+        yield from ((f"{key}.{name}", inner) for name, inner in value.items())
+    elif isinstance(value, list):
+        yield from ((key, inner) for inner in value)

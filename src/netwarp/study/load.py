@@ -5,17 +5,18 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from netwarp.errors import StudyError
 from netwarp.fields import KeyValueError
 from netwarp.regular_files import UnreadableFileError, read_regular_file
-from netwarp.study.bounds import refuse_unbounded, too_deep, too_large
+from netwarp.study.bounds import read_tables, refuse_unbounded, too_deep, too_large
 from netwarp.study.overrides import apply_overrides, apply_quick
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
-from netwarp.study.toml_lines import study_lines
+from netwarp.study.toml_lines import key_lines, key_of_long_number, study_lines, syntax_remedy
 from netwarp.study.variants import refuse_loose_reasons
 
 MOST_BYTES = 8 << 20
@@ -23,7 +24,7 @@ MOST_BYTES = 8 << 20
 
 
 def load_study(
-    path: Path,
+    path: str | PathLike[str],
     *,
     overrides: Sequence[str] = (),
     replicates: int | None = None,
@@ -42,7 +43,8 @@ def load_study(
     Raises:
         StudyError: unreadable, not TOML, or not a study that can be run.
     """
-    source = _Source(path, *read_toml(path))
+    file = Path(path)
+    source = _Source(file, *read_toml(file))
     given = {"replicates": replicates, "seed": seed}
     named = [*overrides, *(name for name, value in given.items() if value is not None)]
 
@@ -72,15 +74,21 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
             reason = f"not UTF-8 from byte {error.start} on"
             raise KeyValueError(None, None, reason, "save it as UTF-8") from None
         try:
-            raw = tomllib.loads(text)
+            raw = read_tables(text)
         except RecursionError:
             raise too_deep() from None
         except tomllib.TOMLDecodeError as error:
             reason = f"not TOML: {error}"
-            raise KeyValueError(None, None, reason, "mend the syntax there") from None
+            raise KeyValueError(None, None, reason, syntax_remedy(text, str(error))) from None
+        except KeyValueError:
+            raise
         except ValueError:  # Python refuses to read a number of more than 4300 digits
-            raise too_large() from None
+            with Refusals(str(path), key_lines(text)).told():
+                raise too_large(key_of_long_number(text)) from None
+    try:
         refuse_unbounded(raw)
+    except KeyValueError as error:
+        raise Refusals(str(path), key_lines(text)).study_error(error) from None
     return text, raw
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netwarp.fields import KeyValueError
-from netwarp.study.bounds import too_deep
+from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
 from netwarp.suggestions import did_you_mean
 
@@ -51,6 +50,8 @@ def apply_overrides(
             if not equals or not key:
                 remedy = "such as --set path.rtt=50ms"
                 raise KeyValueError("--set", override, "not KEY=VALUE", remedy)
+            if key.count(".") >= MOST_PARTS:
+                raise too_deep("--set")
             value = _value(text.strip())
             if isinstance(value, str) and "," in value and value == text.strip():
                 levels = [_value(level.strip()) for level in value.split(",")]
@@ -175,8 +176,10 @@ def _is_factor(tables: Mapping[str, Any], key: str) -> bool:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return read_tables(f"value = {text}")["value"]
     except RecursionError:
         raise too_deep("--set") from None
+    except KeyValueError:
+        raise
     except (ValueError, KeyError):  # not TOML, or a number with too many digits for Python
         return text

@@ -42,6 +42,37 @@ def key_lines(text: str) -> Mapping[str, int]:
     return lines
 
 
+_PLACE = re.compile(r"at line (\d+), column \d+")
+_UNQUOTED = re.compile(rf"\s*({_DOTTED})\s*=\s*([\w%.+/-]*[A-Za-z%][\w%.+/-]*)\s*(?:#.*)?$")
+_LONG_NUMBER = re.compile(r"[0-9_]{4300,}")
+
+
+def syntax_remedy(text: str, error: str) -> str:
+    """Say what mends a syntax error: quotes, where a value looks like a quantity or a word.
+
+    Args:
+        text: the file's.
+        error: what `tomllib` says, with the place.
+    """
+    place = _PLACE.search(error)
+    lines = text.split("\n")
+    if place is not None and int(place[1]) <= len(lines):
+        bare = _UNQUOTED.match(lines[int(place[1]) - 1])
+        if bare is not None:
+            return f'quote it: {bare[1]} = "{bare[2]}"'
+    return "mend the syntax there"
+
+
+def key_of_long_number(text: str) -> str | None:
+    """Find the key of a number that has too many digits to be read; None where there is none."""
+    found = _LONG_NUMBER.search(text)
+    if found is None:
+        return None
+    line = text.count("\n", 0, found.start()) + 1
+    before = [key for key, at in key_lines(text).items() if at <= line]
+    return before[-1] if before else None
+
+
 def study_lines(
     text: str, overrides: Sequence[str] = (), *, quick: bool = False
 ) -> Mapping[str, int]:

@@ -7,6 +7,7 @@ sent anything), read from one clock for both sides.
 from __future__ import annotations
 
 import json
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -164,7 +165,7 @@ def record_to_json(record: Record) -> str:
     return json.dumps(record.model_dump(mode="json"), separators=(",", ":"))
 
 
-def read_records(path: Path) -> list[Record]:
+def read_records(path: str | PathLike[str]) -> list[Record]:
     """Read a run's records.
 
     Raises:
@@ -172,7 +173,7 @@ def read_records(path: Path) -> list[Record]:
             line without newline is a write cut short.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"cannot read the records in {path}: {error}") from None
     if text and not text.endswith("\n"):

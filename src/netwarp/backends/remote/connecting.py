@@ -129,6 +129,8 @@ def _open(server: tuple[str, int], context: ssl.SSLContext) -> Channel:
         why = f"no TLS with a known certificate ({error.reason or 'closed'})"
     except OSError as error:
         why = error.strerror or str(error)
+    except UnicodeError:  # the codec of international names, of a part beyond 63 characters
+        why = "no host can have this name"
     if connection is not None:
         with contextlib.suppress(OSError):
             connection.close()

@@ -1,0 +1,192 @@
+"""What the machine refuses is told as the machine's, never as a defect of netwarp."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Netwarp
+from netwarp.cli.surroundings import BYTES_PER_CPU, LEAST_BYTES
+from support import write_run_directory
+
+NETWARP = Path(sys.prefix) / "bin" / "netwarp"
+TOO_LONG = "/tmp/" + "b/" * 2500
+LONG_NAME = "a" * 300
+A_RUN_FAILED = 1
+"""Exit status of commands about the recorded directory, of which one run failed."""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run_directory(tmp_path_factory.mktemp("recorded") / "run")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", TOO_LONG],
+        ["report", LONG_NAME],
+        ["timeline", TOO_LONG, "c000-r00"],
+        ["export", LONG_NAME],
+        ["diff", TOO_LONG, LONG_NAME],
+        ["figure", TOO_LONG, "1"],
+        ["run", LONG_NAME],
+        ["run", TOO_LONG],
+        ["verify", TOO_LONG],
+        ["reproduce", TOO_LONG],
+        ["stack", "check", TOO_LONG],
+        ["pair", f"{LONG_NAME}:4434", "token"],
+        ["run", "latency-under-load", "--backend", f"remote:{LONG_NAME}:4434"],
+        ["run", "latency-under-load", "--backend", f"replay:{TOO_LONG}"],
+    ],
+    ids=lambda arguments: " ".join(arguments)[:30],
+)
+def test_a_name_that_no_file_or_host_can_have_is_refused(
+    netwarp: Netwarp, arguments: list[str], tmp_path: Path
+) -> None:
+    answer = netwarp(*arguments, XDG_CONFIG_HOME=str(tmp_path))
+    assert answer.returncode == 2, answer.stderr
+    (line,) = answer.stderr.splitlines()
+    assert line.startswith("error: ")
+
+
+def test_an_out_that_no_directory_can_be_is_refused(netwarp: Netwarp, recorded: Path) -> None:
+    for name in (TOO_LONG, LONG_NAME):
+        answer = netwarp("run", recorded / "study.toml", "--backend", f"replay:{recorded}",
+                         "--out", name)  # fmt: skip
+        assert answer.returncode == 2, answer.stderr
+        assert "File name too long): choose another with --out DIR" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("/bin/true", "is not a netwarp-endpoint"),
+        ("/bin", "no endpoint program at /bin"),
+        ("text", "cannot be asked (Exec format error)"),
+    ],
+)
+def test_an_endpoint_that_is_none_is_told_so(
+    netwarp: Netwarp, tmp_path: Path, program: str, said: str
+) -> None:
+    if program == "text":
+        program = str(tmp_path / "endpoint")
+        Path(program).write_text("neither a program nor a script\n")
+        Path(program).chmod(0o755)
+    answer = netwarp("compare", "--size", "1kB", "--backend", "native", NETWARP_ENDPOINT=program)
+    assert answer.returncode == 2, answer.stderr
+    (line,) = answer.stderr.splitlines()
+    assert said in line
+
+
+def limited(
+    recorded: Path, limit: int, value: int, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of a run directory under a limit of the system."""
+    return subprocess.run(
+        [NETWARP, arguments[0], recorded, *arguments[1:]],
+        preexec_fn=lambda: resource.setrlimit(limit, (value, value)),
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+    )  # fmt: skip
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA"])
+@pytest.mark.parametrize("most_bytes", [90 * MIB, 300 * MIB])
+def test_little_memory_is_told_so(recorded: Path, name: str, most_bytes: int) -> None:
+    """It also ends: OpenBLAS asks again for ever for memory that it does not get."""
+    answer = limited(recorded, getattr(resource, name), most_bytes, "report")
+    assert answer.returncode == 1
+    (line,) = answer.stderr.splitlines()
+    assert f"memory is limited to {most_bytes // MIB} MiB" in line
+
+
+def test_the_memory_that_is_asked_for_suffices(recorded: Path) -> None:
+    least_bytes = LEAST_BYTES + BYTES_PER_CPU * (os.cpu_count() or 1)
+    answer = limited(recorded, resource.RLIMIT_DATA, least_bytes, "report")
+    assert (answer.returncode, answer.stderr) == (A_RUN_FAILED, "")
+
+
+@pytest.mark.parametrize("most", [3, 6, 9])
+def test_few_open_files_are_told_so(recorded: Path, most: int) -> None:
+    answer = limited(recorded, resource.RLIMIT_NOFILE, most, "report")
+    assert answer.returncode != 70, answer.stderr
+    assert "defect" not in answer.stderr
+
+
+def test_a_limit_of_a_file_s_size_is_told_so(recorded: Path) -> None:
+    answer = limited(recorded, resource.RLIMIT_FSIZE, 0, "report")
+    assert answer.returncode == 1
+    assert "File too large" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["show"], ["show", "--json"], ["export"], ["report"], ["timeline"]], ids=" ".join
+)
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
+def test_closed_streams_take_nothing_and_spoil_nothing(
+    recorded: Path, arguments: list[str], closed: str
+) -> None:
+    run = "c003-r01" if arguments == ["timeline"] else ""
+    command = f"'{NETWARP}' {arguments[0]} '{recorded}' {run} {' '.join(arguments[1:])} {closed}"
+    answer = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    status = A_RUN_FAILED if arguments == ["report"] else 0
+    assert (answer.returncode, answer.stderr) == (status, ""), command
+
+
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_results_are_there_though_nobody_read_the_answer(
+    recorded: Path, tmp_path: Path, options: str
+) -> None:
+    """A pipe's reader that has left is met when the answer is printed, and results come after."""
+    out = tmp_path / "out"
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        answer = subprocess.run(
+            [NETWARP, "run", recorded / "study.toml", "--backend", f"replay:{recorded}",
+             "--out", out, *options.split()],
+            stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=100, check=False,
+        )  # fmt: skip
+    assert answer.returncode == 1, answer.stderr
+    assert json.loads((out / "summary.json").read_text())
+    assert (out / "results.parquet").is_file()
+    assert (out / "report.html").is_file()
+
+
+@pytest.fixture
+def another_user() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command as nobody, whom another user's closed directory keeps out."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be another user")
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [NETWARP, *arguments], user=65534, group=65534, cwd="/",
+            env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]},
+            capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_closed_directory_of_another_user_s_is_refused(
+    another_user: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    if another_user("--version").returncode:
+        pytest.skip("this installation is itself below a directory that others may not enter")
+    for arguments in (["show", closed / "run"], ["report", closed / "x" / "run"]):
+        answer = another_user(*arguments)
+        assert answer.returncode == 2, answer.stderr
+        assert "is not a run directory" in answer.stderr
