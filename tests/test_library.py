@@ -107,7 +107,8 @@ def test_a_number_of_runs_that_none_can_be_is_refused(tmp_path: Path) -> None:
 
 def test_files_are_named_by_strings_too(tmp_path: Path) -> None:
     recorded = support.write_run_directory(tmp_path / "recorded")
-    (tmp_path / "study.toml").write_text('title = "t"\n[workload]\nsize = "1kB"\n')
+    text = 'title = "t"\nfactors.transport = ["tcp"]\n[workload]\nsize = "1kB"\n'
+    (tmp_path / "study.toml").write_text(text)
     assert netwarp.load_study(f"{tmp_path}/study.toml").title == "t"
     assert netwarp.read_records(f"{recorded}/runs/c000-r00/records.jsonl")
 

@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from netwarp.errors import RunDirectoryError
+from netwarp.errors import RunDirectoryError, one_line
 
 PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
@@ -148,7 +148,8 @@ class RunDirectory:
             lock = os.open(self.path / ".lock", flags, 0o644)
         except OSError as error:
             raise RunDirectoryError(
-                f"cannot write to {self.path} ({_why(error)}): choose another with --out DIR"
+                f"cannot write to {one_line(str(self.path))} ({_why(error)}): choose another with"
+                " --out DIR"
             ) from None
         try:
             self._take(lock)

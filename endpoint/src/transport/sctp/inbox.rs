@@ -125,10 +125,10 @@ impl State {
 
     /// Wakes a task to take over if nobody waits for the association's next message.
     fn offer(&mut self) {
-        if self.reader == Reader::Nobody {
-            if let Some((_, task)) = self.tasks.pop_first() {
-                task.wake();
-            }
+        if self.reader == Reader::Nobody
+            && let Some((_, task)) = self.tasks.pop_first()
+        {
+            task.wake();
         }
     }
 }

@@ -45,10 +45,10 @@ impl TlsStream {
             self.session.complete_io(&mut self.records).context("TLS handshake")?;
         }
         let unconfirmed = std::mem::take(&mut self.unconfirmed);
-        if let Session::Client(session) = &mut self.session {
-            if !session.is_early_data_accepted() {
-                session.writer().write_all(&unconfirmed).context("sealing what was refused as early data")?;
-            }
+        if let Session::Client(session) = &mut self.session
+            && !session.is_early_data_accepted()
+        {
+            session.writer().write_all(&unconfirmed).context("sealing what was refused as early data")?;
         }
         flush(&mut self.session, &mut self.records)
     }
