@@ -1,11 +1,12 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
+.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: setup ## race four transports over a lossy path and write a report (set-up included)
+demo: ## race four transports over a lossy path and write a report (set-up included)
+	scripts/setup.sh demo
 	.venv/bin/netwarp demo
 
 test: setup ## run every test lane (set-up included)
@@ -39,16 +40,22 @@ docs: ## regenerate the key reference and the endpoint's wire types from the mod
 	.venv/bin/python scripts/generate_docs.py
 	.venv/bin/python scripts/generate_wire.py
 
+lock: ## lock the newest Python packages that pyproject.toml allows, with their hashes, into locks/
+	scripts/lock.sh
+
+audit: setup ## look for advisories about what is locked, as far as registries carry them
+	.venv/bin/python scripts/audit.py
+
 picture: setup ## run the demo, and take the README's picture of its report (needs Chromium)
 	.venv/bin/netwarp demo --out netwarp-out/picture
 	.venv/bin/python scripts/report_picture.py netwarp-out/picture/report.html
 
 site: ## build docs/ as a web site in site/, readable without a server
 	scripts/setup.sh python
-	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[site]'
+	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/site.txt
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
 
-setup: ## install packages, make .venv, build the endpoint and the guest kernel
+setup: ## install packages, make .venv, build the endpoint and the guest kernel, for tests too
 	scripts/setup.sh all
 
 clean: ## remove what was made in this directory (built kernels stay in the user's cache)

@@ -35,6 +35,7 @@ JOBS=$(nproc)
 CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/netwarp/kernel"
 PRINT=false
 REFRESH=false
+ONLY_PINNED=false
 
 main() {
     parse_arguments "$@"
@@ -74,6 +75,7 @@ Options:
   --source PATH   build from this kernel source tarball instead
   --jobs N        compile N files at a time (default: $JOBS, the number of CPUs)
   --cache DIR     where kernels are kept (default: $CACHE)
+  --pinned        build only from a source whose SHA-256 is in guest/sources.sha256
   --refresh       look for a newer source, even if a kernel is built
   --print         print the directory of the built kernel, and build nothing; exit 1 if there is none
   --help          print this text
@@ -97,6 +99,7 @@ parse_arguments() {
             shift 2
             ;;
         --refresh) REFRESH=true && shift ;;
+        --pinned) ONLY_PINNED=true && shift ;;
         --print) PRINT=true && shift ;;
         --help | -h)
             usage
@@ -111,7 +114,7 @@ parse_arguments() {
     # The kernel's own makefile refuses such a path, only much later and less clearly.
     [[ ! $CACHE =~ [[:space:]:] ]] ||
         usage_error "$CACHE: a kernel cannot be built below a path with spaces or colons; choose another: --cache DIR"
-    readonly SOURCE JOBS CACHE PRINT REFRESH
+    readonly SOURCE JOBS CACHE PRINT REFRESH ONLY_PINNED
 }
 
 say() { printf 'guest kernel: %s\n' "$*" >&2; }
@@ -245,6 +248,7 @@ require_tools() {
 unpack_source() {
     say "unpacking $(basename -- "$TARBALL")"
     TARBALL_HASH=$(sha256sum <"$TARBALL" | cut -d ' ' -f 1)
+    check_pin
     TARBALL_TIME=$(stat -c %Y -- "$TARBALL")
     TREE="$WORK/source"
     mkdir -- "$TREE"

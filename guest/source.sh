@@ -136,3 +136,23 @@ apt_reason() {
 is_new_enough() {
     [[ $(printf '%s\n' "$OLDEST_KERNEL" "$1" | sort -V | sed -n 1p) == "$OLDEST_KERNEL" ]]
 }
+
+# Holds the source against guest/sources.sha256. A package that is not there is as new as the archive: its signature was
+# checked, and what it holds is for --pinned to refuse.
+check_pin() {
+    local pinned
+    pinned=$(awk -v package="$PACKAGE" -v version="$PACKAGE_VERSION" \
+        '!/^#/ && $2 == package && $3 == version { print $1 }' "$GUEST_DIR/sources.sha256")
+    if [[ -z $pinned ]]; then
+        ! $ONLY_PINNED || die "$PACKAGE $PACKAGE_VERSION is not in guest/sources.sha256, which has
+  $(awk '!/^#/ { print $2, $3 }' "$GUEST_DIR/sources.sha256" | paste -sd ';' -): the archive has moved on. Give one of
+  these with --source PATH and its hash there, or build without --pinned"
+        say "the SHA-256 of $PACKAGE $PACKAGE_VERSION is not pinned: $TARBALL_HASH"
+        return
+    fi
+    [[ $TARBALL_HASH == "$pinned" ]] ||
+        die "the source of $PACKAGE $PACKAGE_VERSION is not the one that netwarp knows: its SHA-256 is
+  $TARBALL_HASH, and guest/sources.sha256 has
+  $pinned. The archive, or something on the way to it, has replaced it: build from another
+  archive (NETWARP_DEBIAN_MIRROR=URI), or from a source that you trust (--source PATH)"
+}

@@ -15,19 +15,20 @@ readonly ENDPOINT_STAMP="$VENV/netwarp-endpoint.stamp"
 readonly ENDPOINT="$VENV/libexec/netwarp-endpoint"
 
 main() {
-    local stage=${1:-all}
+    local stage=${1:-all} extent
     CHILD=
     trap 'stop 130' INT
     trap 'stop 143' TERM HUP
     case $stage in
     packages | python | rust | kernel)
         take_lock
-        "set_up_$stage"
+        "set_up_$stage" dev
         ;;
-    all)
+    demo | all)
+        [[ $stage == all ]] && extent=dev || extent=run
         take_lock
-        set_up_packages
-        set_up_python
+        set_up_packages "$extent"
+        set_up_python "$extent"
         set_up_rust
         set_up_kernel
         ;;
@@ -41,13 +42,14 @@ main() {
 
 usage() {
     cat <<EOF
-Usage: scripts/setup.sh [packages|python|rust|kernel|all]
+Usage: scripts/setup.sh [demo|packages|python|rust|kernel|all]
 
+  demo       all that running studies needs, and nothing that only tests do
   packages   system packages, with apt (as root, or through sudo)
   python     the virtual environment in .venv, with netwarp in it
   rust       the endpoint program, into .venv/libexec
   kernel     the guest kernel, into $CACHE/kernel (guest/build.sh)
-  all        all of these in this order (the default)
+  all        the last four in this order, with what tests need (the default)
 EOF
 }
 
@@ -123,16 +125,21 @@ flock util-linux
 setpriv util-linux
 setarch util-linux
 taskset util-linux
+"
+# And what only tests need: a second reader of captures, a linter of scripts.
+readonly TESTS_NEED="
 tshark tshark
 shellcheck shellcheck
 "
 
+# $1: run, or dev for what tests need too.
 set_up_packages() {
-    local packages=() thing package
+    local packages=() needs=$NEEDS thing package
+    if [[ $1 == dev ]]; then needs+=$TESTS_NEED; fi
     while read -r thing package; do
         [[ -n $thing ]] || continue
         [[ -e $thing ]] || command -v "$thing" >/dev/null || packages+=("$package")
-    done <<<"$NEEDS"
+    done <<<"$needs"
     if ! is_good_python "$VENV/bin/python" && ! can_make_venv; then packages+=("python"); fi
     if ! find_rust; then packages+=("rust"); fi
     if ((${#packages[@]} == 0)); then
@@ -235,10 +242,16 @@ rust_packages() {
 
 is_current() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 
+# The stamp of an installation with what tests need serves those who only run studies, too.
+is_installed() {
+    is_current "$PYTHON_STAMP" "dev $2" || { [[ $1 == run ]] && is_current "$PYTHON_STAMP" "run $2"; }
+}
+
+# $1: run, or dev for what tests need too.
 set_up_python() {
-    local python hash
-    hash=$(sha256sum <"$REPO/pyproject.toml")
-    if is_good_python "$VENV/bin/python" && is_current "$PYTHON_STAMP" "$hash"; then
+    local extent=$1 python hash
+    hash=$(cat -- "$REPO/pyproject.toml" "$REPO/locks/run.txt" "$REPO/locks/dev.txt" | sha256sum)
+    if is_good_python "$VENV/bin/python" && is_installed "$extent" "$hash"; then
         say "python: .venv is up to date"
         return
     fi
@@ -247,13 +260,24 @@ set_up_python() {
         run_shown "making a virtual environment in .venv" "$python" -m venv --clear "$VENV" ||
             die "$python cannot make a virtual environment in $VENV"
     fi
-    run_shown "installing netwarp and its Python packages" \
-        "$VENV/bin/python" -m pip install --disable-pip-version-check --no-input --editable "${REPO}[dev]" ||
-        die "pip could not install netwarp into $VENV; check the network, then run: scripts/setup.sh python"
+    install_locked "$extent" ||
+        die "pip could not install into $VENV what locks/$extent.txt lists; check the network, and that this Python
+  ($("$VENV/bin/python" --version)) is one that the lock has packages for (3.11 to 3.14); then run: scripts/setup.sh python"
+    run_shown "installing netwarp" "$VENV/bin/python" -m pip install "${PIP[@]}" --no-deps --no-build-isolation \
+        --editable "$REPO" || die "pip could not install netwarp into $VENV"
     # pip compiles what it installs, but not what it links to.
     "$VENV/bin/python" -m compileall -q "$REPO/src" || die "cannot compile the modules of $REPO/src"
-    echo "$hash" >"$PYTHON_STAMP"
+    echo "$extent $hash" >"$PYTHON_STAMP"
     say "python: .venv is ready ($("$VENV/bin/python" --version))"
+}
+
+readonly PIP=(--disable-pip-version-check --no-input)
+
+# What is locked and nothing else: a package whose hash differs is refused, and nothing is built that has a setup of its
+# own to run.
+install_locked() {
+    run_shown "installing Python packages" "$VENV/bin/python" -m pip install "${PIP[@]}" --require-hashes \
+        --only-binary :all: --requirement "$REPO/locks/$1.txt"
 }
 
 # --- Rust ---------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from netwarp.run_directory import (
     RunDirectory,
     clock_of,
     read_tail,
-    require_regular,
     read_text,
+    require_regular,
 )
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
@@ -215,7 +215,22 @@ def load(
         {run: outcome.metrics for run, outcome in known.items()},
         criteria_of(paths),
     )
-    return RunData(directory, with_harm(results), paths.provenance(), paths.damage, study)
+    data = RunData(directory, with_harm(results), paths.provenance(), paths.damage, study)
+    if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
+        _note_changed_records(data, paths)
+    return data
+
+
+def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
+    """Note that records have changed since results were made of them, in a directory whose runs
+    have no hashes of their own.
+    """
+    known = paths.known_records_sha256()
+    if known is not None and data.records_sha256 not in (None, known):
+        paths.damage[paths.runs] = (
+            "some records there are not those that the results were made of: records_sha256 in"
+            f" {paths.summary_file.name} is another"
+        )
 
 
 def criteria_of(directory: RunDirectory) -> Criteria:

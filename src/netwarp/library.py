@@ -116,9 +116,7 @@ class Run:
         try:
             import altair
         except ImportError:
-            raise InputError(
-                "a figure in a notebook needs Altair: `pip install netwarp[notebook]`"
-            ) from None
+            raise InputError("a figure in a notebook needs Altair: `pip install altair`") from None
 
         from netwarp.figures import draw_all
 

@@ -93,6 +93,8 @@ def run(
     directory = RunDirectory(out or default_directory(study, plan, backend, files))
     if not is_there(directory.path):  # what is refused leaves no directory behind
         refuse_jobs(plan, backend)
+        executor.check(backend, len(plan))
+        backend.provenance()
     with directory.locked():
         refuse_another_study(plan, directory)
         if anew:
@@ -156,7 +158,7 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
         write_packets(data.results, directory)
         write_json(directory.summary_file, summary(data))
         write_report(data)
-        write_text(directory.drawn_file, __version__)
+        write_text(directory.drawn_file, directory.drawn(__version__))
     except OSError as error:
         raise ResultError(
             f"cannot write {error.filename2 or error.filename} ({error.strerror}): make room for it"

@@ -18,8 +18,8 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from hashlib import sha256
+from dataclasses import asdict, dataclass, replace
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -63,6 +63,9 @@ class Status:
     cpu_s: float
     peak_rss_bytes: int
     virtual_s: float
+    records_sha256: str | None = None
+    """Hash of the run's records as they were when it ended; None where none were kept, and in
+    directories that are older than this field."""
 
     def to_json(self) -> dict[str, Any]:
         """Fields by name, for ``status.json``."""
@@ -189,7 +192,8 @@ class RunDirectory:
     def finish(self, run: str, status: Status) -> None:
         """Give a run that ended its proper name, in one step."""
         partial = self.partial_path(run)
-        write_json(partial / STATUS_FILE, status.to_json())
+        written = replace(status, records_sha256=file_sha256(partial / RECORDS_FILE))
+        write_json(partial / STATUS_FILE, written.to_json())
         final = self.run_path(run)
         remove(final)  # an earlier try, failed or damaged
         partial.rename(final)
@@ -274,11 +278,29 @@ class RunDirectory:
         return sorted((self.run_path(run) / QLOG_FOLDER).glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
-        """Whether results, summary and report were made by this version, of all runs there are."""
+        """Whether results, summary and report were made by this version, of all runs there are, and
+        are still what was made.
+        """
         try:
-            return self.report_file.is_file() and read_text(self.drawn_file) == version
+            return self.report_file.is_file() and read_text(self.drawn_file) == self.drawn(version)
         except (OSError, ValueError):
             return False
+
+    def drawn(self, version: str) -> str:
+        """Give what the file says that marks a directory as drawn: the version, and hashes."""
+        files = (self.results_file, self.packets_file, self.summary_file, self.report_file)
+        hashes = [f"{file_sha256(file)} {file.name}" for file in files]
+        return "\n".join([version, *hashes]) + "\n"
+
+    def known_records_sha256(self) -> str | None:
+        """Read the hash of all records that results were made of; None where none is known.
+
+        It is one of the runs that are there: what is measured afterwards removes the mark.
+        """
+        if not self.drawn_file.is_file():
+            return None
+        known = (self._json_object(self.summary_file) or {}).get("records_sha256")
+        return known if isinstance(known, str) else None
 
     def plan_lines(self) -> list[dict[str, Any]]:
         """Read the plan as far as it is intact; empty when nothing was planned here yet."""
@@ -336,6 +358,18 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
         return "it is a symbolic link, and none is followed here"
     return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+
+
+def file_sha256(path: Path) -> str | None:
+    """Hash a regular file; None where there is none that can be read."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as content:
+            if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
+                return None
+            return file_digest(content, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 def require_regular(path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import support
 from netwarp import pipeline
 from netwarp.backends.replay import ReplayBackend
-from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
 from netwarp.run_directory import RunDirectory, write_text
 from netwarp.study import study_from_mapping
@@ -79,6 +79,62 @@ def test_a_damaged_run_is_left_out_and_done_again(
     assert load(out).damage == {}
 
 
+def drop_a_line(path: Path) -> None:
+    lines = path.read_text().splitlines(keepends=True)
+    dropped = next(n for n, line in enumerate(lines) if '"record":"calibration"' in line)
+    path.write_text("".join(lines[:dropped] + lines[dropped + 1 :]))
+
+
+def test_a_line_that_is_missing_from_records_is_noticed_and_the_run_done_again(
+    out: Path, recorded: Path
+) -> None:
+    """What is left are valid records of which other numbers would follow."""
+    pipeline.write_outputs(load(out))
+    before = (out / "results.parquet").read_bytes()
+    path = out / "runs" / "c002-r00" / "records.jsonl"
+    drop_a_line(path)
+    shown = load(out)
+    assert [each.run for each in shown.results.failed] == ["c002-r00"]
+    assert "not what the run wrote" in shown.damage[path]
+    again = run(out, recorded)
+    assert not again.results.failed
+    pipeline.write_outputs(again)
+    assert (out / "results.parquet").read_bytes() == before
+
+
+def test_in_a_directory_without_hashes_of_runs_changed_records_are_named(out: Path) -> None:
+    """An older netwarp wrote the hash of all records alone, into the summary."""
+    for run_path in (out / "runs").iterdir():
+        support.forget_hash(out, run_path.name)
+    pipeline.write_outputs(load(out))
+    assert not load(out).damage
+    drop_a_line(out / "runs" / "c002-r00" / "records.jsonl")
+    assert "records_sha256 in summary.json is another" in load(out).damage[out / "runs"]
+
+
+@pytest.mark.parametrize("name", ["results.parquet", "summary.json", "report.html"])
+def test_an_output_that_was_changed_is_written_anew(out: Path, recorded: Path, name: str) -> None:
+    pipeline.write_outputs(run(out, recorded))
+    file = out / name
+    made = file.read_bytes()
+    middle = len(made) // 2
+    file.write_bytes(made[:middle] + bytes([made[middle] ^ 1]) + made[middle + 1 :])
+    pipeline.write_outputs(run(out, recorded))
+    assert file.read_bytes() == made
+
+
+def test_numbers_that_no_clock_shows_are_no_status(out: Path) -> None:
+    file = out / "runs" / "c002-r00" / "status.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"peak_rss_bytes": 10**400}))
+    assert load(out).damage[file] == "it is not a run's status"
+
+
+def test_a_job_that_is_not_text_is_named(out: Path) -> None:
+    (out / "runs" / "c002-r00" / "job.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(RecordError, match=r"cannot read the job in .*job\.json"):
+        load(out).job("c002-r00")
+
+
 def test_of_a_plan_that_was_cut_the_lines_that_are_whole_are_used(out: Path) -> None:
     cut(out / "plan.jsonl")
     shown = load(out)
@@ -143,6 +199,7 @@ def test_a_record_that_does_not_add_up_fails_its_run_and_no_other(out: Path) -> 
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     kept = [line for line in lines if line["record"] != "connection"]
     path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    support.forget_hash(out, "c000-r00")
     shown = load(out)
     assert [each.run for each in shown.results.failed] == ["c000-r00"]
     assert "no connection" in str(shown.results.failed[0].reason)

@@ -134,7 +134,7 @@ def execute(
     if pending:
         check(pending, backend, directory)
         executor.check(backend, len(pending))
-        _run_all(pending, backend, executor, keeper, len(kept))
+        _run_all(plan, pending, backend, executor, keeper)
     return {**kept, **keeper.outcomes}
 
 
@@ -144,8 +144,9 @@ def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirecto
     free_bytes = shutil.disk_usage(directory.path).free
     if free_bytes < FREE_DISK_BYTES:
         raise RunDirectoryError(
-            f"{directory.path} is on a disk with {free_bytes >> 20} MiB left:"
-            " make room, or choose another place with --out DIR"
+            f"{directory.path} is on a disk with {free_bytes >> 20} MiB left, and runs begin with"
+            f" {FREE_DISK_BYTES >> 20} MiB or more: make room, or choose another place with --out"
+            " DIR"
         )
 
 
@@ -158,17 +159,18 @@ def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
 
 
 def _run_all(
+    plan: Sequence[PlannedRun],
     pending: Sequence[PlannedRun],
     backend: Backend,
     executor: Executor,
     keeper: Keeper,
-    kept: int,
 ) -> None:
-    """Carry out runs; where that is cut short, say how many are kept."""
+    """Carry out runs; where that is cut short, say how many of the plan are kept."""
     try:
         executor.run_all(pending, backend, keeper)
     except (KeyboardInterrupt, OSError) as error:
-        finished, planned = kept + len(keeper.outcomes), kept + len(pending)
+        # Counted where they are kept: somebody may have removed them meanwhile.
+        finished, planned = len(keeper.directory.kept_runs() & {run.run for run in plan}), len(plan)
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(finished, planned) from None
         raise NetwarpError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netwarp.errors import RecordError
 from netwarp.measure.values import Values
 from netwarp.metrics import failure_from_records, metrics_from_records
-from netwarp.run_directory import JOB_FILE, RECORDS_FILE, read_text, require_regular
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE, file_sha256, read_text, require_regular
 from netwarp.wire import job_from_json, job_to_json, read_records
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
         job = job_from_json(read_text(path / JOB_FILE), JOB_FILE)
     except (OSError, ValueError, RecordError) as error:
         return failed(status, f"{JOB_FILE} is damaged: {error}")
+    records = path / RECORDS_FILE
+    if status.records_sha256 not in (None, file_sha256(records)):
+        reason = "it is not what the run wrote: its SHA-256 in status.json is another"
+        directory.damage[records] = reason
+        return failed(status, f"{RECORDS_FILE} is damaged: {reason}")
     return _measured(status, job, path)
 
 

@@ -30,7 +30,7 @@ IDENTITY_VARIABLE = "NETWARP_IDENTITY"
 VALID_DAYS = 3650
 TOKEN_BYTES = 16
 Side = Literal["client", "server"]
-INSTALL = 'pip install "netwarp[remote]"'
+INSTALL = "pip install cryptography"
 _PEM = re.compile(
     r"\A\s*-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=\n]{1,6000})-----END CERTIFICATE-----\s*\Z"
 )

@@ -16,7 +16,8 @@ try:
     from distributed import Client, LocalCluster, Security
 except ImportError:
     raise BackendError(
-        "runs on a cluster need Dask: `pip install 'netwarp[cluster]'`, here and on the workers"
+        "runs on a cluster need Dask: `pip install distributed cryptography`, here and on the"
+        " workers"
     ) from None
 
 from netwarp.execution.cluster import local_worker
