@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from known_truth import (
     METRIC,
     bimodal,
@@ -23,13 +24,11 @@ from known_truth import (
     results,
     two_values,
 )
-
 from netwarp.estimate.criteria import Criteria
 from netwarp.study.claims import Claim
 
 if TYPE_CHECKING:
     from known_truth import Draw
-
     from netwarp.results import Results
 
 DIFFER = frozenset({"reproduced", "reversed", "smaller", "size-undecided"})

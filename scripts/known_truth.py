@@ -50,7 +50,8 @@ def bimodal(share: float, factor: float, noise: float, mean: float = 1.0) -> Dra
 
     def draw(rng: np.random.Generator, n: int) -> Values:
         late = rng.random(n) < share
-        return usual * np.where(late, factor, 1.0) * np.exp(rng.normal(0, noise, n))
+        values: Values = usual * np.where(late, factor, 1.0) * np.exp(rng.normal(0, noise, n))
+        return values
 
     return draw
 

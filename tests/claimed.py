@@ -7,7 +7,7 @@ from netwarp.claims import ClaimResult, evaluate_claim
 from netwarp.results import Results, RunResult
 from netwarp.study.claims import Claim
 
-NOISE = (0.99, 1.0, 1.01, 1.005, 0.995)
+NOISE = (0.99, 1.0, 1.01, 1.005, 0.995) * 6
 
 
 def judge(results: Results | None = None, **keys: Any) -> ClaimResult:
@@ -26,6 +26,7 @@ def grid(values: dict[tuple[str, str], float], *, noise: tuple[float, ...] = NOI
                     f"c{cell:03}-r{replicate:02}", cell, replicate, replicate,
                     {"transport": transport, "streams": streams}, "ok", None,
                     {"completion_time_s": value},
+                    () if len(set(noise)) == 1 else ("loss",),
                 )
             )  # fmt: skip
     return Results(tuple(runs))

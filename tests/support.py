@@ -1,6 +1,6 @@
 """A run directory as `netwarp run` leaves it, without any run: the times come from a formula.
 
-Four transports × loss 0/1/5 % × RTT 50/200 ms × five replicates. Lossless runs are exact; under
+Four transports × loss 0/1/5 % × RTT 50/200 ms × ten replicates. Lossless runs are exact; under
 loss a time is its transport's factor on a draw that all transports share (as the loss seeds are),
 with little noise of its own. One run failed.
 """
@@ -37,7 +37,7 @@ GOLDEN = Path(__file__).parent / "golden"
 TRANSPORTS = ("tcp", "tls", "sctp", "quic")
 LOSSES = ("0%", "1%", "5%")
 RTTS = ("50ms", "200ms")
-REPLICATES = 5
+REPLICATES = 10
 FAILED_RUN = "c017-r03"
 FAILURE = "limit: the transfer was not over after 86400 virtual seconds"
 SIZE_BYTES = 10_000_000
@@ -96,6 +96,7 @@ def results(replicates: int = REPLICATES, failed_run: str | None = FAILED_RUN) -
                     outcome="failed" if failed else "ok",
                     reason=FAILURE if failed else None,
                     metrics={} if failed else metrics(transport, loss, rtt, replicate),
+                    random=() if loss == "0%" else ("loss",),
                 )
             )
     return Results(tuple(runs))

@@ -10,6 +10,7 @@ from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
 from netwarp.execution.outcome import read_outcome
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
+from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import from_plan
 from netwarp.results.comparisons import compare_contenders
 from netwarp.results.harm import with_harm
@@ -27,7 +28,7 @@ from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from netwarp.claims import ClaimResult
@@ -214,6 +215,7 @@ def load(
         {run: (outcome.status.outcome, outcome.status.reason) for run, outcome in known.items()},
         {run: outcome.metrics for run, outcome in known.items()},
         criteria_of(paths),
+        random_by_cell(paths, lines),
     )
     data = RunData(directory, with_harm(results), paths.provenance(), paths.damage, study)
     if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
@@ -231,6 +233,37 @@ def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
             "some records there are not those that the results were made of: records_sha256 in"
             f" {paths.summary_file.name} is another"
         )
+
+
+def random_by_cell(
+    directory: RunDirectory, lines: Sequence[Mapping[str, Any]]
+) -> dict[int, tuple[str, ...]]:
+    """Read what is random in each cell's runs: from the plan, or of an older one from a kept job.
+
+    In real time everything is. A cell of which neither is there is left out.
+    """
+    cells = {line["cell"]: line for line in reversed(lines)}
+    if clock_of(directory.provenance()) == "real":
+        return dict.fromkeys(cells, (REAL_TIME,))
+    kept = KeptRuns(directory.runs)
+    found = {}
+    for cell, line in cells.items():
+        if "random" in line:
+            found[cell] = tuple(line["random"])
+        elif (job := kept.job(line["run"])) is not None:
+            jobs = [job, *filter(None, (kept.job(run) for run in _second_of(lines, line)))]
+            found[cell] = randomness(
+                job,
+                start=len({each.start_ns for each in jobs}) > 1,
+                events=len({each.timeline.model_dump_json() for each in jobs}) > 1,
+            )
+    return found
+
+
+def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> list[str]:
+    """Name another run of the same cell, by which times that were drawn show."""
+    others = (each["run"] for each in lines if each["cell"] == first["cell"])
+    return [run for run in others if run != first["run"]][:1]
 
 
 def criteria_of(directory: RunDirectory) -> Criteria:

@@ -103,7 +103,7 @@ class _Shown:
 
 
 def _shown(comparison: Comparison, metric: str) -> _Shown:
-    effect, bounds = comparison.effect, comparison.ci95
+    effect, bounds = comparison.effect, comparison.interval
     decided = comparison.verdict.decided
     if effect is None:
         return _Shown("", None, None, 0, signed=False)

@@ -36,7 +36,7 @@ def test_a_reason_is_shown_where_the_change_alters_the_effect_as_it_says() -> No
     assert not effect(main, control, "lower", **LESS).is_shown, "the other way"
     (one,) = found.conditions
     assert one.altered == pytest.approx(5 / 9)
-    assert one.n == 5
+    assert one.n == 30
 
 
 def test_a_control_that_changes_nothing_shows_nothing_whatever_its_word() -> None:
@@ -60,7 +60,7 @@ def test_a_change_that_is_not_relevant_shows_nothing() -> None:
 def test_both_sides_have_as_many_replicates() -> None:
     main = grid({("quic", "1"): 5.0, ("tcp", "1"): 10.0}, noise=(0.99, 1.0, 1.01) * 5)
     control = grid({("quic", "1"): 9.0, ("tcp", "1"): 10.0})
-    assert effect(main, control, **LESS).conditions[0].n == 5
+    assert effect(main, control, **LESS).conditions[0].n == 15
 
 
 def test_fewer_than_five_random_replicates_show_nothing() -> None:

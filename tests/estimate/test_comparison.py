@@ -10,9 +10,10 @@ from scipy import stats as scipy_stats
 from netwarp.estimate.comparison import Comparison, Sample, Samples, Verdict, compare, holm
 
 
-def cell(*values: float | None, seeds: int | None = 100) -> Samples:
+def cell(*values: float | None, seeds: int | None = 100, random: bool = False) -> Samples:
     return {
-        r: Sample(value, None if seeds is None else seeds + r) for r, value in enumerate(values)
+        r: Sample(value, None if seeds is None else seeds + r, random=random)
+        for r, value in enumerate(values)
     }
 
 
@@ -35,15 +36,15 @@ def test_a_paired_comparison_agrees_with_scipy() -> None:
 def test_pairing_finds_what_an_unpaired_test_cannot() -> None:
     a = [1.0, 5.0, 20.0, 80.0]
     b = [1.1, 5.6, 21.8, 89.0]
-    assert compare(cell(*a), cell(*b)).verdict is Verdict.MORE
-    unpaired = compare(cell(*a, seeds=None), cell(*b, seeds=None))
+    assert compare(cell(*a), cell(*b), typical=True).verdict is Verdict.MORE
+    unpaired = compare(cell(*a, seeds=None), cell(*b, seeds=None), typical=True)
     assert not unpaired.paired
     assert unpaired.verdict is Verdict.UNDECIDED
 
 
 def test_an_unpaired_comparison_agrees_with_scipys_welch_test() -> None:
     a, b = [10.0, 11.0, 12.5, 9.5], [14.0, 15.5, 13.0, 16.0]
-    result = compare(cell(*a, seeds=1), cell(*b, seeds=50), relevant=0)
+    result = compare(cell(*a, seeds=1), cell(*b, seeds=50), relevant=0, typical=True)
     expected = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
     assert not result.paired
     assert result.p == pytest.approx(expected.pvalue)
@@ -70,7 +71,7 @@ def test_equivalence_agrees_with_two_one_sided_tests_of_scipy() -> None:
     rng = np.random.default_rng(6)
     a = rng.lognormal(2, 0.4, size=12)
     b = a * rng.lognormal(0.01, 0.02, size=12)
-    found = compare(cell(*a), cell(*b), relevant=0.05)
+    found = compare(cell(*a), cell(*b), relevant=0.05, typical=True)
     logs, limit = np.log(b) - np.log(a), math.log(1.05)
     above = scipy_stats.ttest_1samp(logs, -limit, alternative="greater").pvalue
     below = scipy_stats.ttest_1samp(logs, limit, alternative="less").pvalue
@@ -91,7 +92,7 @@ def test_a_relevant_difference_is_told_from_the_limit_not_from_nothing() -> None
 
 
 def test_equal_samples_are_identical() -> None:
-    result = compare(cell(3.0, 4.0, 5.0), cell(3.0, 4.0, 5.0))
+    result = compare(cell(3.0, 4.0, 5.0), cell(3.0, 4.0, 5.0), typical=True)
     assert result.verdict is Verdict.IDENTICAL
     assert result.effect == 1
     assert result.exact
@@ -107,7 +108,7 @@ def test_cells_without_chance_are_compared_exactly() -> None:
 
 
 def test_zeros_are_compared_by_difference() -> None:
-    result = compare(cell(0.0, 1.0, 0.0, 2.0), cell(5.0, 7.0, 6.0, 6.0))
+    result = compare(cell(0.0, 1.0, 0.0, 2.0), cell(5.0, 7.0, 6.0, 6.0), typical=True)
     assert result.scale == "difference"
     assert result.effect == pytest.approx(5.25)
     assert result.verdict is Verdict.MORE
@@ -134,7 +135,7 @@ def test_pairs_with_a_failed_run_are_left_out_and_counted() -> None:
 
 
 def test_a_constant_shift_is_certain() -> None:
-    result = compare(cell(1.0, 2.0, 4.0), cell(2.0, 4.0, 8.0))
+    result = compare(cell(1.0, 2.0, 4.0), cell(2.0, 4.0, 8.0), typical=True)
     assert result.verdict is Verdict.MORE
     assert result.effect == pytest.approx(2)
     assert result.p == pytest.approx(0, abs=1e-9)
@@ -149,7 +150,7 @@ def test_the_rank_test_needs_six_pairs() -> None:
 
 def test_holm_on_the_classic_example() -> None:
     # p = 0.01, 0.04, 0.03, 0.005 → 0.03, 0.06, 0.06, 0.02 (Holm 1979, four hypotheses).
-    base = compare(cell(1.0, 2.0, 3.0), cell(2.0, 2.5, 5.0))
+    base = compare(cell(1.0, 2.0, 3.0), cell(2.0, 2.5, 5.0), typical=True)
     family = [_with_p(base, p) for p in (0.01, 0.04, 0.03, 0.005)]
     adjusted = holm(family)
     assert [c.adjusted_p for c in adjusted] == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -188,3 +189,41 @@ def test_runs_without_the_metric_are_not_called_failed() -> None:
         assert holm([result])[0].verdict is Verdict.NO_VALUE
     one_failed = nowhere | {1: Sample(None, 1)}
     assert compare(here, one_failed).verdict is Verdict.FAILED_RUNS
+
+
+def test_equal_samples_of_something_random_are_samples_like_any_other() -> None:
+    """Whether nothing was random comes from the plan, never from the samples."""
+    for n, verdict in ((4, Verdict.UNDECIDED), (12, Verdict.UNDECIDED), (40, Verdict.EQUIVALENT)):
+        same = cell(*[2.0] * n, random=True)
+        found = compare(same, same)
+        assert not found.exact
+        assert found.verdict is verdict
+    for n, verdict in ((4, Verdict.UNDECIDED), (10, Verdict.MORE)):
+        found = compare(cell(*[2.0] * n, random=True), cell(*[2.2] * n, random=True))
+        assert found.verdict is verdict
+        assert (found.ci95 is None) == (n == 4)
+
+
+def test_five_replicates_decide_what_a_mode_that_they_missed_cannot_make() -> None:
+    noise = np.array([0.99, 1.0, 1.01, 1.005, 0.995])
+    for ratio, verdict in ((0.5, Verdict.LESS), (0.8, Verdict.UNDECIDED)):
+        found = compare(cell(*noise, random=True), cell(*(ratio * noise[::-1]), random=True))
+        assert found.verdict is verdict
+        assert found.ci95 is not None
+        assert (found.ci95[1] < 1 / 1.01) == (verdict is Verdict.LESS), "both say the same"
+
+
+def test_an_interval_is_adjusted_as_its_verdict_is() -> None:
+    """No interval lies beyond what is relevant beside `undecided`."""
+    rng = np.random.default_rng(5)
+    family = [
+        compare(cell(*rng.lognormal(0, 0.2, 8)), cell(*rng.lognormal(shift, 0.2, 8)))
+        for shift in np.linspace(0.0, 0.6, 12)
+    ]
+    adjusted = holm(family)
+    assert {each.verdict for each in adjusted} >= {Verdict.MORE, Verdict.UNDECIDED}
+    for each in adjusted:
+        assert each.interval is not None
+        low, high = each.interval
+        beyond = low > 1.01 or high < 1 / 1.01
+        assert beyond == each.verdict.decided

@@ -205,7 +205,7 @@ def test_the_numbers_are_a_csv_with_the_fixed_conditions(html: str) -> None:
     assert len(rows) == 24
     first = rows[0]
     assert (first["path.rate"], first["workload.size"]) == ("50mbit", "10MB")
-    assert (first["runs"], first["failed"]) == ("5", "0")
+    assert (first["runs"], first["failed"]) == ("10", "0")
     cell = support.results().cells[0]
     estimate = cell.estimate("completion_time_s")
     assert estimate is not None
@@ -317,11 +317,11 @@ def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
     assert len(summed_up["cells"]) == 24
     cell = summed_up["cells"][5]
     assert cell["factors"] == {"transport": "tcp", "path.loss": "5%", "path.rtt": "200ms"}
-    assert (cell["runs"], cell["failed"]) == (5, 0)
+    assert (cell["runs"], cell["failed"]) == (10, 0)
     estimate = cell["estimates"]["completion_time_s"]
     assert set(estimate) == {"mean", "ci95", "median", "samples"}
     assert estimate["ci95"][0] < estimate["mean"] < estimate["ci95"][1]
-    assert len(estimate["samples"]) == 5
+    assert len(estimate["samples"]) == 10
     failed = next(cell for cell in summed_up["cells"] if cell["failed"])
     assert failed["comparison"]["left_out"] == 1
     claim = summed_up["claims"][0]
@@ -337,7 +337,7 @@ def test_the_summary_is_what_scripts_rely_on(directory: Path) -> None:
 def test_colour_follows_the_size_of_a_difference(ratio: float, classes: str) -> None:
     made = support.results(failed_run=None)
     compared = compare_contenders(made)
-    first = {0: Sample(1.0, 0), 1: Sample(1.0, 1)}
-    second = {0: Sample(ratio, 0), 1: Sample(ratio, 1)}
+    first = {0: Sample(1.0, 0, random=False), 1: Sample(1.0, 1, random=False)}
+    second = {0: Sample(ratio, 0, random=False), 1: Sample(ratio, 1, random=False)}
     contender = ContenderResult(made.cells[0], "quic", compare(first, second))
     assert mark_class(contender, compared) == classes

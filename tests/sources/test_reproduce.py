@@ -316,7 +316,7 @@ def controlled(tmp_path: Path, values: dict[str, float], *, quick: bool = True) 
             seed, metrics = planned.replicate, {"completion_time_s": value}
             runs.append(
                 RunResult(planned.run, cell.index, planned.replicate, seed, cell.levels, "ok",
-                          None, metrics)
+                          None, metrics, ())
             )  # fmt: skip
         return RunData(directory, Results(tuple(runs)), {}, given_study=study), None
 

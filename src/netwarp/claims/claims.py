@@ -26,6 +26,7 @@ Conditions = dict[tuple[tuple[str, str], ...], list["CellResult"]]
 
 OF_HYPOTHESES = {
     ClaimVerdict.REPRODUCED: "supported",
+    ClaimVerdict.PARTLY_REVERSED: "partly-not-supported",
     ClaimVerdict.REVERSED: "not-supported",
 }
 """Names of the verdicts on a study's own hypotheses, for which no source's result is reproduced."""
@@ -137,12 +138,14 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
     if not found:
         return not_tested(claim, "this run has none of the cells it compares")
     joined = join([each for _, each, _ in found], error)
-    listed = [(condition, each, said) for (condition, each, _), said in
-              zip(found, joined.says, strict=True)]  # fmt: skip
+    listed = [
+        (condition, each.at(its, said), said)
+        for (condition, each, _), said, its in zip(found, joined.says, joined.errors, strict=True)
+    ]
     open_ = tuple(
         OpenCondition(cells, each.undecided.replicates(error))
         for (_, each, cells), said in zip(found, joined.says, strict=True)
-        if said in ("undecided", "partly") and each.undecided is not None
+        if each.undecided is not None and _is_open(joined.verdict, said)
     )
     values = {
         "metric": claim.metric,
@@ -154,6 +157,11 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
         _without_fixed_factors(claim, listed), joined.verdict, result.replicates_needed, relevant
     )
     return replace(result, found=text)
+
+
+def _is_open(verdict: ClaimVerdict, said: Says) -> bool:
+    """Whether more replicates may decide what a condition says, or the size of its lead."""
+    return verdict is ClaimVerdict.SIZE_UNDECIDED or said in ("undecided", "partly", "direction")
 
 
 def _without_fixed_factors(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from netwarp.results import CellResult, Factors, Results
     from netwarp.study.claims import Claim
 
-LEAST_REPLICATES = 5
-"""With fewer, the runs of cells in which something is random show no effect."""
 LEAST_FOR_A_SPREAD = 2
 
 Scale = Literal["ratio", "difference"]
@@ -52,15 +50,20 @@ class ConditionEffect:
 
     def chance(self, under_control: str | None) -> float:
         """Give the two-sided p-value of such a change if it were not as the claim's reason says."""
-        if under_control is None or (self.change.error > 0 and self.n < LEAST_REPLICATES):
+        if under_control is None:
             return 1.0
         is_higher = under_control == "higher"
         beyond = self.change.p_below(-self.limit) if is_higher else self.change.p_above(self.limit)
         return min(1.0, 2 * beyond)
 
-    def interval(self, error: float) -> tuple[float, float]:
-        """Give the confidence interval of the ratio of ratios, or of the difference."""
+    def interval(self, error: float) -> tuple[float, float] | None:
+        """Give the confidence interval of the ratio of ratios, or of the difference.
+
+        None where it has no end, as so few replicates tell nothing.
+        """
         low, high = self.change.interval(1 - error)
+        if math.isinf(high):
+            return None
         return (math.exp(low), math.exp(high)) if self.scale == "ratio" else (low, high)
 
     @property
@@ -86,7 +89,7 @@ class Effect:
     @property
     def is_random(self) -> bool:
         """Whether it could be wrong by chance."""
-        return any(each.change.error > 0 for each in self.conditions)
+        return any(each.change.sampled for each in self.conditions)
 
     def to_json(self) -> dict[str, Any]:
         """Give the fields that `--json` prints."""
@@ -213,7 +216,9 @@ def _compared(
     if len(shared) < LEAST_FOR_A_SPREAD:
         return "fewer than two replicates with the change and without"
     a, b = [main[r] for r in shared], [control[r] for r in shared]
-    change = _change(a, b, is_paired=all(_seeds(ours, r) == _seeds(theirs, r) for r in shared))
+    random = any(cell.is_random for cell, _ in (*ours, *theirs))
+    is_paired = all(_seeds(ours, r) == _seeds(theirs, r) for r in shared)
+    change = _change(a, b, is_paired=is_paired, random=random, is_log=scale == "ratio")
     means = [math.fsum(each) / len(each) for each in (a, b)]
     smallest = relevant if claim.relevant is None else claim.relevant
     if scale == "ratio":
@@ -231,13 +236,13 @@ def _scale(claim: Claim, cells: Sequence[CellResult]) -> Scale:
     return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"
 
 
-def _change(main: Sequence[float], control: Sequence[float], *, is_paired: bool) -> Location:
+def _change(
+    main: Sequence[float], control: Sequence[float], *, is_paired: bool, random: bool, is_log: bool
+) -> Location:
     if not is_paired:
-        return difference_of(control, main)
+        return difference_of(control, main, random=random, is_log=is_log)
     differences = [a - b for a, b in zip(main, control, strict=True)]
-    if min(differences) == max(differences):  # their mean would be rounded
-        return Location(differences[0], 0.0, len(differences) - 1)
-    return location_of(differences)
+    return location_of(differences, random=random, is_log=is_log)
 
 
 def _by_replicate(terms: Terms, metric: str, scale: Scale) -> dict[int, float] | None:
@@ -270,7 +275,7 @@ def _text(claim: Claim, found: Sequence[ConditionEffect], error: float) -> str:
 
 
 def _one_text(metric: str, each: ConditionEffect, error: float) -> str:
-    low, high = each.interval(error)
+    low, high = each.interval(error) or (0.0, 0.0)
     if each.scale == "ratio":
         digits = digits_to_tell(each.main, each.control)
         text = (
@@ -283,6 +288,6 @@ def _one_text(metric: str, each: ConditionEffect, error: float) -> str:
         scaled = [number(v * shown.scale) for v in (each.main, each.control, each.altered)]
         text = f"{scaled[0]} becomes {scaled[1]}, a difference of {scaled[2]} {shown.unit}".rstrip()
         bounds = f" [{number(low * shown.scale)}, {number(high * shown.scale)}]"
-    if each.change.error == 0:
+    if low == high:
         return text
     return f"{text}{bounds} (n = {each.n})"

@@ -8,13 +8,13 @@ on an answer at the error probability that the claim is allowed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
-from netwarp.estimate.comparison import Comparison, compare
-from netwarp.estimate.stats import replicates_needed
+from netwarp.estimate.comparison import ALPHA, Comparison, compare
+from netwarp.estimate.needed import Undecided, to_decide
 from netwarp.wording import (
     condition_text,
     digits_to_tell,
@@ -29,30 +29,19 @@ if TYPE_CHECKING:
 
     from netwarp.results import CellResult
 
-Answer = Literal["holds", "smaller", "reversed", "equivalent", "depends", "partly"]
+Answer = Literal["holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly"]
 Says = Literal[
-    "holds", "smaller", "reversed", "equivalent", "depends", "partly", "undecided", "failed",
-    "untested",
+    "holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly", "undecided",
+    "failed", "untested",
 ]  # fmt: skip
-ORDER: tuple[Answer, ...] = ("holds", "smaller", "reversed", "equivalent", "depends", "partly")
+ORDER: tuple[Answer, ...] = (
+    "holds", "smaller", "direction", "reversed", "equivalent", "depends", "partly",
+)  # fmt: skip
 """Answers in order of preference: the first that the samples show is given."""
-
-
-@dataclass(frozen=True)
-class Undecided:
-    """Spread and distance on the test's scale, to compute the replicates needed."""
-
-    stdev: float
-    """Standard deviation of a single replicate."""
-    distance: float
-    """Distance from the estimate to the nearest limit from which it must be distinguished."""
-    n: int
-    """Number of replicates so far."""
-
-    def replicates(self, alpha: float) -> int | None:
-        """Give the replicates that decide it with a power of 80 %; None if too many."""
-        needed = replicates_needed(self.stdev, self.distance, alpha)
-        return None if needed is None else max(needed, self.n + 1)
+SIZE_MARGIN = 0.05
+"""Share of a ratio by which a lead may miss the size of `up_to`: sources give round numbers."""
+Found = Callable[[float], tuple[str, Mapping[str, Any]]]
+"""Gives the findings in words, and as values, with intervals of an error probability."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +55,27 @@ class Evidence:
     values: Mapping[str, Any] = field(default_factory=dict)
     fixed: Literal["failed", "untested"] | None = None
     """Why there is no answer at any error probability; None where there may be one."""
+    reaches: float | None = None
+    """Probability of such samples if the lead were not as large as the claim's `up_to`; None where
+    the claim has none."""
     short_of: float = 1.0
     """Probability of such samples if the lead were as large as the claim's `up_to`."""
     undecided: Undecided | None = None
+    again: Found | None = None
+    """Writes the findings anew; None where they have no interval."""
+    is_equality: bool = False
+    """Whether `holds` is an equivalence."""
+
+    def at(self, error: float, said: Says) -> Evidence:
+        """Give the findings with intervals of the error probability at which it was judged.
+
+        Of an equivalence they are those of the two one-sided tests, of confidence 1 − 2 · error.
+        """
+        if self.again is None:
+            return self
+        equivalent = said == "equivalent" or (said == "holds" and self.is_equality)
+        found, values = self.again(error * (2 if equivalent else 1))
+        return replace(self, found=found, values=values)
 
     def says(self, alpha: float) -> Says:
         """Give the answer at an error probability."""
@@ -83,15 +90,16 @@ class Evidence:
         return min(self.chances.values(), default=1.0)
 
 
-def failed_runs(*cells: CellResult) -> Evidence | None:
-    """Give evidence that names the cells with failed runs; None where no run failed.
+def missing_values(metric: str, *cells: CellResult) -> Evidence | None:
+    """Give evidence that names the cells with runs without a value; None where all have one.
 
-    A failed run counts against its cell: it has no value to compare, and leaving it out would bias
-    the comparison towards the runs that succeeded.
+    A run without a value counts against its cell, whether it failed or has no such metric: leaving
+    it out would bias the comparison towards the other runs. Where no run of a cell that succeeded
+    has the metric, there is nothing to test.
     """
     failing = [cell for cell in cells if cell.failed]
     if not failing:
-        return None
+        return _without_metric(metric, cells)
     parts = [
         f"{_short_name(cell, cells)} failed in {len(cell.failed)} of {len(cell.runs)} runs"
         for cell in failing
@@ -100,12 +108,29 @@ def failed_runs(*cells: CellResult) -> Evidence | None:
     return Evidence(", ".join(parts), values=values, fixed="failed")
 
 
+def _without_metric(metric: str, cells: Sequence[CellResult]) -> Evidence | None:
+    there = {id(cell): len(cell.values(metric)) for cell in cells}
+    lacking = [cell for cell in cells if there[id(cell)] < len(cell.runs)]
+    if not lacking:
+        return None
+    if nowhere := [cell for cell in lacking if not there[id(cell)]]:
+        names = ", ".join(_short_name(cell, cells) for cell in nowhere)
+        return Evidence(f"no {metric} of {names} here", fixed="untested")
+    parts = [
+        f"{_short_name(cell, cells)} has no value in {len(cell.runs) - there[id(cell)]}"
+        f" of {len(cell.runs)} runs"
+        for cell in lacking
+    ]
+    values = {"no_value": {_short_name(c, cells): len(c.runs) - there[id(c)] for c in lacking}}
+    return Evidence(", ".join(parts), values=values, fixed="failed")
+
+
 def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0,
 ) -> Evidence:  # fmt: skip
     """Test whether `cell` has less than `other`, by at least a share of `other`'s value."""
-    if failure := failed_runs(cell, other):
+    if failure := missing_values(metric, cell, other):
         return failure
     comparison = compare(other.samples(metric), cell.samples(metric), relevant)
     location = comparison.location
@@ -121,20 +146,24 @@ def less(
     }
     if by_at_least:
         chances["smaller"] = max(leads, location.p_above(size))
-    return Evidence(
-        _two_means(cell, other, metric, comparison),
-        chances,
-        _values(cell, other, metric, comparison),
-        short_of=location.p_above(math.log1p(-up_to)) if up_to else 1.0,
-        undecided=_to_decide(comparison, -limit, limit, size),
-    )
+        chances["direction"] = leads
+    largest = min(math.log1p(-up_to) + math.log1p(SIZE_MARGIN), -limit)
+    return _with_numbers(
+        cell, other, metric, comparison,
+        Evidence(
+            "", chances,
+            reaches=location.p_below(largest) if up_to else None,
+            short_of=location.p_above(largest) if up_to else 1.0,
+            undecided=_to_decide(comparison, -limit, limit, size, *([largest] if up_to else [])),
+        ),
+    )  # fmt: skip
 
 
 def equal(cell: CellResult, other: CellResult, metric: str, tolerance: float) -> Evidence:
     """Test whether two cells are equivalent (two one-sided tests), or differ by the tolerance or
     more.
     """
-    if failure := failed_runs(cell, other):
+    if failure := missing_values(metric, cell, other):
         return failure
     comparison = compare(other.samples(metric), cell.samples(metric), tolerance)
     location = comparison.location
@@ -145,9 +174,9 @@ def equal(cell: CellResult, other: CellResult, metric: str, tolerance: float) ->
         "holds": location.p_within(-limit, limit),
         "reversed": location.p_outside(-limit, limit),
     }
-    found = _two_means(cell, other, metric, comparison)
-    values = _values(cell, other, metric, comparison)
-    return Evidence(found, chances, values, undecided=_to_decide(comparison, -limit, limit))
+    undecided = _to_decide(comparison, -limit, limit)
+    found = Evidence("", chances, undecided=undecided, is_equality=True)
+    return _with_numbers(cell, other, metric, comparison, found)
 
 
 def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float) -> Evidence:
@@ -158,7 +187,7 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
     """
     if len(cells) < 2:
         return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
-    if failure := failed_runs(*cells):
+    if failure := missing_values(metric, *cells):
         return failure
     pairs = [equal(second, first, metric, tolerance) for first, second in combinations(cells, 2)]
     if without := next((pair for pair in pairs if pair.fixed), None):
@@ -172,15 +201,41 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
         "holds": max(pair.chances["holds"] for pair in pairs),
         "reversed": min(1.0, len(pairs) * min(pair.chances["reversed"] for pair in pairs)),
     }
-    found = f"most apart are {names[1]} and {names[0]}: {apart.found}"
-    values = {"pairs": [dict(pair.values) for pair in pairs]}
-    return Evidence(found, chances, values, undecided=apart.undecided)
+    place = pairs.index(apart)
+
+    def again(error: float) -> tuple[str, Mapping[str, Any]]:
+        anew = [pair.again(error) for pair in pairs if pair.again is not None]
+        found = f"most apart are {names[1]} and {names[0]}: {anew[place][0]}"
+        return found, {"pairs": [dict(values) for _, values in anew]}
+
+    found, values = again(ALPHA)
+    hardest = [pair.undecided for pair in pairs if pair.undecided is not None]
+    undecided = max(hardest, key=_hardness, default=None)
+    return Evidence(found, chances, values, undecided=undecided, again=again, is_equality=True)
+
+
+def _hardness(each: Undecided) -> float:
+    return each.stdev / max(each.distance, 1e-12)
+
+
+def _with_numbers(
+    cell: CellResult, other: CellResult, metric: str, comparison: Comparison, found: Evidence
+) -> Evidence:
+    """Add both means and what was compared, with the interval of an error probability."""
+
+    def again(error: float) -> tuple[str, Mapping[str, Any]]:
+        adjusted = replace(comparison, error=error)
+        return (
+            _two_means(cell, other, metric, adjusted), _values(cell, other, metric, adjusted)
+        )  # fmt: skip
+
+    text, values = again(ALPHA)
+    return replace(found, found=text, values=values, again=again)
 
 
 def _to_decide(comparison: Comparison, *limits: float) -> Undecided | None:
-    if comparison.location is None or not comparison.stdev:
-        return None
-    return Undecided(comparison.stdev, comparison.location.distance(*limits), comparison.n)
+    stdev = comparison.stdev or 0.0
+    return to_decide(comparison.location, comparison.n, stdev, limits, comparison.limit)
 
 
 def _untested(comparison: Comparison) -> Evidence:
@@ -213,11 +268,11 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
     shown = quantity(metric, max(map(abs, means)))
     digits = digits_to_tell(*means)
     texts = [number(mean * shown.scale, digits) for mean in means]
-    effect, interval = found.effect or 0.0, found.ci95 or (0.0, 0.0)
+    effect, interval = found.effect or 0.0, found.interval or ()
     scale = 1.0 if found.scale == "ratio" else shown.scale
     digits = digits_to_tell(effect, found.neutral) if found.scale == "ratio" else 3
     bounds = ", ".join(number(bound * scale, digits) for bound in interval)
-    spread = f" [{bounds}]"
+    spread = f" [{bounds}]" if interval else ""
     if found.exact:
         spread = ", identical" if effect == found.neutral else ""
     unit = f" {shown.unit}" if shown.unit else ""
@@ -250,6 +305,8 @@ def _values(cell: CellResult, other: CellResult, metric: str, found: Comparison)
         "means": _means(cell, other, metric, found),
         found.scale: found.effect,
         "ci95": found.ci95,
+        "interval": found.interval,
+        "error": found.error,
         "p": found.p,
         "equivalence_p": found.equivalence_p,
         "n": found.n,

@@ -27,6 +27,8 @@ class ClaimVerdict(StrEnum):
     """It holds in every condition."""
     SMALLER = "smaller"
     """Its direction holds, its size is not reached."""
+    SIZE_UNDECIDED = "size-undecided"
+    """Its direction holds in every condition; whether its size is reached is undecided."""
     PARTLY = "partly"
     """It holds at some levels; at the rest it is undecided, or there is no relevant difference."""
     DEPENDS = "depends"
@@ -35,12 +37,15 @@ class ClaimVerdict(StrEnum):
     """There is no relevant difference in any condition."""
     UNDECIDED = "undecided"
     """The samples do not decide it."""
+    PARTLY_REVERSED = "partly-reversed"
+    """The opposite holds in some conditions; at the rest it is undecided, or there is no relevant
+    difference."""
     REVERSED = "reversed"
-    """The opposite holds, and the claim holds in no condition."""
+    """The opposite holds in every condition."""
     NOT_TESTABLE = "not-testable"
     """Nothing was run that could test it."""
     FAILED = "failed"
-    """Runs that it compares failed, and it holds in no condition."""
+    """Runs that it compares failed or have no value, and nothing is shown in any condition."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +54,14 @@ class Joined:
 
     verdict: ClaimVerdict
     says: tuple[Says, ...]
+    errors: tuple[float, ...]
+    """The error probability at which each condition was judged."""
 
 
 _UNANIMOUS: tuple[tuple[ClaimVerdict, tuple[Answer, ...]], ...] = (
     (ClaimVerdict.REPRODUCED, ("holds",)),
     (ClaimVerdict.SMALLER, ("holds", "smaller")),
+    (ClaimVerdict.SIZE_UNDECIDED, ("holds", "smaller", "direction")),
     (ClaimVerdict.REVERSED, ("reversed",)),
     (ClaimVerdict.EQUIVALENT, ("equivalent",)),
     (ClaimVerdict.DEPENDS, ("depends",)),
@@ -75,13 +83,16 @@ def smallest_chance(found: Sequence[Evidence]) -> float:
 def join(found: Sequence[Evidence], alpha: float) -> Joined:
     """Join the conditions of a claim at an error probability."""
     if all(each.fixed == "untested" for each in found):
-        return Joined(ClaimVerdict.NOT_TESTABLE, tuple("untested" for _ in found))
+        untested: tuple[Says, ...] = tuple("untested" for _ in found)
+        return Joined(ClaimVerdict.NOT_TESTABLE, untested, (alpha,) * len(found))
     if all(each.fixed is None for each in found):
         for verdict, answers in _UNANIMOUS:
             if max(_chance(each, answers) for each in found) < alpha:
-                return Joined(_sized(verdict, found, alpha), _each(found, answers, alpha))
-    says = _one_by_one(found, alpha)
-    return Joined(_mixed(says), says)
+                says = _each(found, answers, alpha)
+                return Joined(_sized(verdict, found, alpha), says, (alpha,) * len(found))
+    errors = family_errors([each.smallest for each in found], alpha)
+    says = tuple(each.says(error) for each, error in zip(found, errors, strict=True))
+    return Joined(_mixed(says), says, tuple(errors))
 
 
 def family_errors(chances: Sequence[float], alpha: float) -> list[float]:
@@ -118,26 +129,31 @@ def _each(found: Sequence[Evidence], answers: Sequence[Answer], alpha: float) ->
 
 
 def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> ClaimVerdict:
-    """Change a verdict to `smaller` where the lead falls short of its size in every condition."""
-    short = all(each.short_of < alpha for each in found)
-    return ClaimVerdict.SMALLER if verdict is ClaimVerdict.REPRODUCED and short else verdict
+    """Test the size of `up_to` of a claim whose direction holds in every condition.
 
-
-def _one_by_one(found: Sequence[Evidence], alpha: float) -> tuple[Says, ...]:
-    """Decide each condition by itself, Holm-adjusted for their number."""
-    errors = family_errors([each.smallest for each in found], alpha)
-    return tuple(each.says(error) for each, error in zip(found, errors, strict=True))
+    The claim has to show it: the lead is shown to be as large in some condition, adjusted for their
+    number by Bonferroni's inequality, or to fall short of it in every one. Else its size is
+    undecided.
+    """
+    reaches = [each.reaches for each in found if each.reaches is not None]
+    if verdict is not ClaimVerdict.REPRODUCED or not reaches:
+        return verdict
+    if len(reaches) * min(reaches) < alpha / 2:
+        return ClaimVerdict.REPRODUCED
+    short = all(each.short_of < alpha / 2 for each in found)
+    return ClaimVerdict.SMALLER if short else ClaimVerdict.SIZE_UNDECIDED
 
 
 def _mixed(says: Sequence[Says]) -> ClaimVerdict:
     seen = Counter(says)
-    holds = seen["holds"] + seen["smaller"] + seen["partly"]
+    holds = seen["holds"] + seen["smaller"] + seen["direction"] + seen["partly"]
     if seen["depends"] or (holds and seen["reversed"]):
         return ClaimVerdict.DEPENDS
     if holds:
         return ClaimVerdict.PARTLY
     if seen["reversed"]:
-        return ClaimVerdict.REVERSED
+        everywhere = seen["reversed"] == len(says)
+        return ClaimVerdict.REVERSED if everywhere else ClaimVerdict.PARTLY_REVERSED
     if seen["failed"]:
         return ClaimVerdict.FAILED
     return ClaimVerdict.UNDECIDED

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WORDS: Mapping[Says, str] = {
     "holds": "holds",
     "smaller": "holds, by less than claimed",
+    "direction": "holds, its size undecided",
     "partly": "holds from end to end, not at every step",
     "depends": "holds at some levels and is reversed at others",
     "reversed": "reversed",
@@ -78,8 +79,9 @@ def _group(said: Says, found: Sequence[tuple[Factors, Evidence]], relevant: floa
 
 
 def _in_short(each: Evidence) -> str:
-    if "ratio" not in each.values or not each.values["ci95"]:
+    interval = each.values.get("interval")
+    if "ratio" not in each.values or not interval:
         return each.found
-    low, high = each.values["ci95"]
+    low, high = interval
     ratio = number(each.values["ratio"])
     return ratio if low == high else f"{ratio} [{number(low)}, {number(high)}]"

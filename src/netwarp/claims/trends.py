@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from netwarp.claims.evidence import Answer, Evidence, Undecided, failed_runs
+from netwarp.claims.evidence import Answer, Evidence, missing_values
 from netwarp.estimate.comparison import ALPHA
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.location import Location, location_of
-from netwarp.estimate.stats import CONFIDENCE, mean_of
+from netwarp.estimate.needed import Undecided, stdev_of, to_decide
+from netwarp.estimate.stats import mean_of
 from netwarp.wording import digits_to_tell, factor_name, level_text, number, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from netwarp.results import CellResult
 
@@ -37,29 +38,38 @@ def lead_grows(
         labels.reverse()
     if len(labels) < 2:
         return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
-    if failure := failed_runs(*cells, *others):
+    if failure := missing_values(metric, *cells, *others):
         return failure
     leads = _leads(cells, others, metric, factor, labels, scale)
     if isinstance(leads, Evidence):
         return leads
     limit = math.log1p(relevant) if scale == "ratio" else relevant * _mean_at(others, metric)
-    by_level = [location_of([row[i] for row in leads]) for i in range(len(labels))]
-    steps = [location_of([row[i + 1] - row[i] for row in leads]) for i in range(len(labels) - 1)]
-    whole = location_of([row[-1] - row[0] for row in leads])
+    random, is_log = _is_random(*cells, *others), scale == "ratio"
+
+    def at_rows(values: list[float]) -> Location:
+        return location_of(values, random=random, is_log=is_log)
+
+    by_level = [at_rows([row[i] for row in leads]) for i in range(len(labels))]
+    steps = [at_rows([row[i + 1] - row[i] for row in leads]) for i in range(len(labels) - 1)]
+    whole = at_rows([row[-1] - row[0] for row in leads])
     chances = _growth_chances(by_level, steps, whole, limit)
     values = {
         "leads": {label: _shown_lead(at, scale) for label, at in zip(labels, by_level, strict=True)}
     }
     digits = digits_to_tell(*(_shown_lead(at, scale) for at in by_level))
-    parts = [
-        f"{_lead_text(at, metric, scale, digits)} at {level_text(factor, label)}"
-        for label, at in zip(labels, by_level, strict=True)
-    ]
-    if shrinks:
-        parts.reverse()
-    words = "ratio" if scale == "ratio" else "gap"
+
+    def again(error: float) -> tuple[str, Mapping[str, Any]]:
+        parts = [
+            f"{_lead_text(at, metric, scale, error, digits)} at {level_text(factor, label)}"
+            for label, at in zip(labels, by_level, strict=True)
+        ]
+        if shrinks:
+            parts.reverse()
+        words = "ratio" if scale == "ratio" else "gap"
+        return f"the {words} is {', '.join(parts)}", values
+
     undecided = _undecided_step(by_level[-1], steps, whole, limit, len(leads))
-    return Evidence(f"the {words} is {', '.join(parts)}", chances, values, undecided=undecided)
+    return Evidence(again(ALPHA)[0], chances, values, undecided=undecided, again=again)
 
 
 def leads_overall(
@@ -71,12 +81,13 @@ def leads_overall(
     The lead is the geometric mean of the ratios at the levels, computed for each replicate.
     """
     labels = ordered([cell.factors[factor] for cell in cells])
-    if failure := failed_runs(*cells, *others):
+    if failure := missing_values(metric, *cells, *others):
         return failure
     leads = _leads(cells, others, metric, factor, labels, "ratio")
     if isinstance(leads, Evidence):
         return leads
-    together = location_of([-mean_of(row) for row in leads])
+    random = _is_random(*cells, *others)
+    together = location_of([-mean_of(row) for row in leads], random=random, is_log=True)
     limit = math.log1p(relevant)
     size = math.log1p(-by_at_least) if by_at_least else -limit
     chances: dict[Answer, float] = {
@@ -85,20 +96,38 @@ def leads_overall(
         "equivalent": together.p_within(-limit, limit),
     }
     if by_at_least:
-        chances["smaller"] = max(min(1.0, 2 * together.p_below(-limit)), together.p_above(size))
+        chances["direction"] = min(1.0, 2 * together.p_below(-limit))
+        chances["smaller"] = max(chances["direction"], together.p_above(size))
     by_level = [
         f"{number(math.exp(-location_of([row[i] for row in leads]).value))}"
         f" at {level_text(factor, label)}"
         for i, label in enumerate(labels)
     ]
-    text = f"ratio {_lead_text(together, metric, 'ratio')} together: {', '.join(by_level)}"
-    low, high = together.interval(CONFIDENCE)
-    values = {"ratio": math.exp(together.value), "ci95": (math.exp(low), math.exp(high))}
-    undecided = None
-    if together.error > 0:
-        stdev = together.error * math.sqrt(len(leads))
-        undecided = Undecided(stdev, together.distance(-limit, limit, size), len(leads))
-    return Evidence(text, chances, values, undecided=undecided)
+
+    def again(error: float) -> tuple[str, Mapping[str, Any]]:
+        lead = _lead_text(together, metric, "ratio", error)
+        values = {
+            "ratio": math.exp(together.value),
+            "ci95": _bounds(together, ALPHA),
+            "interval": _bounds(together, error),
+            "error": error,
+        }
+        return f"ratio {lead} together: {', '.join(by_level)}", values
+
+    text, values = again(ALPHA)
+    n = len(leads)
+    undecided = to_decide(together, n, stdev_of(together, n), (-limit, limit, size), limit)
+    return Evidence(text, chances, values, undecided=undecided, again=again)
+
+
+def _is_random(*cells: CellResult) -> bool:
+    return any(cell.is_random for cell in cells)
+
+
+def _bounds(lead: Location, error: float) -> tuple[float, float] | None:
+    """Give the interval of a ratio; None where it has no end."""
+    low, high = lead.interval(1 - error)
+    return None if math.isinf(high) else (math.exp(low), math.exp(high))
 
 
 def _growth_chances(
@@ -126,9 +155,8 @@ def _undecided_step(
 ) -> Undecided | None:
     """Give the undecided test that would take the most replicates."""
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
-    random = [
-        Undecided(at.error * math.sqrt(n), at.distance(to), n) for at, to in tests if at.error > 0
-    ]
+    found = [to_decide(at, n, stdev_of(at, n), (to,), to) for at, to in tests]
+    random = [each for each in found if each is not None]
     return max(random, key=lambda each: each.stdev / max(each.distance, 1e-12), default=None)
 
 
@@ -163,13 +191,15 @@ def linear(
     places = _places(labels)
     if len(places) < LEVELS_FOR_A_LINE:
         return Evidence(f"a line needs {LEVELS_FOR_A_LINE} levels", fixed="untested")
-    if failure := failed_runs(*cells):
+    if failure := missing_values(metric, *cells):
         return failure
     rows = [row for _, row in sorted(_table(cells, metric, factor, labels).items())]
     if len(rows) < 2:
         return Evidence("fewer than two replicates at every level", fixed="untested")
     lines = [_line(places, row) for row in rows]
-    growth = location_of([slope * (places[-1] - places[0]) for slope, _ in lines])
+    random = _is_random(*cells)
+    growths = [slope * (places[-1] - places[0]) for slope, _ in lines]
+    growth = location_of(growths, random=random)
     means = [mean_of([row[i] for row in rows]) for i in range(len(places))]
     limit = relevant * abs(mean_of(means))
     whole = abs(growth.value) or 1.0
@@ -178,7 +208,8 @@ def linear(
             [
                 (row[i] - (base + slope * place)) / whole
                 for row, (slope, base) in zip(rows, lines, strict=True)
-            ]
+            ],
+            random=random,
         )
         for i, place in enumerate(places)
     ]
@@ -197,10 +228,9 @@ def linear(
     found = f"{found} {shown.unit}".rstrip()
     if rises < 1:
         found += f", at most {number(100 * abs(largest.value), 2)} % of the growth off the line"
-    undecided = None
-    if largest.error > 0:
-        distance = largest.distance(-tolerance, tolerance)
-        undecided = Undecided(largest.error * math.sqrt(len(rows)), distance, len(rows))
+    n = len(rows)
+    limits = (-tolerance, tolerance)
+    undecided = to_decide(largest, n, stdev_of(largest, n), limits, tolerance)
     values = {"means": means, "strays": [each.value for each in strays]}
     return Evidence(found, chances, values, undecided=undecided)
 
@@ -244,15 +274,19 @@ def _shown_lead(lead: Location, scale: LeadScale) -> float:
     return math.exp(lead.value) if scale == "ratio" else lead.value
 
 
-def _lead_text(lead: Location, metric: str, scale: LeadScale, digits: int = 3) -> str:
+def _lead_text(lead: Location, metric: str, scale: LeadScale, error: float, digits: int = 3) -> str:
     """Write a lead with its confidence interval; `digits` are those of a ratio."""
-    low, high = lead.interval(CONFIDENCE)
+    low, high = lead.interval(1 - error)
+    is_point = low == high or math.isinf(high)
     if scale == "ratio":
-        digits = digits if lead.error == 0 else 3
+        digits = digits if low == high else 3
         text = number(math.exp(lead.value), digits)
-        bounds = f"{number(math.exp(low))}, {number(math.exp(high))}"
-        return text if lead.error == 0 else f"{text} [{bounds}]"
-    shown = quantity(metric, max(abs(lead.value), abs(low), abs(high)))
+        bounds = "" if is_point else f"{number(math.exp(low))}, {number(math.exp(high))}"
+        return text if is_point else f"{text} [{bounds}]"
+    largest = [abs(each) for each in (lead.value, low, high) if not math.isinf(each)]
+    shown = quantity(metric, max(largest))
     text = f"{number(lead.value * shown.scale)} {shown.unit}".rstrip()
+    if is_point:
+        return text
     bounds = f"{number(low * shown.scale)}, {number(high * shown.scale)}"
-    return text if lead.error == 0 else f"{text} [{bounds}]"
+    return f"{text} [{bounds}]"

@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Literal
 
 from netwarp.estimate.location import Location, difference_of, location_of
+from netwarp.estimate.needed import Undecided, to_decide
 from netwarp.estimate.signed_rank import signed_rank_p
 from netwarp.estimate.stats import CONFIDENCE, Interval, mean_of, standard_deviation
 
@@ -58,6 +59,8 @@ class Sample:
     seed: int | None = None
     failed: bool = True
     """Whether a run without a value failed; otherwise it has no such metric."""
+    random: bool = True
+    """Whether anything in the run was planned to be random, or nobody knows."""
 
 
 Samples = Mapping[int, Sample]
@@ -69,9 +72,10 @@ class Comparison:
     """The comparison of `contender` with `baseline`.
 
     `effect` is contender ÷ baseline on the ratio scale, contender − baseline on the difference
-    scale; `ci95` is its unadjusted 95 % interval. `p` is the probability of such samples if the
-    true difference were no larger than `relevant`, `equivalence_p` that if it were larger;
-    `adjusted_p` belongs to the verdict and is set by `holm`; until then it is the smaller of the
+    scale; `ci95` is its unadjusted 95 % interval, and None where so few replicates tell nothing.
+    `p` is the probability of such samples if the true difference were no larger than `relevant`,
+    `equivalence_p` that if it were larger; `adjusted_p` belongs to the verdict and is set by
+    `holm`; until then it is the smaller of the
     two. Exact comparisons, in which nothing was random, have no p-values.
     """
 
@@ -92,6 +96,8 @@ class Comparison:
     paired: bool
     exact: bool
     verdict: Verdict
+    error: float = ALPHA
+    """The error probability at which it was judged among all comparisons; see `holm`."""
 
     @property
     def neutral(self) -> float:
@@ -102,6 +108,22 @@ class Comparison:
     def limit(self) -> float:
         """The smallest relevant difference on the scale of `location`."""
         return math.log1p(self.relevant) if self.scale == "ratio" else self.relevant
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of `effect` by which the verdict was reached, adjusted for all comparisons.
+
+        A difference is outside of what is relevant with all of it. Of an equivalence it is that of
+        the two one-sided tests, whose confidence is 1 − 2 · `error`. None where it tells nothing.
+        """
+        error = self.error * (2 if self.verdict is Verdict.EQUIVALENT else 1)
+        return _effect_interval(self.location, self.scale, 1 - error)
+
+    @property
+    def undecided(self) -> Undecided | None:
+        """What would decide it; None where nothing is random."""
+        stdev = self.stdev or 0.0
+        return to_decide(self.location, self.n, stdev, (-self.limit, self.limit), self.limit)
 
     @property
     def stdev(self) -> float | None:
@@ -116,7 +138,9 @@ class Comparison:
         return self.verdict.decided and self.wilcoxon_p is not None and self.wilcoxon_p >= ALPHA
 
 
-def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
+def compare(
+    baseline: Samples, contender: Samples, relevant: float = RELEVANT, *, typical: bool = False
+) -> Comparison:
     """Compare two cells; paired where replicates share their seeds, else Welch's test.
 
     Where a run failed, or has no such metric, the verdict is only that, as comparing the remaining
@@ -128,21 +152,30 @@ def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -
         baseline: samples by replicate.
         contender: samples of the cell that is compared with it.
         relevant: the smallest relevant difference, as a ratio to the larger mean.
+        typical: whether only what was seen is compared, as between two executions of the same
+            cells: modes and events too rare to be in the samples are then left out of account.
     """
     shared = _shared(baseline, contender)
+    random = not typical and any(
+        sample.random for of in (baseline, contender) for sample in of.values()
+    )
     if shared is not None:
         pairs = [(baseline[r].value, contender[r].value) for r in shared]
         complete = [(a, b) for a, b in pairs if a is not None and b is not None]
         return _compared(
             [a for a, _ in complete], [b for _, b in complete],
-            relevant, left_out=len(pairs) - len(complete), paired=True,
+            relevant, left_out=len(pairs) - len(complete), paired=True, random=random,
+            typical=typical,
             withheld=_withheld(s for r in shared for s in (baseline[r], contender[r])),
         )  # fmt: skip
     a = [s.value for s in baseline.values() if s.value is not None]
     b = [s.value for s in contender.values() if s.value is not None]
     left_out = len(baseline) + len(contender) - len(a) - len(b)
     withheld = _withheld([*baseline.values(), *contender.values()])
-    return _compared(a, b, relevant, left_out=left_out, paired=False, withheld=withheld)
+    return _compared(
+        a, b, relevant, left_out=left_out, paired=False, withheld=withheld, random=random,
+        typical=typical,
+    )  # fmt: skip
 
 
 def holm(family: Sequence[Comparison]) -> list[Comparison]:
@@ -154,13 +187,15 @@ def holm(family: Sequence[Comparison]) -> list[Comparison]:
     """
     tested = sorted((_decisive_p(c), i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
-    floor = 0.0
+    floor, error = 0.0, ALPHA
     for rank, (p, i) in enumerate(tested):
+        if floor < ALPHA:
+            error = ALPHA / (len(tested) - rank)
         floor = max(floor, min(1.0, p * (len(tested) - rank)))
         verdict = adjusted[i].verdict
         if verdict not in WITHHELD:
             verdict = _verdict(adjusted[i], floor)
-        adjusted[i] = replace(adjusted[i], adjusted_p=floor, verdict=verdict)
+        adjusted[i] = replace(adjusted[i], adjusted_p=floor, verdict=verdict, error=error)
     return adjusted
 
 
@@ -183,7 +218,7 @@ def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
 
 def _compared(
     a: Sequence[float], b: Sequence[float], relevant: float, *,
-    left_out: int, paired: bool, withheld: Verdict | None,
+    left_out: int, paired: bool, withheld: Verdict | None, random: bool, typical: bool,
 ) -> Comparison:  # fmt: skip
     n = min(len(a), len(b))
     positive = n == 0 or min(*a, *b) > 0
@@ -196,19 +231,28 @@ def _compared(
     first = [math.log(value) if positive else value for value in a]
     second = [math.log(value) if positive else value for value in b]
     differences = [y - x for x, y in zip(first, second, strict=True)] if paired else []
-    location = location_of(differences) if paired else difference_of(first, second)
     constant = min(a) == max(a) and min(b) == max(b)
+    equal = constant or (paired and list(a) == list(b))
+    random = random or not (equal if typical else constant)
+    location = (
+        location_of(differences, random=random, is_log=positive)
+        if paired
+        else difference_of(first, second, random=random, is_log=positive)
+    )
     if constant:
         # This is the quotient of the values themselves, as logarithms are rounded.
-        location = Location(math.log(b[0] / a[0]) if positive else b[0] - a[0], 0.0, n - 1)
-    exact = constant or (paired and list(a) == list(b))
-    low, high = location.interval(CONFIDENCE)
+        value = math.log(b[0] / a[0]) if positive else b[0] - a[0]
+        location = Location(value, 0.0, n - 1, n if random else 0, positive)
+    if typical:
+        location = replace(location, sampled=0, cautious=None)
+    exact = not random
     limit = math.log1p(relevant) if positive else relevant
+    scale: Scale = "ratio" if positive else "difference"
     found = Comparison(
-        scale="ratio" if positive else "difference",
+        scale=scale,
         relevant=relevant,
         effect=math.exp(location.value) if positive else location.value,
-        ci95=(math.exp(low), math.exp(high)) if positive else (low, high),
+        ci95=_effect_interval(location, scale, CONFIDENCE),
         location=location,
         p=None if exact else location.p_outside(-limit, limit),
         equivalence_p=None if exact else location.p_within(-limit, limit),
@@ -238,6 +282,16 @@ def _untested(
         n=min(len(a), len(b)), left_out=left_out, paired=paired, exact=False,
         verdict=withheld or Verdict.ONE_REPLICATE,
     )  # fmt: skip
+
+
+def _effect_interval(location: Location | None, scale: Scale, confidence: float) -> Interval | None:
+    """Give the interval of an effect; None where it has no end."""
+    if location is None:
+        return None
+    low, high = location.interval(confidence)
+    if math.isinf(high):
+        return None
+    return (math.exp(low), math.exp(high)) if scale == "ratio" else (low, high)
 
 
 def _decisive_p(found: Comparison) -> float:

@@ -202,7 +202,7 @@ def _compared(
     samples = b.samples(metric)
     if not is_paired:
         samples = {number: Sample(each.value) for number, each in samples.items()}
-    return compare(a.samples(metric), samples, relevant)
+    return compare(a.samples(metric), samples, relevant, typical=True)
 
 
 def _refuse_wrong_clocks(virtual: RunData, real: RunData) -> None:

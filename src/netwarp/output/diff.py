@@ -91,7 +91,9 @@ def difference(before: RunData, after: RunData, metric: str | None = None) -> Di
     later = {_key(cell): cell for cell in after.results.cells}
     shared = [(earlier[key], cell) for key, cell in later.items() if key in earlier]
     relevant = after.results.criteria.relevant
-    adjusted = holm([compare(a.samples(chosen), b.samples(chosen), relevant) for a, b in shared])
+    adjusted = holm(
+        [compare(a.samples(chosen), b.samples(chosen), relevant, typical=True) for a, b in shared]
+    )
     return Difference(
         chosen,
         tuple(

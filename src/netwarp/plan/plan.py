@@ -14,8 +14,9 @@ from typing import Any
 
 from netwarp.collector import paused_collector
 from netwarp.fields import KeyValueError
-from netwarp.plan.job_text import JobText, JobWriter
+from netwarp.plan.job_text import EVENTS, START, JobText, JobWriter
 from netwarp.plan.random_times import drawn_slots, drawn_times
+from netwarp.plan.randomness import randomness
 from netwarp.plan.seeds import replicate_seeds
 from netwarp.regular_files import regular_file_size
 from netwarp.study import Study
@@ -40,6 +41,9 @@ class PlannedRun:
     """Seeds by slot; all runs of the replicate share them."""
     times: Mapping[str, int | str] = field(repr=False, default_factory=dict)
     """Random times by slot, in ns of the run's clock; empty where the cell has none."""
+
+    random: tuple[str, ...] = ()
+    """What is random in the cell's runs, such as `loss`; empty where replicates are the same."""
 
     @cached_property
     def run(self) -> str:
@@ -70,6 +74,7 @@ class PlannedRun:
             "seed": self.seeds["run"],
             "factors": dict(self.cell.levels),
             "job_sha256": self.job_sha256,
+            "random": list(self.random),
         }
 
 
@@ -104,14 +109,24 @@ def plan_study(
         ]
     paths = max((len(cell.template.paths) for cell, _ in texts), default=0)
     workloads = max((place + 1 for cell, _ in texts for place in _places(cell)), default=1)
+    randoms = [randomness_of(cell) for cell, _ in texts]
     runs = []
     for replicate in range(study.replicates):
         seeds = replicate_seeds(study.seed, replicate, paths, workloads)
         runs += [
-            PlannedRun(cell, replicate, text, seeds, drawn_times(cell, study.seed, replicate))
-            for cell, text in texts
+            PlannedRun(
+                cell, replicate, text, seeds, drawn_times(cell, study.seed, replicate), random
+            )
+            for (cell, text), random in zip(texts, randoms, strict=True)
         ]
     return runs
+
+
+def randomness_of(cell: Cell) -> tuple[str, ...]:
+    """Name what is random in a cell's runs; empty where replicates in virtual time are equal."""
+    drawn = drawn_slots(cell)
+    starts = any(slot.startswith(START) for slot in drawn)
+    return randomness(cell.template, start=starts, events=EVENTS in drawn)
 
 
 def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:

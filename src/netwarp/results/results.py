@@ -36,6 +36,8 @@ class RunResult:
     outcome: OutcomeName
     reason: str | None
     metrics: Mapping[str, float | None]
+    random: tuple[str, ...] | None = None
+    """What was planned to be random in it, such as `loss`; None where nobody knows."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -61,6 +63,11 @@ class CellResult:
         return tuple(run for run in self.runs if run.outcome == "failed")
 
     @property
+    def is_random(self) -> bool:
+        """Whether anything in its runs was planned to be random, or nobody knows."""
+        return any(run.random != () for run in self.runs)
+
+    @property
     def disturbed(self) -> tuple[RunResult, ...]:
         """The runs during which the real path between two hosts changed."""
         return tuple(run for run in self.runs if run.is_disturbed)
@@ -73,7 +80,9 @@ class CellResult:
     def samples(self, metric: str) -> Samples:
         """Give a metric's samples by replicate, for comparisons; None where a run has none."""
         return {
-            run.replicate: Sample(run.value(metric), run.seed, run.outcome == "failed")
+            run.replicate: Sample(
+                run.value(metric), run.seed, run.outcome == "failed", run.random != ()
+            )
             for run in self.runs
         }
 
@@ -188,6 +197,7 @@ def from_plan(
     outcomes: Mapping[str, tuple[OutcomeName, str | None]],
     metrics: Mapping[str, Mapping[str, float | None]],
     criteria: Criteria | None = None,
+    random: Mapping[int, tuple[str, ...]] | None = None,
 ) -> Results:
     """Join the plan with outcomes and metrics; runs without an outcome (not yet done) are left out.
 
@@ -196,7 +206,10 @@ def from_plan(
         outcomes: outcome and reason, by run name.
         metrics: metrics by run name; a failed run may have none.
         criteria: criteria of comparisons; None for the defaults.
+        random: what is random in a cell's runs, by its index; None, or no entry, where nobody
+            knows.
     """
+    random = random or {}
     runs = [
         RunResult(
             run=line["run"],
@@ -207,6 +220,7 @@ def from_plan(
             outcome=outcomes[line["run"]][0],
             reason=outcomes[line["run"]][1],
             metrics=metrics.get(line["run"], {}),
+            random=random.get(line["cell"]),
         )
         for line in plan_lines
         if line["run"] in outcomes

@@ -308,7 +308,12 @@ class Reproduction:
 
 
 def _in_order(words: Iterable[str]) -> list[str]:
-    order = ["supported", "not-supported", *(verdict.value for verdict in ClaimVerdict)]
+    order = [
+        "supported",
+        "partly-not-supported",
+        "not-supported",
+        *(verdict.value for verdict in ClaimVerdict),
+    ]
     order.sort(key=lambda word: {"supported": "reproduced", "not-supported": "reversed"}.get(
         word, word) != "reproduced")  # fmt: skip
     seen = set(words)

@@ -19,6 +19,8 @@ SIDES = {
     ClaimVerdict.REPRODUCED: "for",
     ClaimVerdict.SMALLER: "for",
     ClaimVerdict.PARTLY: "for",
+    ClaimVerdict.SIZE_UNDECIDED: "for",
+    ClaimVerdict.PARTLY_REVERSED: "against",
     ClaimVerdict.REVERSED: "against",
     ClaimVerdict.EQUIVALENT: "neither",
     ClaimVerdict.DEPENDS: "both",

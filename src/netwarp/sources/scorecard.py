@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 STYLES = {
     ClaimVerdict.REPRODUCED: "green",
     ClaimVerdict.SMALLER: "green dim",
+    ClaimVerdict.SIZE_UNDECIDED: "green dim",
     ClaimVerdict.PARTLY: "yellow",
     ClaimVerdict.DEPENDS: "magenta",
     ClaimVerdict.EQUIVALENT: "cyan",
     ClaimVerdict.UNDECIDED: "yellow dim",
+    ClaimVerdict.PARTLY_REVERSED: "red dim",
     ClaimVerdict.REVERSED: "red",
     ClaimVerdict.NOT_TESTABLE: "dim",
     ClaimVerdict.FAILED: "red bold",
@@ -33,13 +35,16 @@ STYLES = {
 MEANINGS = {
     "reproduced": "it holds at every level",
     "smaller": "its direction holds, its size is not reached",
+    "size-undecided": "its direction holds, whether its size is reached is undecided",
     "partly": "it holds at some levels; at the rest it is undecided, or nothing relevant differs",
     "depends": "it holds at some levels and is reversed at others",
     "equivalent": "nothing relevant differs at any level",
     "undecided": "the replicates do not decide it",
-    "reversed": "the opposite holds, and the conclusion nowhere",
+    "partly-reversed": "the opposite holds at some levels; at the rest it is undecided, or nothing"
+    " relevant differs",
+    "reversed": "the opposite holds at every level",
     "not-testable": "nothing here can test it",
-    "failed": "runs failed, and it holds nowhere",
+    "failed": "runs failed or have no value, and nothing is shown",
 }
 HYPOTHESES = "Hypotheses of these studies, which no author claims"
 

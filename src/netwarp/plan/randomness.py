@@ -1,0 +1,70 @@
+"""What is planned to be random in a run, so that replicates of it are samples.
+
+Replicates have seeds of their own in any case. Where nothing draws from them, all replicates in
+virtual time are the same, and one says what all would.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.transports import is_simulated
+
+if TYPE_CHECKING:
+    from netwarp.wire import Job
+    from netwarp.wire.path import Impairments
+
+REAL_TIME = "real time"
+DRAWN_START = "start"
+DRAWN_EVENTS = "times of events"
+DETERMINISTIC_DISCIPLINES = frozenset({"codel"})
+"""Disciplines of the kernel that draw no number: no flow is hashed and no drop is drawn."""
+
+
+def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[str, ...]:
+    """Name what is random in a job, such as `loss`; empty where nothing is.
+
+    Args:
+        job: a cell's, or a run's.
+        start: whether the time is drawn at which a client begins.
+        events: whether the times of outages or handovers are drawn.
+    """
+    found: dict[str, None] = {}
+    for path in job.paths:
+        for each in (path.down, path.up):
+            found |= dict.fromkeys(_of_impairments(each))
+    if job.timeline.redraws:
+        found["redrawn delay"] = None
+    for part in job.workloads:
+        if is_simulated(part.transport.model):
+            found["simulator"] = None
+        arrivals = getattr(part.workload, "arrivals", None)
+        if arrivals is not None and arrivals.kind not in ("constant", "trace"):
+            found["arrivals"] = None
+        if getattr(part.workload, "seek_ratio", 0):
+            found["seeks"] = None
+        programs = [getattr(part.workload, end, None) for end in ("client", "server")]
+        if part.workload.kind == "command" or any(each is not None for each in programs):
+            found["programs"] = None
+    found |= {DRAWN_START: None} if start else {}
+    found |= {DRAWN_EVENTS: None} if events else {}
+    return tuple(found)
+
+
+def _of_impairments(each: Impairments) -> list[str]:
+    return [
+        name
+        for name, drawn in (
+            ("loss", each.loss.kind != "none"),
+            ("jitter", each.jitter_ns > 0),
+            ("reordering", each.reorder.ratio > 0),
+            ("duplicates", each.duplicate_ratio > 0),
+            ("corruption", each.corrupt_ratio > 0),
+            (
+                "queueing discipline",
+                each.discipline is not None
+                and each.discipline.kind not in DETERMINISTIC_DISCIPLINES,
+            ),
+        )
+        if drawn
+    ]
