@@ -61,13 +61,13 @@ def test_only_the_cells_of_what_is_undecided_get_more_replicates() -> None:
 
 def test_a_level_at_a_limit_does_not_keep_others_from_being_decided() -> None:
     noise = (1.025 * 0.95 * 1.075 * 0.9) ** 0.25  # the geometric mean of what `results` adds
-    made = results({"0%": 1 / 1.01 / noise, "1%": 0.9})
+    made = results({"0%": 1 / 1.01 / noise, "1%": 0.95})
     assert cells_to_repeat(study(QUIC_FIRST), made, Staging()) == {1, 3}
 
 
 def test_a_lead_that_grows_from_end_to_end_only_gets_more_replicates() -> None:
     grows = QUIC_FIRST | {"grows_with": "path.loss"}
-    made = results({"0%": 1.0, "1%": 0.6}, spread=0.3)
+    made = results({"0%": 1.0, "1%": 0.7}, spread=0.6)
     assert cells_to_repeat(study(grows), made, Staging()) == {0, 1, 2, 3}
 
 

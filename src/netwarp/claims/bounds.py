@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from netwarp.claims.evidence import Answer, Evidence, Undecided, failed_runs, less
+from netwarp.claims.evidence import Answer, Evidence, less, missing_values
 from netwarp.estimate.comparison import compare
 from netwarp.estimate.levels import ordered
-from netwarp.estimate.location import Location, location_of
+from netwarp.estimate.location import location_of
+from netwarp.estimate.needed import stdev_of, to_decide
 from netwarp.wording import factor_name, level_text, number, quantity
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def at_most(
         "holds": location.p_above(bound),
         "reversed": location.p_below(bound),
     }
-    return replace(found, chances=chances, undecided=_to_decide(location, bound, comparison.n))
+    stdev = comparison.stdev or 0.0
+    undecided = to_decide(location, comparison.n, stdev, (bound,), 0.0)
+    return replace(found, chances=chances, undecided=undecided)
 
 
 def refuted_by_none(found: Evidence) -> Evidence:
@@ -65,7 +68,7 @@ def lead_stays(
     labels = ordered([cell.factors[factor] for cell in cells])
     if len(labels) < 2:
         return Evidence(f"{factor_name(factor)} has one level here", fixed="untested")
-    if failure := failed_runs(*cells, *others):
+    if failure := missing_values(metric, *cells, *others):
         return failure
     gaps = {label: _gaps(cells, others, metric, factor, label) for label in labels}
     shared = sorted(set.intersection(*(set(each) for each in gaps.values())))
@@ -74,8 +77,11 @@ def lead_stays(
     by_level = {label: [gaps[label][r] for r in shared] for label in labels}
     means = {label: math.fsum(values) / len(values) for label, values in by_level.items()}
     limit = tolerance * abs(math.fsum(means.values()) / len(means))
+    random = any(cell.is_random for cell in (*cells, *others))
     pairs = [
-        location_of([b - a for a, b in zip(by_level[first], by_level[second], strict=True)])
+        location_of(
+            [b - a for a, b in zip(by_level[first], by_level[second], strict=True)], random=random
+        )
         for first, second in combinations(labels, 2)
     ]
     apart = max(pairs, key=lambda pair: abs(pair.value))
@@ -88,7 +94,8 @@ def lead_stays(
         f"{number(mean * shown.scale)} at {level_text(factor, label)}"
         for label, mean in means.items()
     )
-    undecided = _to_decide(apart, math.copysign(limit, apart.value), len(shared))
+    n = len(shared)
+    undecided = to_decide(apart, n, stdev_of(apart, n), (-limit, limit), limit)
     values = {"gaps": means, "limit": limit}
     return Evidence(f"the gap is {listed} {shown.unit}".rstrip(), chances, values,
                     undecided=undecided)  # fmt: skip
@@ -108,9 +115,3 @@ def _gaps(
         if a is not None and b is not None:
             found[replicate] = b - a
     return found
-
-
-def _to_decide(location: Location, limit: float, n: int) -> Undecided | None:
-    if location.error == 0:
-        return None
-    return Undecided(location.error * math.sqrt(n), location.distance(limit), n)
