@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.transports import is_simulated
+from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from netwarp.wire import Job
@@ -43,8 +44,7 @@ def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[
             found["arrivals"] = None
         if getattr(part.workload, "seek_ratio", 0):
             found["seeks"] = None
-        programs = [getattr(part.workload, end, None) for end in ("client", "server")]
-        if part.workload.kind == "command" or any(each is not None for each in programs):
+        if workload_of(part).runs_programs(part):
             found["programs"] = None
     found |= {DRAWN_START: None} if start else {}
     found |= {DRAWN_EVENTS: None} if events else {}
