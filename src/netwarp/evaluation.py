@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import RecordError, ResultError, RunDirectoryError
+from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryError
 from netwarp.estimate.criteria import Criteria
 from netwarp.execution.outcome import read_outcome
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.plan.randomness import REAL_TIME, randomness
-from netwarp.results import from_plan
-from netwarp.results.comparisons import compare_contenders
+from netwarp.results import Question, from_plan
+from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
 from netwarp.run_directory import (
     CONSOLE_FILE,
@@ -24,6 +24,7 @@ from netwarp.run_directory import (
     read_text,
     require_regular,
 )
+from netwarp.suggestions import did_you_mean
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records
 
@@ -144,10 +145,55 @@ class RunData:
         """
         return self.given_study or read_study(RunDirectory(self.directory))
 
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The study's tables; empty where there is none."""
+        if self.given_study is not None:
+            return self.given_study.raw
+        return RunDirectory(self.directory).study() or {}
+
+    @cached_property
+    def fixed(self) -> dict[str, str]:
+        """The conditions that all cells share, by study key, defaults included."""
+        from netwarp.results.fixed_conditions import fixed_conditions
+
+        runs = self.results.runs
+        job = self.job(runs[0].run) if runs else None
+        return fixed_conditions(self.raw, job)
+
     @cached_property
     def comparisons(self) -> Comparisons:
         """Comparisons of all contenders with the first, by the study's main metric."""
-        return compare_contenders(self.results)
+        return self.answers[0]
+
+    @cached_property
+    def answers(self) -> list[Comparisons]:
+        """Comparisons by each of the study's main metrics, each a family of its own."""
+        return [compare_contenders(self.results, metric) for metric in main_metrics(self.results)]
+
+    def asked(self, metrics: Sequence[str], against: Mapping[str, str]) -> RunData:
+        """Give the same results with another question, as `show` is asked it.
+
+        Args:
+            metrics: main metrics; empty for those of the study.
+            against: the level compared against, by its factor; empty for that of the study.
+
+        Raises:
+            InputError: no run has such a metric, or such a level.
+        """
+        for metric in metrics:
+            if metric not in self.results.metrics:
+                remedy = did_you_mean(metric, self.results.metrics)
+                raise InputError(f"--metric {metric}: no run has it; {remedy}")
+        for factor, level in against.items():
+            levels = self.results.factors.get(factor)
+            if levels is None or level not in levels:
+                word, known = (factor, self.results.factors) if levels is None else (level, levels)
+                remedy = did_you_mean(word, known)
+                raise InputError(f"--against {factor}={level}: no run has it; {remedy}")
+        before = self.results.question
+        question = Question(tuple(metrics) or before.metrics, against or before.against)
+        return replace(self, results=replace(self.results, question=question))
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
@@ -216,6 +262,7 @@ def load(
         {run: outcome.metrics for run, outcome in known.items()},
         criteria_of(paths),
         random_by_cell(paths, lines),
+        question_of(paths),
     )
     data = RunData(directory, with_harm(results), paths.provenance(), paths.damage, study)
     if any(not outcome.failed and not outcome.status.records_sha256 for outcome in known.values()):
@@ -272,6 +319,12 @@ def criteria_of(directory: RunDirectory) -> Criteria:
     relevant = (directory.study() or {}).get("relevant")
     looks = directory.provenance().get("looks", usual.looks)
     return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks)
+
+
+def question_of(directory: RunDirectory) -> Question:
+    """Read what the study of a run directory asks of its results."""
+    raw = directory.study() or {}
+    return Question(tuple(raw.get("metrics", ())), dict(raw.get("against", {})))
 
 
 def read_study(directory: RunDirectory) -> Study:

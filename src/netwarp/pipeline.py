@@ -51,6 +51,8 @@ from netwarp.run_directory import (
 from netwarp.study import Study
 from netwarp.version import __version__
 
+NO_OTHER_RUNS = ("replicates", "metrics", "against")
+"""Keys of a study that change no run, only how many there are and what is made of them."""
 DEFAULT_PARENT = Path("netwarp-out")
 
 
@@ -242,7 +244,9 @@ class _Executed:
 
     def _in_order(self, runs: Sequence[PlannedRun]) -> Sequence[PlannedRun]:
         """Order runs as the backend wants them."""
-        return interleaved(runs, self.study.seed) if self.backend.interleaved else runs
+        if not self.backend.interleaved:
+            return runs
+        return interleaved(runs, self.study.seed, next(iter(self.study.against), None))
 
     def _write_plan(self, runs: Sequence[PlannedRun]) -> None:
         planned = [run.to_json() for run in runs]
@@ -336,8 +340,8 @@ def default_directory(
 
     Where nobody can tell whether programs would do the same again, it is one that is not there yet.
     """
-    # More replicates of the same study go to the same place.
-    raw = {key: value for key, value in study.raw.items() if key != "replicates"}
+    # More replicates of the same study go to the same place, and other questions to its results.
+    raw = {key: value for key, value in study.raw.items() if key not in NO_OTHER_RUNS}
     read = [] if files is None else [files.sha256]
     what = json.dumps([raw, sorted({run.cell.index for run in plan}), *read], sort_keys=True)
     digest = sha256(what.encode()).hexdigest()[:8]

@@ -85,6 +85,8 @@ def _interval(comparison: Comparison, metric: str) -> str:
         return ""
     low, high = (_rounded(bound, shown.decimals, signed=shown.signed) for bound in shown.bounds)
     unit = f" {shown.unit}" if shown.unit not in ("", "×") else ""
+    if shown.unit == "×" and not comparison.verdict.decided:
+        unit = "×"
     if shown.signed and low == high == "0":
         return f"[±{_rounded(10**-shown.decimals, shown.decimals)}{unit}]"
     return f"[{low}, {high}{unit}]"

@@ -202,7 +202,7 @@ def factor_title(factor: str) -> str:
     """Name a factor in words: `path.loss` is "Packet loss"."""
     workload, own = _of_workload(factor)
     if workload:
-        return f"{sentence_case(workload)}'s {factor_name(own)}"
+        return f"{workload}: {factor_name(own)}"
     known = FACTOR_TITLES.get(factor)
     name = factor.rsplit(".", 1)[-1].replace("_", " ")
     return known or (name.upper() if name in _ACRONYMS else name.capitalize())
@@ -216,7 +216,7 @@ def factor_unit(factor: str) -> str:
 def level_text(factor: str, label: str) -> str:
     """Write a level for readers: with its unit, transports with their usual names."""
     _, factor = _of_workload(factor)
-    if factor == "transport":
+    if factor in ("transport", "transport.kind"):
         return transport_text(label)
     if factor == "workload.http":
         return f"HTTP/{label}"

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import special as scipy_special
 from scipy import stats as scipy_stats
 
 from netwarp.estimate.signed_rank import signed_rank_p
-from netwarp.estimate.student import student_quantile, two_sided_p
+from netwarp.estimate.student import noncentral_t_above, student_quantile, two_sided_p
 
 DEGREES = (1, 1.3, 2, 3, 5, 9, 29, 100, 1234.5, 99_999)
 
@@ -37,3 +38,12 @@ def test_ties_share_their_ranks() -> None:
     assert signed_rank_p([1, 1, 2, 2, 3, 4]) == 2 / 64
     # One 1 against the rest: sums of 0 (once) and of 1.5 (twice), on both sides.
     assert signed_rank_p([-1, 1, 2, 2, 3, 4]) == 2 * 3 / 64
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 4, 9, 50, 1000, 50_000])
+def test_the_noncentral_t_is_that_of_scipy(degrees: int) -> None:
+    for limit in (1.9, 4.3, 12.7):
+        for noncentrality in (0.1, 1.0, 3.0, 8.0):
+            wanted = 1 - float(scipy_special.nctdtr(degrees, noncentrality, limit))
+            found = noncentral_t_above(limit, degrees, noncentrality)
+            assert found == pytest.approx(wanted, abs=1e-4)

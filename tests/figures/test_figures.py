@@ -1,6 +1,7 @@
 """Figures: data, axes, styles, files; each kind is really drawn."""
 
 import json
+import math
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +14,7 @@ import pytest
 import support
 from netwarp.errors import InputError, StudyError
 from netwarp.figures import default_figures, draw, draw_all, write_chart
-from netwarp.figures.charts import CHART_KINDS, ratio
+from netwarp.figures.charts import CHART_KINDS, ratio, ratio_ticks
 from netwarp.figures.layout import layout, wants_log
 from netwarp.figures.rows import label_rows, mean_rows, ratio_rows, step_rows
 from netwarp.figures.style import PAPER, TRANSPORT_STYLES, series_styles
@@ -372,3 +373,35 @@ def test_delays_within_runs_are_drawn_by_their_mean_quantiles() -> None:
     assert found[1.0] == pytest.approx(2.0)
     assert chart.title == "Distribution of message delay"
     assert draw_all([asked], Results(runs)) == [], "without records there is nothing to draw"
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.8, 6.0), (0.5, 1.03), (0.97, 1.03), (0.86, 3.1), (0.2, 9.0), (0.9, 40.0)]
+)
+def test_each_side_of_no_difference_that_has_room_has_a_tick(low: float, high: float) -> None:
+    ticks = ratio_ticks(low, high)
+    assert ticks == sorted(set(ticks))
+    assert 1.0 in ticks
+    assert low <= ticks[0] <= ticks[-1] <= high
+    width = math.log(high / low)
+    assert (ticks[0] < 1) or math.log(1 / low) <= 0.08 * width
+    assert (ticks[-1] > 1) or math.log(high) <= 0.08 * width
+
+
+@pytest.mark.parametrize("kind", ["line", "ratio"])
+def test_no_line_joins_levels_that_are_names(kind: Any) -> None:
+    """Between CUBIC and BBR there is nothing; between 1 % and 5 % of loss there is."""
+    for x, is_joined in (("path.loss", True), ("transport.congestion", False)):
+        runs = [
+            replace(
+                run,
+                factors={"transport": run.factors["transport"], x: level},
+            )
+            for run in support.results(failed_run=None).runs
+            if run.factors["path.rtt"] == "50ms"
+            and (level := {"1%": "cubic", "5%": "bbr"}.get(run.factors["path.loss"]))
+            and (is_joined is False or (level := run.factors["path.loss"]))
+        ]
+        figure = Figure(kind=kind, x=x, y="completion_time_s", series="transport")
+        spec = draw(figure, Results(tuple(runs)), "f").spec
+        assert ('"type": "line"' in json.dumps(spec)) is is_joined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,10 +79,9 @@ def test_cells_and_conditions_of_one_alone_are_named(before: RunData) -> None:
 def test_a_change_is_printed_with_both_values_and_its_verdict(before: RunData) -> None:
     text = io.StringIO()
     print_difference(difference(before, slower_quic(before, 1.2)), Console(file=text, width=200))
-    first = text.getvalue().splitlines()[0]
-    assert first.startswith("QUIC, loss 5 %, RTT 50 ms: ")
-    assert " → " in first
-    assert "1.20× slower" in first
+    first, second, *_ = text.getvalue().splitlines()
+    assert first == "QUIC, loss 5 %, RTT 50 ms"
+    assert second == "    53.4 ± 9.2 → 64 ± 11 s, 1.20× slower [1.20, 1.20]"
 
 
 def test_the_object_for_scripts_has_every_cell(before: RunData) -> None:
@@ -100,3 +100,17 @@ def test_a_metric_that_one_lacks_is_refused(before: RunData) -> None:
 def test_the_directories_must_have_results(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="not a run directory"):
         load(tmp_path)
+
+
+def test_both_values_have_one_unit_and_no_line_ends_within_a_number(before: RunData) -> None:
+    fast = slower_quic(before, 1e-2)
+    text = io.StringIO()
+    print_difference(difference(fast, slower_quic(fast, 1.3)), Console(file=text, width=60))
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    values = [line for line in lines if "→" in line]
+    assert len(values) == 2
+    for value in values:
+        earlier, later = value.split(" → ")
+        assert not earlier.endswith("s"), "the unit is said once"
+        assert re.search(r" m?s(, |$)", later), later

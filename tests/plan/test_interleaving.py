@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.plan.interleaving import contender_factor, interleaved
+from netwarp.plan.interleaving import interleaved
 from netwarp.study import study_from_mapping
+from netwarp.study.contenders import contender_factor
 
 STUDY = {
     "title": "order",

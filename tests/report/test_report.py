@@ -217,7 +217,7 @@ def test_the_conditions_that_all_cells_share_are_those_that_no_factor_varies(
 ) -> None:
     data = load(directory)
     job = data.job("c000-r00")
-    assert fixed_conditions(data.study, job) == {
+    assert fixed_conditions(data.study.raw, job) == {
         "path.mtu": "1500", "path.rate": "50mbit", "path.queue": "1bdp",
         "workload.kind": "bulk", "workload.size": "10MB",
     }  # fmt: skip
@@ -229,7 +229,7 @@ def test_the_conditions_that_all_cells_share_are_those_that_no_factor_varies(
             "claim": [],
         }
     )
-    found = fixed_conditions(varied, job)
+    found = fixed_conditions(varied.raw, job)
     assert (found["path.rtt"], found["path.loss"]) == ("50ms", "0%")
     assert "path.queue" not in found
 
@@ -238,7 +238,7 @@ def test_how_a_metric_is_read_is_no_condition(directory: Path) -> None:
     metrics = {"taken_s": {"regex": "took (.*) s"}}
     programs = {"kind": "command", "server": "serve", "client": "ask", "metrics": metrics}
     study = study_from_mapping({"title": "Programs", "transport": "tcp", "workload": programs})
-    conditions = fixed_conditions(study, load(directory).job("c000-r00"))
+    conditions = fixed_conditions(study.raw, load(directory).job("c000-r00"))
     assert conditions["workload.client"] == "ask"
     assert not [key for key in conditions if "metrics" in key]
 

@@ -90,8 +90,8 @@ def test_the_records_of_a_run_directory_give_these_results(tmp_path: Path) -> No
 
 
 def test_a_factor_of_one_of_several_workloads_is_worded_as_its_own() -> None:
-    assert factor_title("workload.second.transport") == "Second's transport"
-    assert factor_title("workload.udp.rate") == "Udp's rate"
+    assert factor_title("workload.second.transport") == "second: transport"
+    assert factor_title("workload.udp.rate") == "udp: rate"
     assert condition_text({"workload.second.transport": "quic", "path.loss": "1%"}) == (
         "second's transport QUIC, loss 1 %"
     )

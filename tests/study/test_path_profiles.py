@@ -88,9 +88,9 @@ def test_an_unknown_profile_is_refused_with_those_there_are() -> None:
 
 def test_a_report_says_what_a_profile_stood_for() -> None:
     study = study_of({"profile": "3g"})
-    conditions = fixed_conditions(study, plan_study(study)[0].job)
+    conditions = fixed_conditions(study.raw, plan_study(study)[0].job)
     assert conditions["path.profile"] == "3g"
     assert conditions["path.rtt"] == "300ms"
     assert (conditions["path.rate_down"], conditions["path.rate_up"]) == ("1.6mbit", "0.768mbit")
     varied = study_of({}, **{"path.profile": ["3g", "lte"]})
-    assert "path.rtt" not in fixed_conditions(varied, plan_study(varied)[0].job)
+    assert "path.rtt" not in fixed_conditions(varied.raw, plan_study(varied)[0].job)

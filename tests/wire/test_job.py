@@ -104,6 +104,7 @@ def test_metrics_come_from_the_receiver_the_sender_and_the_path() -> None:
         # Fewer packets than the delay line of 50 ms holds: none queues.
         **{f"queue_delay_s_{share}": 0 for share in ("p50", "p95", "p99")},
         **{f"rtt_under_load_s_{share}": pytest.approx(0.1) for share in ("p50", "p95", "p99")},
+        **{f"rtt_over_idle_s_{share}": 0 for share in ("p50", "p95", "p99")},
         "marked_packets": 34,
         # One of 25 ms the send buffer was empty; quinn paces.
         **dict.fromkeys(NOT_LIMITED, 0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -10,8 +10,11 @@ from netwarp.cli import options
 from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
-from netwarp.cli.terminal import planning
+from netwarp.cli.terminal import console, planning
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @with_path_options
@@ -119,6 +122,8 @@ def compare(
     replicates: options.Replicates = None,
     set_: options.Set = None,
     filter_: options.Filter = None,
+    metric: options.Metric = None,
+    against: options.Against = None,
     relevant: options.Relevant = None,
     precision: options.Precision = None,
     decide: options.Decide = False,
@@ -155,10 +160,40 @@ def compare(
             verify=verify,
             replicates=replicates,
             seed=seed,
-            overrides=[*(set_ or []), *options.relevant_override(relevant)],
+            overrides=[
+                *(set_ or []),
+                *options.relevant_override(relevant),
+                *options.question_overrides(metric, against),
+            ],
         )
+    if lacks_path(path, set_ or [], backend):
+        _warn_without_path()
     staging = options.staging(precision, decide, max_time)
     run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging, executor)
+
+
+def lacks_path(
+    path: Mapping[str, Sequence[str]], overrides: Sequence[str], backend: str | None
+) -> bool:
+    """Whether nothing says what the path is like; two real hosts have one of their own.
+
+    Args:
+        path: levels of its properties.
+        overrides: ``KEY=VALUE`` each.
+        backend: where it runs; None for the default.
+    """
+    is_elsewhere = backend is not None and backend.startswith(("remote", "replay"))
+    keys = [each.removeprefix("factors.") for each in overrides]
+    return not path and not is_elsewhere and not any(key.startswith("path.") for key in keys)
+
+
+def _warn_without_path() -> None:
+    """Say that hosts without a path are next to each other."""
+    console().print(
+        "[yellow]no path is given:[/] nothing delays or limits a packet, so times are those of no"
+        " network (microseconds). Give --profile lte, or --rtt 50ms --rate 20mbit.",
+        highlight=False,
+    )
 
 
 def _usual(*, has_page: bool, has_flow: bool) -> list[str]:

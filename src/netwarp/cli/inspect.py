@@ -15,19 +15,22 @@ from netwarp.errors import RunDirectoryError
 
 def show(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    metric: options.Metric = None,
+    against: options.Against = None,
     as_json: options.Json = False,
 ) -> None:
-    """Print the table of a run directory again."""
+    """Print the table of a run directory again, or by other metrics."""
     from netwarp.cli.printing import print_results
     from netwarp.cli.terminal import answer_console, print_damage, print_json
-    from netwarp.library import open_run
+    from netwarp.library import Run, open_run
 
-    shown = open_run(_run_directory(directory))
-    print_damage(shown)
+    opened = open_run(_run_directory(directory))
+    print_damage(opened)
+    shown = opened.data.asked(options.levels(metric), options.against_level(against))
     if as_json:
-        print_json(shown.summary())
+        print_json(Run(shown).summary())
     else:
-        print_results(shown.data, answer_console())
+        print_results(shown, answer_console())
 
 
 def report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -114,6 +115,24 @@ Relevant = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
+Metric = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="The metrics that are compared, such as completion_time_s,rtt_under_load_s_p95."
+        " Default: the study's.",
+        metavar="NAME[,NAME]",
+        rich_help_panel=RUNNING,
+    ),
+]
+Against = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        help="What the others are compared against: transport.congestion=cubic compares congestion"
+        " controls. Default: the study's, usually the first transport.",
+        metavar="FACTOR=LEVEL",
+        rich_help_panel=RUNNING,
+    ),
+]
 Precision = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -170,6 +189,36 @@ def levels(text: str | None) -> list[str]:
 def relevant_override(relevant: str | None) -> list[str]:
     """Write `--relevant` as an override of the study's key."""
     return [] if relevant is None else [f"relevant={relevant}"]
+
+
+def question_overrides(metric: str | None, against: str | None) -> list[str]:
+    """Write `--metric` and `--against` as overrides of the study's keys.
+
+    Raises:
+        InputError: `--against` is not FACTOR=LEVEL.
+    """
+    overrides = []
+    if metric is not None:
+        overrides.append(f"metrics={json.dumps(levels(metric))}")
+    for factor, level in against_level(against).items():
+        overrides.append(f"against={{{json.dumps(factor)} = {json.dumps(level)}}}")
+    return overrides
+
+
+def against_level(against: str | None) -> dict[str, str]:
+    """Read `--against`: the level by its factor; empty where it is not given.
+
+    Raises:
+        InputError: not FACTOR=LEVEL.
+    """
+    if against is None:
+        return {}
+    factor, equals, level = (part.strip() for part in against.partition("="))
+    if not factor or not equals or not level:
+        raise InputError(
+            f"--against {against}: not FACTOR=LEVEL; such as transport.congestion=cubic"
+        )
+    return {factor: level}
 
 
 def staging(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:

@@ -17,7 +17,7 @@ WIDTH = 100
 
 
 def print_results(data: RunData, console: Console) -> None:
-    """Print the table of a run directory, and notes on it."""
+    """Print the tables of a run directory, the verdicts on its claims, and notes."""
     from netwarp.output.table import result_blocks
 
     width = min(console.width, WIDTH)
@@ -29,8 +29,9 @@ def print_difference(found: Difference, console: Console) -> None:
     """Print how a run directory differs from an earlier one."""
     from netwarp.output.diff import difference_lines
 
-    for line in difference_lines(found):
-        console.print(line, soft_wrap=True)
+    width = min(console.width, WIDTH)
+    for line in difference_lines(found, width):
+        _print_trimmed(line, console, width)
 
 
 def print_agreement(found: Agreement, console: Console) -> None:

@@ -75,6 +75,8 @@ def run(
         bool,
         typer.Option("--quick", help="The smaller version, as the study's [quick] has it."),
     ] = False,
+    metric: options.Metric = None,
+    against: options.Against = None,
     relevant: options.Relevant = None,
     precision: options.Precision = None,
     decide: options.Decide = False,
@@ -88,7 +90,11 @@ def run(
 
     place = options.backend_at(backend, server)
     study = study_named(study)
-    overrides = [*(set_ or []), *options.relevant_override(relevant)]
+    overrides = [
+        *(set_ or []),
+        *options.relevant_override(relevant),
+        *options.question_overrides(metric, against),
+    ]
     with planning():
         loaded = load_study(
             study, overrides=overrides, replicates=replicates, seed=seed, quick=quick

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.student import student_quantile
+from netwarp.estimate.student import noncentral_t_above, student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,10 +173,8 @@ def replicates_needed(
 
 def _t_power(n: int, standardized_effect: float, alpha: float) -> float:
     """Give the power of a two-sided paired t-test with `n` pairs."""
-    from scipy.special import nctdtr
-
     critical = student_quantile(n - 1, 1 - alpha)
-    return 1 - float(nctdtr(n - 1, standardized_effect * math.sqrt(n), critical))
+    return noncentral_t_above(critical, n - 1, standardized_effect * math.sqrt(n))
 
 
 def mean_of(values: Sequence[float], weights: Sequence[float] | None = None) -> float:

@@ -57,6 +57,8 @@ RATIO_STEPS = (
 )  # fmt: skip
 """Candidate ratios above 1 for grid lines, coarse to fine; below 1 their reciprocals are used."""
 LEAST_RATIO_TICKS = 4
+LEAST_SIDE = 0.08
+"""Share of a ratio axis from which on the side below 1, or above it, has a tick of its own."""
 MOST_SAMPLES = 2000
 """Most runs that a line chart shows as dots; more would overlap, and make the page large."""
 
@@ -94,7 +96,7 @@ def ratio(plan: Layout) -> Spec:
     y = field(
         "ratio", title=f"Ratio to {_first(plan)}",
         scale={"type": "log", "domain": [low, high], "nice": False},
-        axis={"format": ".4~g", "values": _ratio_ticks(low, high), "grid": True},
+        axis={"format": ".4~g", "values": ratio_ticks(low, high), "grid": True},
     )  # fmt: skip
     tips = [*condition_tips(plan), field("text", "nominal", title="verdict")]
     one = {
@@ -107,7 +109,7 @@ def ratio(plan: Layout) -> Spec:
         },
     }
     legend = not _names_at_ends(plan)
-    lines, points = _line_and_points(plan, y, tips, legend=legend)
+    *lines, points = _line_and_points(plan, y, tips, legend=legend)
     points["encoding"]["fillOpacity"] = {
         "condition": {"test": "datum.decided", "value": 1}, "value": 0
     }  # fmt: skip
@@ -115,7 +117,7 @@ def ratio(plan: Layout) -> Spec:
     points["encoding"]["fill"] = points["encoding"]["stroke"]
     points["mark"] |= {"strokeWidth": 0.7 * plan.theme.line_width}
     points["mark"].pop("stroke")
-    layers = [one, _spread(plan, y, legend=legend), lines, points]
+    layers = [one, _spread(plan, y, legend=legend), *lines, points]
     labels: list[Row] = []
     if rows and _names_lines(plan, legend=legend):
         labels = label_rows(plan, rows, "ratio", apart=_label_share(plan), log=True)
@@ -301,7 +303,8 @@ def _line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) -
         },
         "encoding": place | looks | shape(plan, legend=legend) | {"tooltip": tips},
     } | highlight(plan, legend=legend)  # fmt: skip
-    return [only(lines, column), only(points, column)]
+    marks = [lines, points] if plan.x_is_scale else [points]  # nothing is between two names
+    return [only(mark, column) for mark in marks]
 
 
 def _spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
@@ -366,14 +369,31 @@ def _run_tips(plan: Layout) -> list[Spec]:
 
 def _first(plan: Layout) -> str:
     factor = plan.results.contender_factor or "transport"
-    return level_text(factor, plan.results.factors[factor][0])
+    return level_text(factor, plan.results.first)
 
 
-def _ratio_ticks(low: float, high: float) -> list[float]:
+def ratio_ticks(low: float, high: float) -> list[float]:
     """Choose grid lines at round ratios on both sides of 1, up to the largest ratio."""
+    inside: list[float] = []
     for steps in RATIO_STEPS:
-        ticks = [1.0, *steps, *(float(f"{1 / step:.3g}") for step in steps)]
+        ticks = [1.0, *steps, *(_reciprocal(step) for step in steps)]
         inside = [tick for tick in ticks if low <= tick <= high]
         if len(inside) >= LEAST_RATIO_TICKS:
-            return sorted(inside)
-    return [1.0, low, high]
+            break
+    else:
+        return [1.0, low, high]
+    whole = math.log(high / low)
+    if min(inside) == 1 and math.log(1 / low) > LEAST_SIDE * whole:
+        inside.append(next(_reciprocal(s) for s in _steps() if low <= _reciprocal(s)))
+    if max(inside) == 1 and math.log(high) > LEAST_SIDE * whole:
+        inside.append(next(step for step in _steps() if step <= high))
+    return sorted(inside)
+
+
+def _steps() -> list[float]:
+    """List the ratios for grid lines above 1, the largest first."""
+    return sorted({step for steps in RATIO_STEPS for step in steps}, reverse=True)
+
+
+def _reciprocal(step: float) -> float:
+    return float(f"{1 / step:.3g}")

@@ -172,7 +172,7 @@ def _title(figure: Figure, results: Results) -> str:
     metric = quantity(figure.metric, 1).title
     contender = results.contender_factor
     if figure.kind in ("ratio", "ratio-heatmap") and contender is not None:
-        first = level_text(contender, results.factors[contender][0])
+        first = level_text(contender, results.first)
         metric = f"{metric}, ratio to {first},"
     if figure.kind == "cdf":
         return f"Distribution of {metric.lower()}"

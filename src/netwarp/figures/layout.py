@@ -88,6 +88,11 @@ class Layout:
         return positive and (wants_log(values) if self.x_log is None else self.x_log)
 
     @property
+    def x_is_scale(self) -> bool:
+        """Whether the levels along x are quantities, between which a line says something."""
+        return self.x_scale is not None
+
+    @property
     def x_domain(self) -> list[float]:
         """Both ends of the x axis, including cells without a value."""
         if self.x_is_ordinal:

@@ -46,8 +46,9 @@ class Metric:
     in_report: bool = False
     """Whether the report's table of results has a column of it."""
     beside: tuple[str, ...] | None = None
-    """Metrics printed beside it where it is a study's main metric; `*.NAME` is the metric NAME of
-    each of several workloads. None for a metric that is never the main one."""
+    """Metrics printed beside it where it is one of a study's main metrics; `*.NAME` is the metric
+    NAME of each of several workloads. None for a metric that is a main one only where a study names
+    it."""
 
     over: Over | None = None
     """Of a quotient whose denominators differ between replicates, such as a rate: gives the

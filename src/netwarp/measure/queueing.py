@@ -99,10 +99,21 @@ def queue_delays(
     return Delays(samples.at_ns, tuple(delays))
 
 
-def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
-    """Add the path's round-trip time and the queueing delays of both directions."""
+def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
+    """Add the queueing delays of both directions."""
     down = queue_delays(job, records, "down", path)
     up = queue_delays(job, records, "up", path)
+    of_up = dict(zip(up.at_ns, up.delay_ns, strict=True))
+    both = (
+        delay_ns + of_up.get(at_ns, 0.0)
+        for at_ns, delay_ns in zip(down.at_ns, down.delay_ns, strict=True)
+    )
+    return Delays(down.at_ns, tuple(both))
+
+
+def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
+    """Add the path's round-trip time and the queueing delays of both directions."""
+    queued = round_trip_delays(job, records, path)
     asked = job.paths[path]
     idle_ns = asked.down.delay_ns + asked.up.delay_ns
     idle_at = _changing(
@@ -111,12 +122,11 @@ def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delay
         idle_ns,
         lambda change: change.down_ns + change.up_ns if isinstance(change, Delay) else None,
     )
-    of_up = dict(zip(up.at_ns, up.delay_ns, strict=True))
     rtts = (
-        (idle_at(at_ns) or 0) + delay_ns + of_up.get(at_ns, 0.0)
-        for at_ns, delay_ns in zip(down.at_ns, down.delay_ns, strict=True)
+        (idle_at(at_ns) or 0) + delay_ns
+        for at_ns, delay_ns in zip(queued.at_ns, queued.delay_ns, strict=True)
     )
-    return Delays(down.at_ns, tuple(rtts))
+    return Delays(queued.at_ns, tuple(rtts))
 
 
 def _queued_bytes(samples: QueueSamples, index: int, line_ns: int) -> float | None:

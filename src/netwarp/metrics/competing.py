@@ -31,7 +31,7 @@ def _unmeasured(run: RunRecords) -> float | None:
 
 
 JAIN_INDEX = Metric(
-    "jain_index", "index", "higher", "Fairness index",
+    "jain_index", "index", "higher", "Jain's index",
     "(Σx)² ÷ (n · Σx²) of the content of each workload that arrived while all were there: 1 where"
     " all have the same, 1/n where one has everything (Jain, Chiu, Hawe 1984). Of workloads whose"
     " content goes the same way as the first one's; requests and responses have none.",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import SHORTER, Metric
-from netwarp.measure.queueing import queue_delays, rtts_under_load
+from netwarp.measure.queueing import queue_delays, round_trip_delays, rtts_under_load
 from netwarp.measure.run_records import total
 from netwarp.units import NS_PER_S
 from netwarp.wire import DisciplineInForce
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from netwarp.measure.queueing import Delays
     from netwarp.measure.run_records import RunRecords
 
+_LATENCIES = (
+    "rtt_under_load_s_p50",
+    "rtt_under_load_s_p95",
+    "rtt_under_load_s_p99",
+    "rtt_over_idle_s_p95",
+    "queue_delay_s_p95",
+)
+"""Metrics printed together where one of them is in a study's answer."""
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
@@ -24,6 +32,15 @@ def _of_queue(run: RunRecords) -> Delays:
 
 def _of_round_trip(run: RunRecords) -> Delays:
     return rtts_under_load(run.job, run.records).within(run.whole_span_ns)
+
+
+def _over_idle(run: RunRecords) -> Delays:
+    return round_trip_delays(run.job, run.records).within(run.whole_span_ns)
+
+
+def _rtt_over_idle_s(run: RunRecords, share: float) -> float | None:
+    rtt_ns = run.once(_over_idle).quantile_ns(share)
+    return None if rtt_ns is None else rtt_ns / NS_PER_S
 
 
 def _queue_delay_s(run: RunRecords, share: float) -> float | None:
@@ -54,7 +71,7 @@ QUEUEING_METRICS = (
             f"queue_delay_s_{name}", "s", "lower", f"Queueing delay, {name}",
             "Time that a packet of the content's direction had to queue at the bottleneck of the"
             f" first path: {_percentile(name)} over the time of the run.", "queue_samples",
-            partial(_queue_delay_s, share=share), SHORTER,
+            partial(_queue_delay_s, share=share), SHORTER, head=f"queue {name}",
         )
         for name, share in _SHARES.items()
     ),
@@ -63,7 +80,17 @@ QUEUEING_METRICS = (
             f"rtt_under_load_s_{name}", "s", "lower", f"RTT under load, {name}",
             "Round-trip time of the first path with the queues of both directions as they were:"
             f" {_percentile(name)} over the time of the run.", "queue_samples",
-            partial(_rtt_under_load_s, share=share), SHORTER,
+            partial(_rtt_under_load_s, share=share), SHORTER, head=f"RTT {name}",
+            beside=tuple(each for each in _LATENCIES if each != f"rtt_under_load_s_{name}"),
+        )
+        for name, share in _SHARES.items()
+    ),
+    *(
+        Metric(
+            f"rtt_over_idle_s_{name}", "s", "lower", f"RTT over the idle one, {name}",
+            "How much longer the round-trip time of the first path was than without a queue in"
+            f" either direction: {_percentile(name)} over the time of the run.", "queue_samples",
+            partial(_rtt_over_idle_s, share=share), SHORTER, head=f"over idle {name}",
         )
         for name, share in _SHARES.items()
     ),

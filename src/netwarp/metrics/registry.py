@@ -54,5 +54,9 @@ def metric_named(name: str) -> Metric:
     return found
 
 
-MAIN_METRICS = tuple(metric.name for metric in METRICS.values() if metric.beside is not None)
-"""Metrics that can be a study's main one, in order of preference."""
+MAIN_METRICS = tuple(
+    metric.name
+    for metric in METRICS.values()
+    if metric.beside is not None and metric not in QUEUEING_METRICS
+)
+"""Metrics that are a study's main one where it names none, in order of preference."""

@@ -220,7 +220,7 @@ def _refuse_another_study(virtual: RunData, real: RunData) -> None:
     here, there = (
         {
             key: value
-            for key, value in fixed_conditions(data.study, None).items()
+            for key, value in fixed_conditions(data.raw, None).items()
             if not key.startswith("path.")
         }
         for data in (virtual, real)

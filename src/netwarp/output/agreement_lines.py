@@ -17,7 +17,6 @@ from netwarp.wording import (
     number,
     percent,
     quantity,
-    sentence_case,
     value_text,
 )
 
@@ -104,7 +103,7 @@ def _cells_table(found: Agreement) -> Table:
 
     lines = [
         [
-            Text(sentence_case(cell_text(cell.factors, ", "))),
+            Text(cell_text(cell.factors, ", ")),
             value(cell.virtual),
             value(cell.real),
             Text(str(cell.answer), style=STYLES[cell.answer]),
@@ -157,7 +156,7 @@ def _notes(found: Agreement) -> Iterator[str]:
 def _reason_lines(cells: Sequence[HeldCell]) -> Iterator[Text]:
     for cell in cells:
         if cell.reasons:
-            yield Text(f"{sentence_case(cell_text(cell.factors, ', '))} differs; it may be")
+            yield Text(f"{cell_text(cell.factors, ', ')} differs; it may be")
             for reason in cell.reasons:
                 yield Text.assemble("  ", (reason.cause, "bold"), f": {reason.text}")
 

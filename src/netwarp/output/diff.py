@@ -11,9 +11,8 @@ from netwarp.errors import InputError
 from netwarp.estimate.comparison import Comparison, Verdict, compare, holm
 from netwarp.metrics import metric_named
 from netwarp.results.comparisons import main_metric
-from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.verdict_wording import favourable, verdict_text
-from netwarp.wording import cell_text, mean_text, quantity, sentence_case
+from netwarp.wording import cell_text, mean_text, quantity
 
 if TYPE_CHECKING:
     from netwarp.estimate.stats import Estimate
@@ -130,10 +129,8 @@ def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str
 
 def _conditions(data: RunData) -> dict[str, str]:
     """Give the conditions that all cells share, programs included."""
-    runs = data.results.runs
-    fixed = fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
     kernel, endpoint = (data.provenance.get(part) or {} for part in ("kernel", "endpoint"))
-    return fixed | {
+    return data.fixed | {
         "seed": str(data.study.seed),
         "clock": data.clock,
         "kernel": str(kernel.get("version", "unknown")),
@@ -141,20 +138,25 @@ def _conditions(data: RunData) -> dict[str, str]:
     }
 
 
-def difference_lines(found: Difference) -> list[Text]:
-    """Write differing conditions, each cell that changed, and the number of other cells."""
+def difference_lines(found: Difference, width: int) -> list[Text]:
+    """Write differing conditions, each cell that changed, and the number of other cells.
+
+    Args:
+        found: the difference.
+        width: a line that is longer is divided between its values and its verdict.
+    """
     lines = [
         Text(f"{name}: {before} → {after}", style="dim") for name, before, after in found.conditions
     ]
     for cell in found.changed:
         better = favourable(cell.comparison, found.metric)
-        lines.append(
-            Text.assemble(
-                (sentence_case(cell_text(cell.factors, ", ")), "bold"),
-                f": {_value(cell.before, found.metric)} → {_value(cell.after, found.metric)}, ",
-                (verdict_text(cell.comparison, found.metric), "green" if better else "yellow"),
-            )
-        )
+        values = f"    {_both(cell, found.metric)}"
+        verdict = verdict_text(cell.comparison, found.metric)
+        between = ", " if len(values) + len(verdict) + 2 <= width else "\n    "
+        lines += [
+            Text(cell_text(cell.factors, ", "), style="bold"),
+            Text.assemble(values, between, (verdict, "green" if better else "yellow")),
+        ]
     title = quantity(found.metric, 1).title.lower()
     changed, unchanged = len(found.changed), len(found.unchanged)
     counts = (
@@ -170,11 +172,14 @@ def difference_lines(found: Difference) -> list[Text]:
     return lines
 
 
-def _value(estimate: Estimate | None, metric: str) -> str:
-    if estimate is None:
-        return "–"
-    shown = quantity(metric, estimate.mean)
-    return f"{mean_text(estimate, shown)} {shown.unit}".rstrip()
+def _both(cell: CellChange, metric: str) -> str:
+    """Write both values, in one unit."""
+    means = [each.mean for each in (cell.before, cell.after) if each is not None]
+    shown = quantity(metric, max(means, default=0.0))
+    before, after = (
+        "–" if each is None else mean_text(each, shown) for each in (cell.before, cell.after)
+    )
+    return f"{before} → {after} {shown.unit}".rstrip()
 
 
 def difference_json(found: Difference) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from netwarp.errors import InputError
 from netwarp.metrics import metric_named
 from netwarp.metrics.competing import workload_views
 from netwarp.output.iperf3 import iperf3_document
-from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.run_directory import RunDirectory
 from netwarp.suggestions import did_you_mean
 from netwarp.version import __version__
@@ -162,8 +161,7 @@ def to_qlog(data: RunData) -> Iterator[str]:
 
 
 def _fixed(data: RunData) -> dict[str, str]:
-    runs = data.results.runs
-    return fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
+    return data.fixed
 
 
 def values_in_base_units(run: RunResult) -> dict[str, float | int | None]:

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from netwarp.measure.select import of_kind, received, sender, start_ns
-from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.run_directory import EPOCH_NS
 from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
@@ -105,9 +104,7 @@ def _started(data: RunData) -> datetime:
 
 
 def _transport(data: RunData) -> str:
-    runs = data.results.runs
-    job = data.job(runs[0].run) if runs else None
-    return fixed_conditions(data.study, job).get("transport.kind", "")
+    return data.fixed.get("transport.kind", "")
 
 
 def _content_bytes(run: RunResult) -> float:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from netwarp.estimate.comparison import Verdict
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netwarp.estimate.comparison import Comparison
     from netwarp.estimate.stats import Estimate
     from netwarp.evaluation import RunData
@@ -24,25 +28,22 @@ def summary(data: RunData) -> dict[str, Any]:
         "wall_s": provenance.get("wall_s"),
         "records_sha256": data.records_sha256,
         "time_limit": data.limit_text,
-        "cells": _cells(data.results, data.comparisons),
+        "cells": _cells(data.results, data.answers),
         "claims": [json.loads(json.dumps(claim.to_json())) for claim in data.claims],
     }
 
 
-def _cells(results: Results, compared: Comparisons) -> list[dict[str, Any]]:
-    found = {
-        contender.cell.index: contender.comparison
-        for group in compared.groups
-        for contender in group.contenders
-        if contender.comparison is not None
-    }
+def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, Any]]:
+    """Write the cells with their comparisons by each main metric; the first also by itself."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for compared in answers:
+        for contender in (each for group in compared.groups for each in group.contenders):
+            if contender.comparison is not None:
+                made = _comparison(contender.comparison, compared)
+                found.setdefault(contender.cell.index, []).append(made)
     return [
         _cell(cell, results.metrics)
-        | (
-            {"comparison": _comparison(found[cell.index], compared.metric, compared.first)}
-            if cell.index in found
-            else {}
-        )
+        | ({"comparison": by[0], "comparisons": by} if (by := found.get(cell.index)) else {})
         for cell in results.cells
     ]
 
@@ -70,10 +71,11 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def _comparison(comparison: Comparison, metric: str, first: str) -> dict[str, Any]:
+def _comparison(comparison: Comparison, compared: Comparisons) -> dict[str, Any]:
+    is_open = comparison.verdict is Verdict.UNDECIDED
     return {
-        "metric": metric,
-        "against": first,
+        "metric": compared.metric,
+        "against": compared.first,
         "verdict": comparison.verdict.value,
         comparison.scale: comparison.effect,
         "ci95": list(comparison.ci95) if comparison.ci95 else None,
@@ -82,4 +84,5 @@ def _comparison(comparison: Comparison, metric: str, first: str) -> dict[str, An
         "pairs": comparison.n,
         "left_out": comparison.left_out,
         "exact": comparison.exact,
+        "replicates_needed": compared.replicates_needed(comparison) if is_open else None,
     }

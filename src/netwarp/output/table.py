@@ -1,20 +1,27 @@
-"""The table that `compare`, `run` and `show` print: a block per condition, a line per contender."""
+"""The tables that `compare`, `run` and `show` print: one for each main metric, in which each
+condition is a block and each contender a line.
+"""
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from netwarp.estimate.comparison import WITHHELD
 from netwarp.metrics import metric_named
+from netwarp.output.claim_lines import claim_lines
 from netwarp.results.comparisons import Comparisons, ContenderResult
+from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import favourable, verdict_text
 from netwarp.wording import (
     Quantity,
     condition_text,
     count_text,
+    is_mean_unknown,
     level_text,
     mean_text,
     median_text,
@@ -27,6 +34,8 @@ from netwarp.wording import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rich.padding import Padding
+
     from netwarp.evaluation import RunData
     from netwarp.results import Results
     from netwarp.run_directory import Clock
@@ -36,37 +45,98 @@ GAP = 2
 """Spaces between columns."""
 
 
-def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text]:
-    """Lay out completion time, goodput, retransmissions, connection time, verdict, and notes.
+def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padding]:
+    """Lay out a table for each of the study's main metrics, and notes.
 
-    Of streams: loading delay, start-up delay, time stalled, bit rate played, verdict. The metric
-    compared is given as mean ± half the 95 % interval; in real time as median and range.
+    Completion time, goodput, retransmissions, connection time, verdict; of streams: loading delay,
+    start-up delay, time stalled, bit rate played, verdict. The metric compared is given as mean ±
+    half the 95 % interval; in real time as median and range.
     """
-    results, compared, clock = data.results, data.comparisons, data.clock
+    results, clock = data.results, data.clock
     if not results.runs:
         return [Text("no run has finished yet")]
-    laid_out = blocks(results, compared, clock, width)
-    laid_out += [Text(note, style="dim") for note in notes(results, compared, clock)]
+    laid_out: list[Table | Text | Padding] = [*_conditions(data)]
+    names = _names(data)
+    for compared in data.answers:
+        if len(data.answers) > 1:
+            title = metric_named(compared.metric).title
+            laid_out.append(Text(title, style="bold underline"))
+        laid_out += blocks(results, compared, clock, width, names)
+        open_text = undecided_text(compared, results)
+        laid_out += [Text(f"{open_text}\n")] if open_text else []
+    if data.raw.get("claim"):
+        laid_out += claim_lines(data.claims)
+    laid_out += [Text(note, style="dim") for note in notes(results, data.answers, clock)]
     for warning in (data.limit_text, data.disturbed_text, data.clock_text):
         if warning is not None:
             laid_out.append(Text(warning, style="yellow"))
     return laid_out
 
 
+MOST_SHOWN = 40
+"""Characters of the longest condition that the line of conditions has."""
+USUAL = {"path.mtu": "1500", "path.loss": "0%", "workload.kind": "bulk", "workload.verify": "true"}
+"""Conditions that are not worth a word."""
+
+
+def _conditions(data: RunData) -> list[Text]:
+    """Write the conditions that all cells share in a line, defaults such as the queue included."""
+    single = {
+        factor: levels[0]
+        for factor, levels in data.results.factors.items()
+        if len(levels) == 1 and factor != data.results.contender_factor
+    }
+    fixed = _with_one_rate(single | data.fixed)
+    shown = {
+        key: PurePath(value).name if key == "workload.file" else value
+        for key, value in fixed.items()
+        if USUAL.get(key) != value and key.startswith(("path.", "transport", "workload."))
+        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion"))
+        and not key.endswith((".stack", ".title"))
+    }  # fmt: skip
+    brief = {key: value for key, value in shown.items() if len(value) <= MOST_SHOWN}
+    return [Text(f"{sentence_case(condition_text(brief))}\n")] if brief else []
+
+
+def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
+    """Give equal rates of both directions as one."""
+    down, up = fixed.get("path.rate_down"), fixed.get("path.rate_up")
+    if down is None or down != up:
+        return dict(fixed)
+    return {
+        ("path.rate" if key == "path.rate_down" else key): value
+        for key, value in fixed.items()
+        if key != "path.rate_up"
+    }
+
+
+def _names(data: RunData) -> dict[str, str]:
+    """Give the names of contenders that say more than their level: QUIC of which stack."""
+    for key in ("transport.stack.name", "transport.quic.stack.name"):
+        if key in data.fixed:
+            return {"quic": f"{level_text('transport', 'quic')} ({data.fixed[key]})"}
+    return {}
+
+
 def blocks(
-    results: Results, compared: Comparisons, clock: Clock = "virtual", width: int = WIDTH
+    results: Results,
+    compared: Comparisons,
+    clock: Clock = "virtual",
+    width: int = WIDTH,
+    names: Mapping[str, str] | None = None,
 ) -> list[Table | Text]:
     """Lay out the results: a table for each condition, with common columns, and headings.
 
     Metrics beside the one compared are left out, from the last, where verdicts would not fit.
     """
+    compared = compared.with_values
     beside = _beside(compared.metric, results)
     metrics = [compared.metric, *(m for m in beside if m != compared.metric)]
     shown = {metric: _shown(results, metric) for metric in metrics if metric in results.metrics}
     while True:
         heads = _heads(compared, shown)
         lines = [
-            [_line(contender, compared, shown, clock) for contender in group.contenders]
+            [_line(each, compared, shown, clock, names or {}) for each in group.contenders]
             for group in compared.groups
         ]
         widths = [
@@ -79,8 +149,9 @@ def blocks(
         shown.popitem()
     laid_out: list[Table | Text] = [grid(heads, widths, [], show_header=True)]
     for group, contenders in zip(compared.groups, lines, strict=True):
-        if group.condition:
-            laid_out.append(Text(sentence_case(condition_text(group.condition)), style="bold"))
+        varied = {f: each for f, each in group.condition.items() if len(results.factors[f]) > 1}
+        if varied:
+            laid_out.append(Text(sentence_case(condition_text(varied)), style="bold"))
         laid_out += [grid(heads, widths, contenders, show_header=False), Text("")]
     return laid_out
 
@@ -134,8 +205,8 @@ def _counted(metric: str) -> str:
 
 
 def _longest_verdict(compared: Comparisons) -> int:
-    """Give the longest verdict's width; the text on failed runs may take a second line."""
-    comparisons = [c for c in compared.comparisons if not c.left_out]
+    """Give the longest verdict's width; the text on missing values may take a second line."""
+    comparisons = [c for c in compared.comparisons if c.verdict not in WITHHELD]
     return max((len(verdict_text(c, compared.metric)) for c in comparisons), default=0)
 
 
@@ -143,8 +214,9 @@ def _longest(text: Text) -> int:
     return max(map(len, text.plain.splitlines()), default=0)
 
 
-def notes(results: Results, compared: Comparisons, clock: Clock = "virtual") -> list[str]:
+def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virtual") -> list[str]:
     """Write notes on how to read the numbers, and on runs that failed."""
+    comparisons = [each for compared in answers for each in compared.comparisons]
     text = (
         "± is half the 95 % confidence interval of the mean; of a wide one brackets have both ends"
     )
@@ -152,17 +224,27 @@ def notes(results: Results, compared: Comparisons, clock: Clock = "virtual") -> 
     if clock == "real":
         text = "real time: medians, in brackets the smallest and the largest value"
         paired = "verdicts by paired t-tests, replicate by replicate"
-    if any(not c.paired for c in compared.comparisons):
+    if any(not c.paired for c in comparisons):
         text += "; verdicts by Welch's t-test"
-    elif compared.comparisons:
+    elif comparisons:
         text += f"; {paired}"
-    if compared.tested > 1:
-        text += f", Holm-adjusted for {compared.tested} comparisons"
-    if compared.comparisons:
+    tested = max((compared.tested for compared in answers), default=0)
+    if tested > 1:
+        each = " of each metric" if len(answers) > 1 else ""
+        text += f", Holm-adjusted for {tested} comparisons{each}"
+    if comparisons:
         text += f"; less than {percent(results.criteria.relevant, 2)} is no difference"
     lines = [text + "."]
-    if any(c.exact for c in compared.comparisons):
+    if any(c.exact for c in comparisons):
         lines.append("exact: nothing random happened, all replicates are equal.")
+    main = [cell.estimate(compared.metric) for compared in answers for cell in results.cells]
+    if clock == "virtual" and any(each is not None and is_mean_unknown(each) for each in main):
+        lines.append("“to”: the range of replicates that do not tell the mean.")
+    lines += [
+        f"no run has {metric}: their records do not determine it"
+        for metric in results.question.metrics
+        if metric not in results.metrics
+    ]
     lines += [f"failed: {run.run} ({run.reason})" for run in results.failed[:5]]
     if len(results.failed) > 5:
         lines.append(f"… and {len(results.failed) - 5} more failed runs: see the report")
@@ -175,10 +257,15 @@ def _shown(results: Results, metric: str) -> Quantity:
 
 
 def _line(
-    contender: ContenderResult, compared: Comparisons, shown: dict[str, Quantity], clock: Clock
+    contender: ContenderResult,
+    compared: Comparisons,
+    shown: dict[str, Quantity],
+    clock: Clock,
+    names: Mapping[str, str],
 ) -> list[Text]:
     cell = contender.cell
-    texts = [Text(level_text(compared.factor, contender.label))]
+    name = names.get(contender.label) if compared.factor == "transport" else None
+    texts = [Text(name or level_text(compared.factor, contender.label))]
     for metric, unit in shown.items():
         estimate = cell.estimate(metric)
         if estimate is None:

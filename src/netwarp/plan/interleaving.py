@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 from netwarp.plan.plan import PlannedRun
+from netwarp.study.contenders import contender_factor
 
 
-def contender_factor(levels: Mapping[str, Collection[str]]) -> str | None:
-    """Name the factor whose levels are compared with each other: the transport, else the first
-    factor.
-
-    Args:
-        levels: the levels of each factor, in the study's order.
-
-    Returns:
-        None where there is no factor.
-    """
-    varying = [factor for factor, values in levels.items() if len(values) > 1]
-    if "transport" in varying:
-        return "transport"
-    return varying[0] if varying else next(iter(levels), None)
-
-
-def interleaved(runs: Sequence[PlannedRun], seed: int) -> list[PlannedRun]:
+def interleaved(
+    runs: Sequence[PlannedRun], seed: int, against: str | None = None
+) -> list[PlannedRun]:
     """Order runs so that a drifting path affects all cells alike, and compared runs are adjacent.
 
     Replicates come one after another. Within a replicate the conditions are in random order; under
@@ -33,12 +20,13 @@ def interleaved(runs: Sequence[PlannedRun], seed: int) -> list[PlannedRun]:
     Args:
         runs: of any cells and replicates.
         seed: the study's seed; the same seed gives the same order.
+        against: the factor whose levels are compared, where the study says one.
     """
     levels_of: dict[str, set[str]] = {}
     for run in runs:
         for factor, level in run.cell.levels.items():
             levels_of.setdefault(factor, set()).add(level)
-    contender = contender_factor(levels_of)
+    contender = contender_factor(levels_of, against)
 
     def place(run: PlannedRun) -> tuple[int, str, str]:
         levels = dict(run.cell.levels)

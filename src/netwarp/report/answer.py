@@ -1,4 +1,6 @@
-"""The answer at the top of the report: sentences, and the grid of verdicts by condition."""
+"""The answer at the top of the report, by each main metric: sentences, and the grid of verdicts by
+condition.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from netwarp.metrics import metric_named
+from netwarp.results.undecided import undecided_text
 from netwarp.verdict_wording import effect_text, favourable, outcome_text, verdict_text
 from netwarp.wording import condition_text, level_text, quantity
 
@@ -13,7 +17,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from netwarp.estimate.comparison import Comparison
+    from netwarp.evaluation import RunData
     from netwarp.results.comparisons import Comparisons, ContenderResult
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer by one metric."""
+
+    metric: str
+    """Title of the metric."""
+    sentences: list[str]
+    grid: VerdictGrid | None
+    open: str | None
+    """What would decide the undecided comparisons; None where all are decided."""
+
+
+def answers(data: RunData) -> list[Answer]:
+    """Answer the question by each of the study's main metrics; by those with contenders alone."""
+    return [
+        Answer(
+            metric_named(compared.metric).title,
+            sentences,
+            verdict_grid(compared.with_values),
+            undecided_text(compared, data.results),
+        )
+        for compared in data.answers
+        if (sentences := answer_sentences(compared.with_values))
+    ]
 
 
 def answer_sentences(compared: Comparisons) -> list[str]:
@@ -68,9 +99,14 @@ MOST_CONDITIONS_ACROSS = 8
 
 def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
     """Arrange the verdicts in a grid; None with nothing to compare, or a single condition."""
+    levels: dict[str, set[str]] = {}
+    for group in compared.groups:
+        for factor, level in group.condition.items():
+            levels.setdefault(factor, set()).add(level)
     verdicts = {
-        (level_text(compared.factor, contender.label), condition_text(group.condition)): contender
+        (level_text(compared.factor, contender.label), condition_text(varied)): contender
         for group in compared.groups
+        if (varied := {f: level for f, level in group.condition.items() if len(levels[f]) > 1})
         for contender in group.contenders
         if contender.comparison is not None
     }

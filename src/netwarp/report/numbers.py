@@ -25,7 +25,7 @@ from netwarp.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from netwarp.results import CellResult, Results
     from netwarp.results.comparisons import Comparisons, ContenderResult
@@ -44,16 +44,23 @@ class NumberCell:
 
 
 @dataclass(frozen=True)
+class VerdictCell(NumberCell):
+    """A verdict by one metric; sorted by the ratio."""
+
+    mark: str
+    """CSS classes."""
+
+
+@dataclass(frozen=True)
 class NumberRow:
     """One cell of the study."""
 
     levels: list[NumberCell]
     metrics: list[NumberCell]
-    verdict: str
+    verdicts: list[VerdictCell]
+    """One for each main metric."""
     mark: str
-    note: str
-    ratio: str
-    """The ratio as the sort key of verdicts."""
+    """CSS classes of the row: those of the verdict by the first main metric."""
     failed: str
     """Text on the number of failed runs; empty where none failed."""
     disturbed: str
@@ -66,58 +73,76 @@ class NumberTable:
 
     factors: list[str]
     metrics: list[str]
-    first: str
+    verdicts: list[str]
+    """Heads of the verdicts by each main metric."""
     rows: list[NumberRow]
     csv_link: str
     """Link that contains the cells as CSV."""
 
 
 def number_table(
-    results: Results, compared: Comparisons, fixed: Mapping[str, str], clock: Clock
+    results: Results, answers: Sequence[Comparisons], fixed: Mapping[str, str], clock: Clock
 ) -> NumberTable:
     """Make the table: a row for each cell, sorted by condition."""
-    shown = shown_metrics(results, compared)
+    shown = shown_metrics(results, answers)
     factors = _factors_in_order(results)
+    main, *others = (_contenders(compared) for compared in answers)
     rows = [
-        _row(contender, compared, factors, shown, clock)
-        for group in compared.groups
-        for contender in group.contenders
+        _row([first, *rest], answers, factors, shown, clock)
+        for first, *rest in zip(main, *others, strict=True)
     ]
-    text = cells_csv(results, compared, fixed)
+    text = cells_csv(results, answers, fixed)
     return NumberTable(
         factors=[factor_title(factor) for factor in factors],
         metrics=[unit.axis_title for unit in shown.values()],
-        first=level_text(compared.factor, compared.first),
+        verdicts=[_verdict_head(compared, answers) for compared in answers],
         rows=rows,
         csv_link=csv_link(text),
     )
 
 
-def shown_metrics(results: Results, compared: Comparisons) -> dict[str, Quantity]:
-    """Choose the columns: the metric compared, then those marked for reports."""
+def _contenders(compared: Comparisons) -> list[ContenderResult]:
+    return [contender for group in compared.groups for contender in group.contenders]
+
+
+def _verdict_head(compared: Comparisons, answers: Sequence[Comparisons]) -> str:
+    head = f"Against {level_text(compared.factor, compared.first)}"
+    return f"{metric_named(compared.metric).title}: {head.lower()}" if len(answers) > 1 else head
+
+
+def shown_metrics(results: Results, answers: Sequence[Comparisons]) -> dict[str, Quantity]:
+    """Choose the columns: the metrics compared and those beside them, then those for reports."""
+    compared = [
+        name
+        for each in answers
+        for name in (each.metric, *(metric_named(each.metric).beside or ()))
+    ]
     own = [m for m in results.metrics if m not in METRICS and metric_named(m).in_report]
     columns = [*own, *(metric.name for metric in METRICS.values() if metric.in_report)]
-    chosen = dict.fromkeys(m for m in (compared.metric, *columns) if m in results.metrics)
+    chosen = dict.fromkeys(m for m in (*compared, *columns) if m in results.metrics)
     return {
         m: quantity(m, max(e.mean for c in results.cells if (e := c.estimate(m)) is not None))
         for m in chosen
     }
 
 
-def cells_csv(results: Results, compared: Comparisons, fixed: Mapping[str, str]) -> str:
+def cells_csv(results: Results, answers: Sequence[Comparisons], fixed: Mapping[str, str]) -> str:
     """Write one line per cell: factors, fixed conditions, counts, estimates in base units."""
-    metrics = list(shown_metrics(results, compared))
-    verdicts = {
-        contender.cell.index: verdict_text(contender.comparison, compared.metric)
-        for group in compared.groups
-        for contender in group.contenders
-        if contender.comparison is not None
-    }
+    metrics = list(shown_metrics(results, answers))
+    verdicts = [
+        {
+            contender.cell.index: verdict_text(contender.comparison, compared.metric)
+            for contender in _contenders(compared)
+            if contender.comparison is not None
+        }
+        for compared in answers
+    ]
+    verdict_heads = ["verdict", *(f"{compared.metric} verdict" for compared in answers[1:])]
     parts = ("mean", "low", "high", "median", "n")
     heads = [f"{metric} {part}" for metric in metrics for part in parts]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*results.factors, *fixed, "runs", "failed", *heads, "verdict"])
+    writer.writerow([*results.factors, *fixed, "runs", "failed", *heads, *verdict_heads])
     for cell in results.cells:
         values: list[object] = []
         for metric in metrics:
@@ -128,8 +153,8 @@ def cells_csv(results: Results, compared: Comparisons, fixed: Mapping[str, str])
             low, high = estimate.ci95 or (None, None)
             values += [estimate.mean, low, high, estimate.median, estimate.n]
         counts = [len(cell.runs), len(cell.failed)]
-        verdict = verdicts.get(cell.index, "")
-        writer.writerow([*cell.factors.values(), *fixed.values(), *counts, *values, verdict])
+        found = [each.get(cell.index, "") for each in verdicts]
+        writer.writerow([*cell.factors.values(), *fixed.values(), *counts, *values, *found])
     return text.getvalue()
 
 
@@ -142,13 +167,14 @@ def _factors_in_order(results: Results) -> dict[str, list[str]]:
 
 
 def _row(
-    contender: ContenderResult,
-    compared: Comparisons,
+    contenders: Sequence[ContenderResult],
+    answers: Sequence[Comparisons],
     factors: Mapping[str, list[str]],
     shown: Mapping[str, Quantity],
     clock: Clock,
 ) -> NumberRow:
-    cell, comparison = contender.cell, contender.comparison
+    cell = contenders[0].cell
+    verdicts = [_verdict(*each) for each in zip(contenders, answers, strict=True)]
     failed = f"{len(cell.failed)} of {len(cell.runs)} runs failed" if cell.failed else ""
     disturbed = len(cell.disturbed)
     return NumberRow(
@@ -158,12 +184,22 @@ def _row(
             if (label := cell.factors[factor])
         ],
         metrics=[_metric(cell, metric, unit, clock) for metric, unit in shown.items()],
-        verdict=verdict_text(comparison, compared.metric) if comparison else "baseline",
-        mark=mark_class(contender, compared) if comparison else "first",
-        note=trust.comparison_note(comparison) if comparison else "",
-        ratio=repr(comparison.effect) if comparison and comparison.effect is not None else "",
+        verdicts=verdicts,
+        mark=verdicts[0].mark,
         failed=failed,
         disturbed=f"{disturbed} of {len(cell.runs)} runs disturbed" if disturbed else "",
+    )
+
+
+def _verdict(contender: ContenderResult, compared: Comparisons) -> VerdictCell:
+    comparison = contender.comparison
+    if comparison is None:
+        return VerdictCell("baseline", "", "", "first")
+    return VerdictCell(
+        verdict_text(comparison, compared.metric),
+        trust.comparison_note(comparison, compared),
+        "" if comparison.effect is None else repr(comparison.effect),
+        mark_class(contender, compared),
     )
 
 

@@ -7,12 +7,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from netwarp.report import trust
-from netwarp.report.answer import answer_sentences, verdict_grid
+from netwarp.report.answer import answers
 from netwarp.report.limits import limit_table
 from netwarp.report.median_runs import median_runs
 from netwarp.report.numbers import number_table
 from netwarp.report.templates import figure_values, render_page
-from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.wording import factor_title, level_text, number, percent, transport_text
 from netwarp.workloads import workload_of
 
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
 
 def render(data: RunData, charts: Sequence[Chart]) -> str:
     """Render the report as self-contained HTML."""
-    compared = data.comparisons
     runs = median_runs(data)
     job = data.job(data.results.runs[0].run) if data.results.runs else None
-    fixed = fixed_conditions(data.study, job)
+    fixed = data.fixed
     return render_page(
         "page.html",
         has_charts=bool(charts or runs),
@@ -37,14 +35,13 @@ def render(data: RunData, charts: Sequence[Chart]) -> str:
         study=data.study,
         conditions=_condition_strip(fixed),
         facts=_facts(data),
-        answer=answer_sentences(compared),
-        grid=verdict_grid(compared),
-        numbers=number_table(data.results, compared, fixed, data.clock),
+        answers=answers(data),
+        numbers=number_table(data.results, data.answers, fixed, data.clock),
         claims=data.claims,
         figures=[figure_values(chart) for chart in charts],
         limits=limit_table(data.results),
         over_time=_over_time(runs) if runs else None,
-        trust=trust.collect(data, compared),
+        trust=trust.collect(data, data.answers),
         relevant=percent(data.results.criteria.relevant, 2),
         real=data.clock == "real",
         programs=job is not None and workload_of(job).runs_programs(job),
@@ -59,7 +56,7 @@ def _condition_strip(fixed: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _condition_text(key: str, value: str) -> str:
-    if key == "transport.kind":
+    if key.endswith("transport.kind"):
         return transport_text(value)
     return PurePath(value).name if key == "workload.file" else level_text(key, value)
 

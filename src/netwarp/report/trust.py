@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from netwarp.estimate.comparison import Comparison, Verdict
 from netwarp.estimate.stats import replicates_needed
 from netwarp.report.calibration import calibration
+from netwarp.results.undecided import needed_text
 from netwarp.verdict_wording import p_text
 from netwarp.wire import Connection
 from netwarp.wording import cell_text, count, level_text, number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from netwarp.evaluation import RunData
     from netwarp.results.comparisons import Comparisons
     from netwarp.wire import Job
@@ -20,8 +23,9 @@ if TYPE_CHECKING:
 HINT_RATIO = 1.05
 
 
-def collect(data: RunData, compared: Comparisons) -> dict[str, Any]:
+def collect(data: RunData, answers: Sequence[Comparisons]) -> dict[str, Any]:
     """Collect all values of the section."""
+    comparisons = [each for compared in answers for each in compared.comparisons]
     return {
         "treatment": treatment(data),
         "settings": settings_used(data),
@@ -32,13 +36,13 @@ def collect(data: RunData, compared: Comparisons) -> dict[str, Any]:
              "reason": run.reason or "no reason given", "console": data.console_tail(run.run)}
             for run in data.results.failed
         ],
-        "family": compared.tested,
-        "paired": all(c.paired for c in compared.comparisons),
-        "exact": sum(c.exact for c in compared.comparisons),
-        "disagree": sum(c.wilcoxon_disagrees for c in compared.comparisons),
-        "ranked": sum(c.wilcoxon_p is not None for c in compared.comparisons),
-        "left_out": sum(c.left_out for c in compared.comparisons),
-        "power": power_hint(compared),
+        "family": max(compared.tested for compared in answers),
+        "paired": all(c.paired for c in comparisons),
+        "exact": sum(c.exact for c in comparisons),
+        "disagree": sum(c.wilcoxon_disagrees for c in comparisons),
+        "ranked": sum(c.wilcoxon_p is not None for c in comparisons),
+        "left_out": sum(c.left_out for c in comparisons if c.verdict is Verdict.FAILED_RUNS),
+        "power": power_hint(answers[0]),
         "speed": speed_limits(data),
     }  # fmt: skip
 
@@ -143,8 +147,8 @@ def power_hint(compared: Comparisons) -> str:
     )
 
 
-def comparison_note(comparison: Comparison) -> str:
-    """Give the statistics behind a verdict."""
+def comparison_note(comparison: Comparison, compared: Comparisons) -> str:
+    """Give the statistics behind a verdict, and what would decide it where it is open."""
     if comparison.exact:
         return f"n = {comparison.n}"
     if comparison.p is None:
@@ -156,4 +160,6 @@ def comparison_note(comparison: Comparison) -> str:
     parts.append(p_text(comparison.adjusted_p or 0.0) + " (Holm)")
     if comparison.wilcoxon_p is not None:
         parts.append(f"Wilcoxon {p_text(comparison.wilcoxon_p)}")
+    if comparison.verdict is Verdict.UNDECIDED:
+        parts.append(needed_text(compared.replicates_needed(comparison)))
     return ", ".join(parts)

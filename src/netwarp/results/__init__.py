@@ -3,6 +3,7 @@
 from netwarp.results.results import (
     CellResult,
     Factors,
+    Question,
     Results,
     RunResult,
     from_plan,
@@ -12,6 +13,7 @@ from netwarp.results.results import (
 __all__ = [
     "CellResult",
     "Factors",
+    "Question",
     "Results",
     "RunResult",
     "from_plan",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.comparison import Comparison, compare, holm
+from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, compare, holm
+from netwarp.estimate.stats import replicates_needed
 from netwarp.metrics import MAIN_METRICS, METRICS
+from netwarp.study.contenders import LATENCY, shapes_queues
 
 if TYPE_CHECKING:
     from netwarp.results.results import CellResult, Factors, Results
+
+
+GOODPUT = "goodput_bit_s"
+"""The main metric of a workload that has no other: one that is stopped."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class Comparisons:
     factor: str
     first: str
     groups: tuple[ConditionGroup, ...]
+    alpha: float = ALPHA
+    """Error probability of the family."""
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -48,6 +56,43 @@ class Comparisons:
         """Size of the family: the number of comparisons with a p-value."""
         return sum(comparison.p is not None for comparison in self.comparisons)
 
+    @property
+    def with_values(self) -> Comparisons:
+        """Without the conditions in which no run has the metric, as of a workload not there."""
+        groups = tuple(
+            group
+            for group in self.groups
+            if any(each.cell.values(self.metric) or each.cell.failed for each in group.contenders)
+        )
+        return replace(self, groups=groups)
+
+    @property
+    def undecided(self) -> list[Comparison]:
+        """The comparisons that the replicates do not decide, the nearest to a verdict first."""
+        found = [c for c in self.comparisons if c.verdict is Verdict.UNDECIDED]
+        return sorted(found, key=_distance, reverse=True)
+
+    def replicates_needed(self, comparison: Comparison) -> int | None:
+        """Give the replicates that would decide a comparison, in four studies of five.
+
+        Holm's procedure leaves each of the k undecided ones a k-th of the error at least. None
+        where too many would be needed, or the spread is not known.
+        """
+        if comparison.location is None or not comparison.stdev:
+            return None
+        distance = _distance(comparison) * comparison.stdev
+        return replicates_needed(
+            comparison.stdev, distance, self.alpha / max(1, len(self.undecided))
+        )
+
+
+def _distance(comparison: Comparison) -> float:
+    """Give the distance of the estimate from the nearest limit, in standard deviations."""
+    if comparison.location is None or not comparison.stdev:
+        return 0.0
+    limit = comparison.limit
+    return comparison.location.distance(-limit, limit) / comparison.stdev
+
 
 def compare_contenders(results: Results, metric: str | None = None) -> Comparisons:
     """Compare every contender with the first one, under each condition.
@@ -58,7 +103,7 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
     """
     chosen = metric or main_metric(results)
     factor = results.contender_factor or "transport"
-    first = next(iter(results.factors.get(factor, ("",))))
+    first = results.first
     relevant = results.criteria.relevant
     compared: list[list[tuple[CellResult, Comparison | None]]] = []
     for _, cells in results.conditions():
@@ -85,10 +130,46 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
         )
         for (condition, _), group in zip(results.conditions(), compared, strict=True)
     )
-    return Comparisons(chosen, factor, first, groups)
+    return Comparisons(chosen, factor, first, groups, results.criteria.alpha)
 
 
 def main_metric(results: Results) -> str:
+    """Choose a study's main metric: the first of those that it names, else `usual_metric`."""
+    there = set(results.metrics)
+    return next((m for m in results.question.metrics if m in there), usual_metric(results))
+
+
+def main_metrics(results: Results) -> list[str]:
+    """List the metrics whose comparisons are a study's answer, the main one first.
+
+    Those that the study names. Else the usual one; of several workloads that of each; and the
+    round-trip time under load where something varies that it depends on.
+    """
+    there = set(results.metrics)
+    named = [metric for metric in results.question.metrics if metric in there]
+    if named:
+        return list(dict.fromkeys(named))
+    found = [usual_metric(results), *_metrics_of_workloads(results)]
+    if LATENCY in there and any(
+        len(levels) > 1 and shapes_queues(factor) for factor, levels in results.factors.items()
+    ):
+        found.append(LATENCY)
+    return list(dict.fromkeys(found))
+
+
+def _metrics_of_workloads(results: Results) -> list[str]:
+    """Give the main metric of each of several workloads; none where there is one workload."""
+    names = dict.fromkeys(name.partition(".")[0] for name in results.metrics if "." in name)
+    of_one = (*MAIN_METRICS, GOODPUT)
+    there = set(results.metrics)
+    each = (
+        next((f"{name}.{metric}" for metric in of_one if f"{name}.{metric}" in there), None)
+        for name in names
+    )
+    return [metric for metric in each if metric is not None]
+
+
+def usual_metric(results: Results) -> str:
     """Choose a study's main metric, such as the completion time, or the loading delay of streams.
 
     A metric that the study itself defines is preferred to all others; a metric of one of several

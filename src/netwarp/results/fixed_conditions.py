@@ -5,35 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from netwarp.study.cells.factors import flattened
+from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS, ETHERNET_HEADER_BYTES
 from netwarp.study.overrides import SECTIONS
+from netwarp.units import NS_PER_S
 from netwarp.wire import NoLoss
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from netwarp.study import Study
-    from netwarp.wire import Job
+    from netwarp.wire import Job, Path
 
 HOW_METRICS_ARE_READ = "workload.metrics."
 """Prefix of keys that define metrics, and are no conditions."""
 
 
-def fixed_conditions(study: Study, job: Job | None) -> dict[str, str]:
+def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
     """Give the keys of path, transport and workload that have one value throughout the study.
 
     Args:
-        study: the study as it was run.
+        raw: the study's tables as it was run.
         job: any of its jobs, for path properties that the study does not set; None where no job was
             kept.
 
     Returns:
         Values by key, as the study writes them, those of the path first: `{"path.rtt": "100ms"}`.
     """
-    varied = {factor.key for factor in study.factors}
+    varied = set(flattened(raw.get("factors", {})))
     written = {
         f"{section}.{key}": _text(value)
         for section in SECTIONS
-        for key, value in flattened(_by_name(study.raw.get(section, {}))).items()
+        for key, value in flattened(_by_name(raw.get(section, {}))).items()
     }
     fixed = {
         key: value
@@ -61,6 +62,8 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
         defaults["path.rtt"] = f"{(path.down.delay_ns + path.up.delay_ns) / 1e6:g}ms"
         defaults["path.rate_down"] = _rate(path.down.rate_bit_s)
         defaults["path.rate_up"] = _rate(path.up.rate_bit_s)
+    if path.down.rate_bit_s or path.up.rate_bit_s:
+        defaults["path.queue"] = _default_queue(path, varied)
     related = {
         "path.rtt": ("path.delay", "path.redraw"),
         "path.rate_down": ("path.rate", "path.trace.down"),
@@ -71,6 +74,18 @@ def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str,
         for key, value in sorted(defaults.items(), reverse=True)
         if not any(each.startswith((key, *related.get(key, ()))) for each in keys)
     }
+
+
+def _default_queue(path: Path, varied: Collection[str]) -> str:
+    """Give the default queue: one bandwidth-delay product, and not less than some packets."""
+    depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile")
+    if any(key.startswith(depends_on) for key in varied):
+        return "1bdp"
+    rates_bit_s = [rate for rate in (path.down.rate_bit_s, path.up.rate_bit_s) if rate]
+    bdp_bytes = max(rates_bit_s) * (path.down.delay_ns + path.up.delay_ns) / 8 / NS_PER_S
+    frame_bytes = path.mtu_bytes + ETHERNET_HEADER_BYTES
+    is_least = bdp_bytes < DEFAULT_QUEUE_MIN_PACKETS * frame_bytes
+    return f"{DEFAULT_QUEUE_MIN_PACKETS}p" if is_least else "1bdp"
 
 
 def _rate(rate_bit_s: int | None) -> str:

@@ -12,7 +12,7 @@ from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
 from netwarp.metrics.registry import METRICS, metric_named
-from netwarp.plan.interleaving import contender_factor
+from netwarp.study.contenders import contender_factor
 from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -129,11 +129,22 @@ def _weights(runs: Iterable[RunResult], metric: str) -> list[float] | None:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What a study asks of its results, where it says so."""
+
+    metrics: tuple[str, ...] = ()
+    """The main metrics; empty for the usual ones."""
+    against: Factors = field(default_factory=dict)
+    """The level that the others are compared against, by its factor; empty for the usual one."""
+
+
+@dataclass(frozen=True)
 class Results:
     """All runs of a study, in the order of the plan, with the criteria of its comparisons."""
 
     runs: tuple[RunResult, ...]
     criteria: Criteria = field(default_factory=Criteria)
+    question: Question = field(default_factory=Question)
 
     @cached_property
     def cells(self) -> tuple[CellResult, ...]:
@@ -172,11 +183,16 @@ class Results:
 
     @cached_property
     def contender_factor(self) -> str | None:
-        """The factor whose levels are compared with each other: the transport, else the first.
+        """The factor whose levels are compared with each other; None when there is no factor."""
+        return contender_factor(self.factors, next(iter(self.question.against), None))
 
-        None when the study has no factor.
-        """
-        return contender_factor(self.factors)
+    @property
+    def first(self) -> str:
+        """The level of `contender_factor` that the others are compared against; "" without one."""
+        factor = self.contender_factor
+        if factor is None:
+            return ""
+        return self.question.against.get(factor) or self.factors[factor][0]
 
     def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
         """Group the cells that differ only in the contender, with the levels that they share."""
@@ -198,6 +214,7 @@ def from_plan(
     metrics: Mapping[str, Mapping[str, float | None]],
     criteria: Criteria | None = None,
     random: Mapping[int, tuple[str, ...]] | None = None,
+    question: Question | None = None,
 ) -> Results:
     """Join the plan with outcomes and metrics; runs without an outcome (not yet done) are left out.
 
@@ -208,6 +225,7 @@ def from_plan(
         criteria: criteria of comparisons; None for the defaults.
         random: what is random in a cell's runs, by its index; None, or no entry, where nobody
             knows.
+        question: what the study asks; None for the usual.
     """
     random = random or {}
     runs = [
@@ -225,7 +243,7 @@ def from_plan(
         for line in plan_lines
         if line["run"] in outcomes
     ]
-    return Results(tuple(runs), criteria or Criteria())
+    return Results(tuple(runs), criteria or Criteria(), question or Question())
 
 
 def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
@@ -237,4 +255,4 @@ def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Res
         for run in results.runs
         if not any(run.factors.get(factor) in left_out for factor, left_out in levels.items())
     )
-    return Results(tuple(kept), results.criteria)
+    return Results(tuple(kept), results.criteria, results.question)

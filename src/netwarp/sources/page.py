@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from netwarp.figures import draw_all
 from netwarp.report.numbers import cells_csv
 from netwarp.report.templates import csv_link, figure_values, render_page
-from netwarp.results.fixed_conditions import fixed_conditions
 from netwarp.run_directory import RunDirectory
 from netwarp.sources.scorecard import (
     EXACT,
@@ -153,9 +152,7 @@ def _figures(data: RunData) -> list[dict[str, Any]]:
 
 
 def _cells_csv(data: RunData) -> str:
-    runs = data.results.runs
-    fixed = fixed_conditions(data.study, data.job(runs[0].run) if runs else None)
-    return cells_csv(data.results, data.comparisons, fixed)
+    return cells_csv(data.results, data.answers, data.fixed)
 
 
 def _study_command(done: Reproduction, study: Path) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from netwarp.claims import ClaimVerdict
 from netwarp.estimate.staging import LOOKS
+from netwarp.output.claim_lines import STYLES
 from netwarp.units import span_text
 from netwarp.wording import number
 
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from netwarp.sources.reproduction import Reproduction
     from netwarp.sources.row import ScoreRow
 
-STYLES = {
-    ClaimVerdict.REPRODUCED: "green",
-    ClaimVerdict.SMALLER: "green dim",
-    ClaimVerdict.SIZE_UNDECIDED: "green dim",
-    ClaimVerdict.PARTLY: "yellow",
-    ClaimVerdict.DEPENDS: "magenta",
-    ClaimVerdict.EQUIVALENT: "cyan",
-    ClaimVerdict.UNDECIDED: "yellow dim",
-    ClaimVerdict.PARTLY_REVERSED: "red dim",
-    ClaimVerdict.REVERSED: "red",
-    ClaimVerdict.NOT_TESTABLE: "dim",
-    ClaimVerdict.FAILED: "red bold",
-}
 MEANINGS = {
     "reproduced": "it holds at every level",
     "smaller": "its direction holds, its size is not reached",
@@ -159,7 +146,7 @@ def _row_lines(row: ScoreRow, done: Reproduction) -> list[Text | Padding]:
     result = row.result
     provisional = " (provisional)" if done.quick else ""
     depends = f" {row.depends_text}" if row.depends_text else ""
-    verdict = (f"{row.word}{depends}{provisional}: ", STYLES[row.verdict])
+    verdict = (f"{row.word}{depends}{provisional}: ", STYLES.get(row.verdict, ""))
     lines: list[Text | Padding] = [Text.assemble(verdict, result.claim.text)]
     for name, text in _details(row):
         line = Text.assemble((f"{name}: ", "dim bold"), (text, "dim"))

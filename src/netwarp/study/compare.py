@@ -9,6 +9,7 @@ from typing import Any
 
 from netwarp.fields import KeyValueError
 from netwarp.path_properties import BY_KEY, options
+from netwarp.study.contenders import LATENCY, contender_factor, shapes_queues
 from netwarp.study.overrides import apply_overrides
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
@@ -185,11 +186,20 @@ def _metric_of(workload: str) -> str:
 
 
 def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str, Any]]:
-    """Make a line figure of the metric over each varied factor, or a bar chart if none varies."""
-    racing, *conditions = factors
+    """Make a line figure of the metric over each condition, or a bar chart if there is none.
+
+    Where queues may differ there is one of the round-trip time under load as well.
+    """
+    racing = contender_factor(factors)
+    conditions = [key for key, levels in factors.items() if key != racing and len(levels) > 1]
+    metrics = [metric, *([LATENCY] if any(map(shapes_queues, factors)) else [])]
     if not conditions:
-        return [{"kind": "bar", "x": racing, "y": metric}]
-    return [{"kind": "line", "x": key, "y": metric, "series": racing} for key in conditions]
+        return [{"kind": "bar", "x": racing, "y": each} for each in metrics]
+    return [
+        {"kind": "line", "x": key, "y": each, "series": racing}
+        for each in metrics
+        for key in conditions
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ and every cell is built completely. An error is one line that names file, key, v
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,7 +24,12 @@ from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
 from netwarp.study.cells.factors import Factor, factor_key, flattened
 from netwarp.study.claims import Claim, checked_claims
-from netwarp.study.questions import Figure, checked_figure
+from netwarp.study.questions import (
+    Figure,
+    checked_figure,
+    refuse_unknown_metric,
+    resolve_levels,
+)
 from netwarp.study.refusal import Display, Refusals
 from netwarp.study.sections.competing import workload_names
 from netwarp.study.sections.diagnose import key_value_error
@@ -63,6 +68,15 @@ class StudyFile(Section):
     relevant: RatioField = RELEVANT
     """The smallest relevant difference: nothing below it is called a difference, however exactly it
     was measured."""
+    metrics: list[str] = Field(default_factory=list)
+    """The main metrics, whose comparisons are the answer: `["completion_time_s",
+    "rtt_under_load_s_p95"]`. Default: what suits the workloads, such as the completion time; and
+    the round-trip time under load where queue, discipline or congestion control varies."""
+    against: dict[str, Any] = Field(default_factory=dict)
+    """What the others are compared against: one level of one factor, such as
+    `{ "transport.congestion" = "cubic" }`. Default: the first transport; without several, the first
+    congestion control or another setting of transports, then queueing discipline, then the first
+    level of the first factor."""
     backend: Literal["virtual", "native"] = "virtual"
     """Where it runs unless `--backend` says otherwise: a guest in virtual time, or this host's own
     kernel in real time, for what depends on the CPU."""
@@ -111,6 +125,10 @@ class Study:
     seed: int
     relevant: float
     """The smallest relevant difference, as a ratio."""
+    metrics: tuple[str, ...]
+    """The main metrics that the study names; empty for the usual ones."""
+    against: Mapping[str, str]
+    """The level that the others are compared against, by its factor; empty for the usual one."""
     backend: Literal["virtual", "native"]
     capture: Literal["pcap"] | None
     factors: tuple[Factor, ...]
@@ -179,6 +197,11 @@ def study_from_mapping(
         names = workload_names(tables)
         own_metrics = metrics_of_workloads(names) if names else _own_metrics(design.cells[0])
         claims = checked_claims(header.claim, design.factors, own_metrics)
+        for metric in header.metrics:
+            refuse_unknown_metric(metric, "metrics", own_metrics)
+        against = _against(header.against, design.factors)
+        if against:
+            tables["against"] = against
         return Study(
             refusals=refusals,
             question=question,
@@ -187,6 +210,8 @@ def study_from_mapping(
             replicates=header.replicates,
             seed=header.seed,
             relevant=header.relevant,
+            metrics=tuple(header.metrics),
+            against=against,
             backend=header.backend,
             capture=header.capture,
             factors=design.factors,
@@ -202,6 +227,19 @@ def study_from_mapping(
             ),
             raw=tables,
         )
+
+
+def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, str]:
+    """Find the level that others are compared against, spelled as its factor does.
+
+    Raises:
+        KeyValueError: several, or one that the study does not have.
+    """
+    found = resolve_levels(wanted, factors, "against")
+    if len(found) > 1:
+        reason, remedy = "one level of one factor is compared against", "keep one of them"
+        raise KeyValueError("against", None, reason, remedy)
+    return found
 
 
 def _own_metrics(cell: Cell) -> tuple[str, ...]:

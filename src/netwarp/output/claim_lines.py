@@ -1,0 +1,39 @@
+"""Claims with their verdicts as `run` and `show` print them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.claims import ClaimResult
+
+STYLES = {
+    "reproduced": "green",
+    "smaller": "green dim",
+    "size-undecided": "green dim",
+    "partly": "yellow",
+    "depends": "magenta",
+    "equivalent": "cyan",
+    "undecided": "yellow dim",
+    "partly-reversed": "red dim",
+    "reversed": "red",
+    "not-testable": "dim",
+    "failed": "red bold",
+}
+"""Styles of the words for verdicts; a verdict without one is printed as it is."""
+
+
+def claim_lines(claims: Sequence[ClaimResult]) -> list[Text | Padding]:
+    """Write each claim with its verdict, and below it the numbers that decided it."""
+    lines: list[Text | Padding] = [Text("Claims", style="bold underline")]
+    for result in claims:
+        verdict = (f"{result.word}: ", STYLES.get(result.verdict, ""))
+        lines.append(Text.assemble(verdict, result.claim.text))
+        found = Text.assemble(("found: ", "dim bold"), (result.found, "dim"))
+        lines.append(Padding(found, (0, 0, 0, 4)))
+    return [*lines, Text("")]

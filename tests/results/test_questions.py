@@ -1,0 +1,135 @@
+"""What a study asks: its main metrics, what is compared against what, and the usual answers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import support
+from netwarp.errors import InputError, StudyError
+from netwarp.estimate.comparison import Verdict
+from netwarp.evaluation import RunData
+from netwarp.results import Question, Results
+from netwarp.results.comparisons import compare_contenders, main_metrics
+from netwarp.results.undecided import undecided_text
+from netwarp.study import study_from_mapping
+from netwarp.study.contenders import LATENCY, contender_factor
+
+
+def with_metrics(factor: str, **of: float) -> Results:
+    """Make results with a factor in place of the transport, and more metrics."""
+    runs = [
+        replace(
+            run,
+            factors={factor: run.factors["transport"], "path.loss": run.factors["path.loss"]},
+            metrics={**run.metrics, **{name.replace("__", "."): of[name] for name in of}},
+        )
+        for run in support.results(failed_run=None).runs
+        if run.factors["path.rtt"] == "50ms"
+    ]
+    return Results(tuple(runs))
+
+
+@pytest.mark.parametrize(
+    ("factor", "is_answer"),
+    [("path.queue", True), ("path.discipline", True), ("transport.congestion", True),
+     ("workload.a.transport.congestion", True), ("transport", False), ("workload.size", False)],
+)  # fmt: skip
+def test_latency_under_load_is_an_answer_where_queues_may_differ(
+    factor: str, is_answer: bool
+) -> None:
+    found = main_metrics(with_metrics(factor, rtt_under_load_s_p95=0.1))
+    assert found == ["completion_time_s", *([LATENCY] if is_answer else [])]
+
+
+def test_each_of_several_workloads_has_an_answer() -> None:
+    runs = []
+    for run in support.results(failed_run=None).runs:
+        metrics = {"jain_index": 0.9, "bulk.goodput_bit_s": 1e6, "ping.rr_latency_s_mean": 0.1}
+        runs.append(replace(run, metrics=metrics))
+    assert main_metrics(Results(tuple(runs))) == [
+        "jain_index", "bulk.goodput_bit_s", "ping.rr_latency_s_mean"
+    ]  # fmt: skip
+
+
+def test_a_study_names_its_metrics_and_what_is_compared_against() -> None:
+    tables = support.tables(
+        "tcp", factors={"transport": ["tcp", "quic"], "path.loss": ["0%", "1%"]}
+    )
+    study = study_from_mapping(
+        {**tables, "metrics": ["goodput_bit_s"], "against": {"path.loss": "1%"}}
+    )
+    assert study.metrics == ("goodput_bit_s",)
+    assert study.against == {"path.loss": "1%"}
+    assert study.raw["against"] == {"path.loss": "1%"}, "spelled as the factor's level is"
+    for wrong, said in (
+        ({"metrics": ["goodput"]}, "goodput_bit_s"),
+        ({"against": {"path.loss": "7%"}}, "not a level of"),
+        ({"against": {"path.rtt": "1s"}}, "not a factor"),
+        ({"against": {"path.loss": "1%", "transport": "tcp"}}, "one level of one factor"),
+    ):
+        with pytest.raises(StudyError, match=said):
+            study_from_mapping({**tables, **wrong})
+
+
+def test_the_others_are_compared_against_what_was_asked() -> None:
+    asked = replace(support.results(), question=Question(against={"path.loss": "5%"}))
+    assert (asked.contender_factor, asked.first) == ("path.loss", "5%")
+    compared = compare_contenders(asked)
+    (baseline,) = {e.label for g in compared.groups for e in g.contenders if e.comparison is None}
+    assert baseline == "5%"
+    assert {"transport", "path.rtt"} == set(compared.groups[0].condition)
+
+
+def test_a_run_directory_can_be_asked_another_question() -> None:
+    data = RunData(Path("out"), support.results(), {})
+    shown = data.asked(["connect_time_s"], {"path.rtt": "200ms"})
+    assert [each.metric for each in shown.answers] == ["connect_time_s"]
+    assert shown.comparisons.first == "200ms"
+    assert data.comparisons.metric == "completion_time_s"
+    for metrics, against, said in (
+        (["conect_time_s"], {}, "did you mean"),
+        ([], {"path.rtt": "300ms"}, "no run has it"),
+        ([], {"path.rate": "1mbit"}, "no run has it"),
+    ):
+        with pytest.raises(InputError, match=said):
+            data.asked(metrics, against)
+
+
+@pytest.mark.parametrize(
+    ("levels", "wanted"),
+    [
+        ({"path.queue": "ab", "transport.congestion": "ab", "transport": "a"},
+         "transport.congestion"),
+        ({"path.loss": "ab", "path.discipline": "ab"}, "path.discipline"),
+        ({"path.loss": "ab", "workload.http": "ab", "transport.ecn": "ab"}, "workload.http"),
+        ({"path.loss": "ab", "workload.bbr.transport.congestion": "ab"},
+         "workload.bbr.transport.congestion"),
+        ({"path.loss": "ab", "path.rtt": "ab"}, "path.loss"),
+    ],
+)  # fmt: skip
+def test_contenders_are_who_transfers_before_what_the_path_does(
+    levels: dict[str, str], wanted: str
+) -> None:
+    assert contender_factor(levels) == wanted
+    assert contender_factor(levels, "path.loss") == (
+        "path.loss" if "path.loss" in levels else wanted
+    )
+
+
+def test_what_is_undecided_has_a_number_of_replicates() -> None:
+    few = support.results(replicates=3, failed_run=None)
+    compared = compare_contenders(few)
+    assert compared.undecided
+    hardest = compared.undecided[-1]
+    needed = compared.replicates_needed(hardest)
+    assert needed is not None
+    assert needed > 3
+    text = undecided_text(compared, few) or ""
+    assert text.startswith(
+        f"{len(compared.undecided)} of {len(compared.comparisons)} are undecided"
+    )
+    assert "--decide adds them" in text
+    staged = replace(few, criteria=replace(few.criteria, looks=4))
+    assert "It stopped at 3 replicates" in (undecided_text(compared, staged) or "")
+    assert all(c.verdict is Verdict.UNDECIDED for c in compared.undecided)
