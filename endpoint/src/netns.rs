@@ -3,11 +3,13 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use nix::errno::Errno;
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{chdir, pivot_root};
 
 /// `_IO(0xb7, 1)` of `include/uapi/linux/nsfs.h`: the user namespace that owns a namespace.
 const NS_GET_USERNS: libc::Ioctl = 0xb701;
@@ -77,6 +79,23 @@ pub(crate) fn unshare_mounts_and_messages() -> Result<()> {
         .context("make namespaces for mounts and messages (unshare)")?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_PRIVATE | MsFlags::MS_REC, None::<&str>)
         .context("keep mounts to ourselves (MS_PRIVATE)")
+}
+
+/// Makes a directory the root of the calling process, in a mount namespace of its own from which everything else is
+/// gone: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private.
+/// It makes only system calls, so it can be called between fork and exec.
+///
+/// # Errors
+/// As `unshare(2)`, `mount(2)` and `pivot_root(2)`.
+pub(crate) fn make_root(directory: &Path) -> nix::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    // The root must be a mount, which a directory of layers is not.
+    mount(Some(directory), directory, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;
+    chdir(directory)?;
+    // The old root is then on top of the new one (pivot_root(2), "pivot_root(".", ".")").
+    pivot_root(".", ".")?;
+    umount2(".", MntFlags::MNT_DETACH)?;
+    chdir("/")
 }
 
 /// Moves the processes that the caller starts from now on into a new PID namespace.

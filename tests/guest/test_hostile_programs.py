@@ -148,3 +148,15 @@ def test_leftovers_are_made_harmless_and_files_stay(tmp_path: Path) -> None:
     assert left == {"written", "written/link", "shut", "shut/root"}
     assert stat.S_IMODE((tmp_path / "shut" / "root").stat().st_mode) == 0o400
     shutil.rmtree(tmp_path / "shut")
+
+
+def test_a_program_makes_namespaces_as_browsers_sandboxes_do(tmp_path: Path) -> None:
+    """As an ordinary user, with what bubblewrap does: mounts of its own, and another root."""
+    script = (
+        "mkdir /tmp/new && mount -t tmpfs none /tmp/new && mkdir /tmp/new/old"
+        " && pivot_root /tmp/new /tmp/new/old && echo made"
+    )
+    as_user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
+    namespaces = ("unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork")
+    done = run_exec(tmp_path, "--", *as_user, *namespaces, "sh", "-c", script)
+    assert done.stdout == "made\n", done.stderr

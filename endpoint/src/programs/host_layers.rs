@@ -149,6 +149,8 @@ pub(super) fn bind_devices() -> Result<()> {
         let (source, target) = (Path::new("/dev").join(device), Path::new(ROOT).join("dev").join(device));
         File::create(&target).with_context(|| format!("create {}", target.display()))?;
         bind(&source, &target)?;
+        // They can still be written to; their modes and times are the machine's.
+        make_read_only(&target)?;
     }
     Ok(())
 }

@@ -12,13 +12,14 @@ use anyhow::{Context as _, Result, ensure};
 use landlock::{CompatLevel, RulesetCreated};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{Pid, chdir, chroot, setsid};
+use nix::unistd::{Pid, chdir, setsid};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::output::Output;
 use super::root::ROOT;
 use crate::confine::{containment, restriction};
+use crate::netns::make_root;
 use crate::privileges::keep_capabilities;
 
 /// The limit of open files, as in an ordinary login session.
@@ -26,6 +27,11 @@ const OPEN_FILES: u64 = 4096;
 
 /// The first of the two descriptors through which a program is controlled, if it is.
 const CONTROL_FD: RawFd = 3;
+
+/// The capabilities of a program that is held by layers (`include/uapi/linux/capability.h`): those over its own files
+/// (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Those over mounts, roots,
+/// devices and other processes' memory would get it past the layers.
+const OF_LAYERS: [u32; 17] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 23, 24, 31];
 
 /// How a program is started.
 #[derive(Debug)]
@@ -60,6 +66,15 @@ pub(crate) enum Hold {
 }
 
 impl Hold {
+    /// Returns the capabilities of the program in its user namespace; none if they are all that it can have.
+    fn capabilities(self) -> Option<&'static [u32]> {
+        match self {
+            Self::Guest => None,
+            Self::Layers => Some(&OF_LAYERS),
+            Self::Contained => Some(&[]),
+        }
+    }
+
     /// Returns the ruleset that the program applies to itself, if there is one.
     fn restriction(self) -> Result<Option<RulesetCreated>> {
         Ok(match self {
@@ -154,10 +169,10 @@ fn enter(
     let (_, most_files) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let open_files = if hold == Hold::Contained { OPEN_FILES.min(most_files) } else { OPEN_FILES };
     setrlimit(Resource::RLIMIT_NOFILE, open_files, open_files)?;
-    chroot(ROOT)?;
+    make_root(Path::new(ROOT))?;
     chdir(working_directory)?;
-    if hold == Hold::Contained {
-        keep_capabilities(&[])?;
+    if let Some(kept) = hold.capabilities() {
+        keep_capabilities(kept)?;
     }
     if let Some(restriction) = restriction {
         restriction.restrict_self().map_err(io::Error::other)?;

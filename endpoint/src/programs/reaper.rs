@@ -13,7 +13,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::sethostname;
 
-use super::root::mount_fresh;
+use super::root::mount_view;
 use crate::netns::{NetNs, unshare_mounts_names_and_processes};
 
 /// The line on standard output that says that the mounts are done.
@@ -74,10 +74,11 @@ pub(crate) fn run() -> ExitCode {
 
 fn prepare() -> Result<()> {
     set_pdeathsig(Signal::SIGKILL).context("ask to die with the role (prctl PR_SET_PDEATHSIG)")?;
-    mount_fresh("proc", "proc", None)?;
+    mount_view("proc", "proc", MsFlags::empty())?;
     // The kernel allows mounting a view of the devices only for a network namespace of one's own.
     if NetNs::current()?.is_ours()? {
-        mount_fresh("sysfs", "sys", None)?;
+        // Root's files in it are the machine's, and root's to change.
+        mount_view("sysfs", "sys", MsFlags::MS_RDONLY)?;
     }
     // SAFETY: standard output is open and nothing else uses it; it is closed with this File, which says that no more
     // comes.

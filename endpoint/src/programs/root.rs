@@ -100,9 +100,19 @@ pub(crate) fn below_root(path: &Path) -> Result<PathBuf> {
 
 /// Mounts a file system of its own on a directory below [`ROOT`].
 pub(crate) fn mount_fresh(kind: &str, directory: &str, options: Option<&str>) -> Result<()> {
+    mount_with(kind, directory, MsFlags::empty(), options)
+}
+
+/// Mounts a view of the kernel on a directory below [`ROOT`]: nothing in it is a program or a device.
+pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<()> {
+    let never = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount_with(kind, directory, never | flags, None)
+}
+
+fn mount_with(kind: &str, directory: &str, flags: MsFlags, options: Option<&str>) -> Result<()> {
     let target = Path::new(ROOT).join(directory);
     fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
-    mount(Some(kind), &target, Some(kind), MsFlags::empty(), options)
+    mount(Some(kind), &target, Some(kind), flags, options)
         .with_context(|| format!("mount {kind} on {}", target.display()))
 }
 
