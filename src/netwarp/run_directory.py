@@ -67,6 +67,13 @@ class Status:
     """Hash of the run's records as they were when it ended; None where none were kept, and in
     directories that are older than this field."""
 
+    def __post_init__(self) -> None:
+        """Keep of a reason, which a program, a server or somebody else's run directory may have
+        written, what a terminal can show in a line.
+        """
+        if self.reason is not None:
+            object.__setattr__(self, "reason", one_line(self.reason, MOST_REASON_CHARACTERS))
+
     def to_json(self) -> dict[str, Any]:
         """Fields by name, for ``status.json``."""
         return asdict(self)
@@ -91,6 +98,7 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
 
 
 TAIL_BYTES = 4096
+MOST_REASON_CHARACTERS = 2000
 MOST_READ_BYTES = 1 << 30
 """Largest file of a run directory that is read as a whole."""
 

@@ -7,14 +7,13 @@ import signal
 from pathlib import Path
 
 from netwarp.backends.watch import CONSOLE_LIMIT_BYTES, Ending
-from netwarp.errors import RecordError, one_line
+from netwarp.errors import RecordError
 from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status, read_tail
 from netwarp.wire import End
 from netwarp.wire.record import record_from_json
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
-MOST_REASON_CHARACTERS = 2000
 MOST_END_BYTES = 1 << 20
 """Most bytes of a record that ends a run."""
 
@@ -40,7 +39,7 @@ def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Sta
     )
     return Status(
         outcome="ok" if reason is None else "failed",
-        reason=None if reason is None else one_line(reason, MOST_REASON_CHARACTERS),
+        reason=reason,
         wall_s=ending.wall_s,
         cpu_s=ending.cpu_s,
         peak_rss_bytes=ending.peak_rss_bytes,

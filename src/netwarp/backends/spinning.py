@@ -7,10 +7,12 @@ there (fs/binfmt_elf.c, create_elf_tables): argc, pointers to the arguments, nul
 
 from __future__ import annotations
 
-import os
+import contextlib
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+
+from netwarp.backends.watch import process_tree
 
 # Where the stack of a guest program ends with `norandmaps`.
 STACK_TOP = 0x7F7F_FFFF_E000
@@ -20,16 +22,16 @@ USERSPACE = "uml-userspace"
 POINTER_BYTES = 8
 
 
-def spinning_command(group: int) -> tuple[str, ...] | None:
+def spinning_command(pid: int) -> tuple[str, ...] | None:
     """Give the command line of the guest program that has used the most CPU time.
 
     Args:
-        group: process group of the guest.
+        pid: the process that the guest descends from.
 
     Returns:
         None where none can be read.
     """
-    busiest = max(_userspace(group), key=_cpu_ticks, default=None)
+    busiest = max(_userspace(pid), key=_cpu_ticks, default=None)
     return None if busiest is None else command_line(_top_of_stack(busiest), STACK_TOP)
 
 
@@ -60,15 +62,12 @@ def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
     return None
 
 
-def _userspace(group: int) -> Iterator[int]:
+def _userspace(pid: int) -> Iterator[int]:
     """Find the host processes of a guest's programs."""
-    for entry in Path("/proc").iterdir():
-        try:
-            is_ours = entry.name.isdigit() and os.getpgid(int(entry.name)) == group
-            if is_ours and (entry / "comm").read_text().startswith(USERSPACE):
-                yield int(entry.name)
-        except OSError:
-            continue  # it ended between two looks
+    for each in process_tree(pid):
+        with contextlib.suppress(OSError):  # it ended between two looks
+            if Path(f"/proc/{each}/comm").read_text().startswith(USERSPACE):
+                yield each
 
 
 def _cpu_ticks(pid: int) -> int:

@@ -223,9 +223,9 @@ def runs_code_of_others(job: Job) -> bool:
     )
 
 
-def _spinner_text(directory: Path, group: int) -> str:
+def _spinner_text(directory: Path, pid: int) -> str:
     """Say which of a guest's programs spins, what it printed last, and what to try."""
-    command = spinning_command(group)
+    command = spinning_command(pid)
     if command is None or Path(command[0]).name == ENDPOINT_LINK:
         return ""
     said = last_line(directory)

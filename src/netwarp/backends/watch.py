@@ -201,7 +201,7 @@ class _Watcher:
 def tree_cpu_s(pid: int) -> float:
     """CPU time of a process, its living descendants and those it has waited for, in seconds."""
     ticks = 0
-    for each in _tree(pid):
+    for each in process_tree(pid):
         try:
             stat = Path(f"/proc/{each}/stat").read_text()
         except OSError:
@@ -218,7 +218,7 @@ def peak_rss_bytes(pid: int) -> int:
     memory of the Python that starts it, several times a guest's.
     """
     largest_bytes = 0
-    for each in _tree(pid):
+    for each in process_tree(pid):
         try:
             found = PEAK_RSS.search(Path(f"/proc/{each}/status").read_text())
         except OSError:
@@ -227,7 +227,7 @@ def peak_rss_bytes(pid: int) -> int:
     return largest_bytes
 
 
-def _tree(pid: int) -> Iterator[int]:
+def process_tree(pid: int) -> Iterator[int]:
     """List a process and its living descendants."""
     pending = [pid]
     while pending:

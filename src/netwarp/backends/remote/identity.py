@@ -123,8 +123,14 @@ def open_identity(directory: Path | None = None) -> Identity:
             _make(identity)
         (identity.directory / PEERS).mkdir(mode=0o700, exist_ok=True)
         mode = identity.key_file.stat().st_mode & 0o077
+        folder = identity.directory.stat()
     except OSError as error:
         raise BackendError(f"cannot keep a key in {identity.directory}: {error.strerror}") from None
+    if folder.st_uid != os.geteuid() or folder.st_mode & 0o022:
+        raise BackendError(
+            f"others can put keys and peers into {identity.directory}: it has to be yours, and"
+            f" `chmod 700 {identity.directory}`"
+        )
     if mode:
         raise BackendError(
             f"others can read {identity.key_file}: `chmod 600 {identity.key_file}`, and if they"

@@ -255,4 +255,5 @@ def take(buffer: bytearray, sender: Sender, most_bytes: int) -> Message | None:
         return _BY_SENDER[sender].validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise MessageError(f"no message of the protocol: {first['msg']}") from None
+        # Its type is one of pydantic's; its text may have what was sent in it.
+        raise MessageError(f"no message of the protocol ({first['type']})") from None

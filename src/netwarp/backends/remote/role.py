@@ -63,6 +63,7 @@ class ServerRole:
         self.token = token
         self.until_s = time.monotonic() + min(limits.run_s, job.limits.virtual_ns / NS_PER_S + 30)
         self._unread = b""
+        self._ordered: set[str] = set()
         self._directory = tempfile.TemporaryDirectory(prefix="netwarp-serve-")
         place = Path(self._directory.name)
         (place / JOB_FILE).write_text(job_to_json(job))
@@ -140,7 +141,13 @@ class ServerRole:
         self._directory.cleanup()
 
     def _order(self, order: dict[str, object]) -> None:
-        """Write an order; a role that is gone cannot take it, and its end is seen elsewhere."""
+        """Write an order, each kind once, so that the pipe never fills; a role that is gone cannot
+        take it, and its end is seen elsewhere.
+        """
+        kind = str(order["order"])
+        if kind in self._ordered:
+            return
+        self._ordered.add(kind)
         with contextlib.suppress(BrokenPipeError):
             os.write(self._orders, json.dumps(order).encode() + b"\n")
 

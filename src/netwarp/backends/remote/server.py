@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import socket
 import ssl
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netwarp.backends.remote.channel import Channel, ChannelError, find_the_dead
@@ -21,19 +23,36 @@ from netwarp.backends.remote.messages import (
     Refused,
 )
 from netwarp.backends.remote.session import Pairing, ServerFacts, Session, shown_address
-from netwarp.errors import BackendError
+from netwarp.errors import BackendError, one_line
 
 if TYPE_CHECKING:
     from netwarp.backends.remote.admission import Limits
 
 MOST_STRANGERS = 64
 """Connections whose owner has not been let in, at a time; more are closed at once."""
-MOST_STRANGERS_OF_A_HOST = 16
+MOST_STRANGERS_OF_A_NETWORK = 16
 HANDSHAKE_TIMEOUT_S = 5.0
 BACKLOG = 256
 LINES_AT_ONCE = 20
 """Lines told in a burst about strangers; later ones are counted until a second has passed."""
 ACCEPT_TIMEOUT_S = 0.5
+
+
+@dataclass(eq=False)
+class _Stranger:
+    """A connection whose owner has not been let in."""
+
+    network: str
+    connection: socket.socket
+
+
+def network_of(host: str) -> str:
+    """Give what one owner has all addresses of: an IPv4 address, or a /64 of IPv6 (RFC 7421)."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    if isinstance(address, ipaddress.IPv4Address) or mapped is not None:
+        return str(mapped or address)
+    return str(ipaddress.ip_network((address, 64), strict=False))
 
 
 class Server:
@@ -59,12 +78,13 @@ class Server:
         self.facts = facts
         self.limits = limits
         self.pairing = pairing
-        self.tell = tell
+        self._tell = tell
         self.refused = 0
         """Connections that were not let in."""
         self._listener = _listen(address)
         self._lock = threading.Lock()
-        self._strangers: Counter[str] = Counter()
+        self._strangers: list[_Stranger] = []
+        """Those that were not let in yet, in the order in which they came."""
         self._connections: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
         """Those that were started, and may have ended since."""
@@ -94,16 +114,21 @@ class Server:
                 self._stopping.wait(0.05)  # out of descriptors: others are about to be closed
                 continue
             host = address[0]
-            if not self._has_room_for(host):
+            stranger = _Stranger(network_of(host), connection)
+            if not self._make_room_for(stranger):
                 connection.close()
                 self._refuse(address, "too many connections that were not let in")
                 continue
             thread = threading.Thread(
-                target=self._receive, args=(connection, address), name="netwarp-client", daemon=True
+                target=self._receive, args=(stranger, address), name="netwarp-client", daemon=True
             )
             thread.start()
             with self._lock:
                 self._threads = {each for each in self._threads if each.is_alive()} | {thread}
+
+    def tell(self, line: str) -> None:
+        """Tell a line, which may have text of others in it."""
+        self._tell(one_line(line))
 
     def stop(self) -> None:
         """Let nobody in any more, and end what is under way. From any thread."""
@@ -122,34 +147,40 @@ class Server:
         for thread in threads:
             thread.join(max(0.0, until_s - time.monotonic()))
 
-    def _has_room_for(self, host: str) -> bool:
+    def _make_room_for(self, stranger: _Stranger) -> bool:
+        """Take a stranger in, if need be in place of the oldest of the network that has most."""
         with self._lock:
-            if self._strangers.total() >= MOST_STRANGERS:
+            of_networks = Counter(each.network for each in self._strangers)
+            if of_networks[stranger.network] >= MOST_STRANGERS_OF_A_NETWORK:
                 return False
-            if self._strangers[host] >= MOST_STRANGERS_OF_A_HOST:
-                return False
-            self._strangers[host] += 1
+            if len(self._strangers) >= MOST_STRANGERS:
+                crowd = of_networks.most_common(1)[0][0]
+                oldest = next(each for each in self._strangers if each.network == crowd)
+                self._strangers.remove(oldest)
+                with contextlib.suppress(OSError):
+                    oldest.connection.shutdown(socket.SHUT_RDWR)
+            self._strangers.append(stranger)
             return True
 
-    def _let_in(self, host: str) -> None:
-        with self._lock:
-            self._strangers[host] -= 1
-            self._strangers += Counter()  # forgets hosts without any
+    def _forget(self, stranger: _Stranger) -> None:
+        with self._lock, contextlib.suppress(ValueError):
+            self._strangers.remove(stranger)
 
-    def _receive(self, connection: socket.socket, address: tuple[str, int]) -> None:
+    def _receive(self, stranger: _Stranger, address: tuple[str, int]) -> None:
         is_stranger = True
+        connection = stranger.connection
         with self._lock:
             self._connections.add(connection)
         channel: Channel | None = None
         try:
-            channel = self._channel(connection)
+            channel = self._channel(stranger)
             certificate = channel.certificate
             if certificate is None:
                 self._pair(channel, address)
                 return
             name = _known(certificate, self.identity)
             is_stranger = False
-            self._let_in(address[0])
+            self._forget(stranger)
             channel.most_bytes = MOST_BYTES
             self._serve_alone(channel, address, name)
         except (OSError, ValueError, ChannelError) as error:
@@ -158,8 +189,7 @@ class Server:
             else:
                 self.tell(f"{shown_address(address)} has left: {_why(error)}")
         finally:
-            if is_stranger:
-                self._let_in(address[0])
+            self._forget(stranger)
             with self._lock:
                 self._connections.discard(connection)
             if channel is not None:
@@ -167,7 +197,8 @@ class Server:
                 channel.close()
             connection.close()
 
-    def _channel(self, connection: socket.socket) -> Channel:
+    def _channel(self, stranger: _Stranger) -> Channel:
+        connection = stranger.connection
         connection.settimeout(HANDSHAKE_TIMEOUT_S)
         find_the_dead(connection)
         connection.getpeername()  # who has left already is not worth a handshake
@@ -175,6 +206,7 @@ class Server:
         secured = context.wrap_socket(connection, server_side=True)
         with self._lock:
             self._connections.add(secured)
+            stranger.connection = secured
         channel = Channel(secured, "client")
         channel.most_bytes = MOST_BYTES_OF_STRANGERS
         return channel
