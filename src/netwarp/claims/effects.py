@@ -10,10 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from netwarp.claims.contrasts import (
+    Key,
+    Scale,
+    Terms,
+    contrasts,
+    effect_by_replicate,
+    scale_of_effect,
+)
 from netwarp.claims.joining import family_errors
-from netwarp.estimate.levels import ordered
 from netwarp.estimate.location import Location, difference_of, location_of
 from netwarp.results import without_levels
 from netwarp.wording import condition_text, digits_to_tell, number, quantity
@@ -21,14 +28,10 @@ from netwarp.wording import condition_text, digits_to_tell, number, quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from netwarp.results import CellResult, Factors, Results
+    from netwarp.results import Factors, Results
     from netwarp.study.claims import Claim
 
 LEAST_FOR_A_SPREAD = 2
-
-Scale = Literal["ratio", "difference"]
-Terms = list[tuple["CellResult", float]]
-Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def _conditions(claim: Claim, main: Results, control: Results) -> tuple[Conditio
     main, control = (without_levels(each, claim.without) for each in (main, control))
     both = {_key(cell.factors) for cell in main.cells} & {_key(c.factors) for c in control.cells}
     ours, theirs = (
-        _contrasts(claim, [cell for cell in of.cells if _key(cell.factors) in both])
+        contrasts(claim, [cell for cell in of.cells if _key(cell.factors) in both])
         for of in (main, control)
     )
     found = []
@@ -160,56 +163,14 @@ def _key(factors: Factors) -> Key:
     return tuple(sorted(factors.items()))
 
 
-def _contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Key, Terms]:
-    """Give for each condition the cells of the claim's effect, each with its weight."""
-    first, second = claim.less or {}, claim.than or {}
-    if claim.equal is not None:
-        first, second = claim.equal
-    over = claim.trend or claim.overall or claim.flat_over or claim.stays_over
-    named = {*first, *({over} if over else ())}
-    grouped: dict[Key, list[CellResult]] = {}
-    for cell in cells:
-        if cell.matches(claim.where):
-            key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
-            grouped.setdefault(key, []).append(cell)
-    found = {key: _terms(claim, group, first, second, over) for key, group in grouped.items()}
-    return {key: terms for key, terms in found.items() if terms}
-
-
-def _terms(
-    claim: Claim, cells: Sequence[CellResult], first: Factors, second: Factors, over: str | None
-) -> Terms:
-    def at(level: str | None, selection: Factors) -> CellResult | None:
-        wanted = selection if over is None or level is None else {**selection, over: level}
-        return next((cell for cell in cells if cell.matches(wanted)), None)
-
-    if over is None:
-        weights: dict[str | None, float] = {None: 1.0}
-    else:
-        levels = ordered(list(dict.fromkeys(cell.factors[over] for cell in cells)))
-        if claim.overall is None:
-            weights = {levels[-1]: 1.0, levels[0]: -1.0} if len(levels) > 1 else {}
-        else:
-            weights = {level: 1 / len(levels) for level in levels}
-    terms: Terms = []
-    for level, weight in weights.items():
-        sides = [(at(level, first), weight)]
-        if claim.flat_over is None:
-            sides.append((at(level, second), -weight))
-        if any(cell is None for cell, _ in sides):
-            return []
-        terms += [(cell, share) for cell, share in sides if cell is not None]
-    return terms
-
-
 def _compared(
     claim: Claim, condition: Factors, ours: Terms, theirs: Terms, relevant: float
 ) -> ConditionEffect | str:
     metric = claim.metric or ""
     if any(cell.failed for cell, _ in (*ours, *theirs)):
         return "not compared, as runs failed"
-    scale = _scale(claim, [cell for cell, _ in (*ours, *theirs)])
-    main, control = (_by_replicate(terms, metric, scale) for terms in (ours, theirs))
+    scale = scale_of_effect(claim, [cell for cell, _ in (*ours, *theirs)])
+    main, control = (effect_by_replicate(terms, metric, scale) for terms in (ours, theirs))
     if main is None or control is None:
         return f"not compared, as a run has no {metric}"
     shared = sorted(main.keys() & control.keys())
@@ -229,13 +190,6 @@ def _compared(
     return ConditionEffect(condition, scale, shown[0], shown[1], change, limit, len(shared))
 
 
-def _scale(claim: Claim, cells: Sequence[CellResult]) -> Scale:
-    """Give the scale of the effect: differences stand in for ratios where a value is 0."""
-    values = [value for cell in cells for value in cell.values(claim.metric or "")]
-    is_gap = claim.lead == "gap" or claim.stays_over is not None
-    return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"
-
-
 def _change(
     main: Sequence[float], control: Sequence[float], *, is_paired: bool, random: bool, is_log: bool
 ) -> Location:
@@ -243,21 +197,6 @@ def _change(
         return difference_of(control, main, random=random, is_log=is_log)
     differences = [a - b for a, b in zip(main, control, strict=True)]
     return location_of(differences, random=random, is_log=is_log)
-
-
-def _by_replicate(terms: Terms, metric: str, scale: Scale) -> dict[int, float] | None:
-    """Compute the effect in each replicate that all cells have; None where a run has no value."""
-    samples = [cell.samples(metric) for cell, _ in terms]
-    found = {}
-    for replicate in sorted(set.intersection(*(set(each) for each in samples))):
-        values = [each[replicate].value for each in samples]
-        complete = [value for value in values if value is not None]
-        if len(complete) < len(values):
-            return None
-        logs = [math.log(value) if scale == "ratio" else value for value in complete]
-        weights = (weight for _, weight in terms)
-        found[replicate] = math.fsum(w * v for w, v in zip(weights, logs, strict=True))
-    return found
 
 
 def _seeds(terms: Terms, replicate: int) -> list[int | None]:
