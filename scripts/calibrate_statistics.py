@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from audited_rows import situations
+from known_truth import eventful, log_normal
 from netwarp.claims import evaluate_claims
 from netwarp.estimate.comparison import Sample, compare
 from netwarp.estimate.criteria import Criteria
@@ -152,9 +154,10 @@ def staged_rates(trials: int, seed: int) -> list[Rate]:
         for _ in range(trials):
             verdict = "undecided"
             whole = draw(rng, (ratio,), 0.1, Staging().sizes(5)[-1], LOOKS)
-            for size in Staging().sizes(5):
+            for look, size in enumerate(Staging().sizes(5)):
+                criteria = Criteria(looks=LOOKS, look=look)
                 runs = tuple(run for run in whole.runs if run.replicate < size)
-                verdict = evaluate_claims([lead()], Results(runs, whole.criteria))[0].verdict.value
+                verdict = evaluate_claims([lead()], Results(runs, criteria))[0].verdict.value
                 if verdict != "undecided":
                     break
             wrong += verdict in ("reproduced", "reversed")
@@ -186,6 +189,65 @@ def coverage(trials: int, seed: int) -> list[Rate]:
     return rates
 
 
+def audited(
+    trials: int, seed: int, only: Sequence[str] = (), sizes: Sequence[int] = ()
+) -> list[Rate]:
+    """How often verdicts are wrong where they easily are; see `audited_rows`.
+
+    Args:
+        trials: number of trials of each.
+        seed: of all samples.
+        only: beginnings of the names of the situations; empty for all.
+        sizes: numbers of replicates; empty for all of each situation.
+    """
+    rates = []
+    for place, each in enumerate(situations()):
+        if only and not each.name.startswith(tuple(only)):
+            continue
+        for n in each.sizes:
+            if sizes and n not in sizes:
+                continue
+            rng = np.random.default_rng((seed, place, n))
+            wrong = sum(
+                any(
+                    found.verdict.value in each.wrong
+                    for found in evaluate_claims(each.claims, each.make(rng, n))
+                )
+                for _ in range(trials)
+            )
+            rates.append(Rate(f"wrong: {each.name}, n {n}", wrong / trials, trials,
+                              high=LARGEST_ERROR))  # fmt: skip
+    return rates
+
+
+def rare_coverage(trials: int, seed: int) -> list[Rate]:
+    """How often intervals cover the truth where a rare event changes it.
+
+    Nothing is promised of samples that have not seen it: an interval says nothing about events in
+    less than 3 / n of the runs. Where it was seen, the interval covers.
+    """
+    rates = []
+    for n in (10, 20, 29):
+        rng = np.random.default_rng((seed, n))
+        covered = seen = covered_seen = 0
+        for _ in range(trials):
+            a, b = log_normal(0.02)(rng, n), eventful(0.1, 4, 0.02)(rng, n)
+            low, high = compare(
+                {r: Sample(float(v), r) for r, v in enumerate(a)},
+                {r: Sample(float(v), r) for r, v in enumerate(b)},
+            ).ci95 or (0, math.inf)
+            is_covered = low <= 4**0.1 <= high
+            covered += is_covered
+            if b.max() > 2:
+                seen, covered_seen = seen + 1, covered_seen + is_covered
+        name = f"coverage: ratio, an event in 10 % of the runs, n {n}"
+        rates += [
+            Rate(f"{name}, seen or not (not promised)", covered / trials, trials),
+            Rate(f"{name}, seen", covered_seen / max(1, seen), seen, low=0.9),
+        ]
+    return rates
+
+
 def power(trials: int, seed: int) -> list[Rate]:
     """How often a true difference is found; nothing is promised of it."""
     rng = np.random.default_rng(seed)
@@ -214,6 +276,8 @@ def calibrate(trials: int, seed: int) -> list[Rate]:
         *family_rates(trials, seed + 1),
         *staged_rates(trials, seed + 2),
         *coverage(trials, seed + 3),
+        *audited(trials, seed + 5),
+        *rare_coverage(trials, seed + 6),
         *power(max(1, trials // 4), seed + 4),
     ]
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from netwarp.errors import InputError, RecordError, ResultError, RunDirectoryError
-from netwarp.estimate.criteria import Criteria
+from netwarp.estimate.criteria import LOOK_SHARES, Criteria
+from netwarp.estimate.staging import Staging
 from netwarp.execution.outcome import read_outcome
 from netwarp.measure.two_clocks import MOST_UNCERTAIN
 from netwarp.plan.randomness import REAL_TIME, randomness
@@ -260,7 +261,7 @@ def load(
         lines,
         {run: (outcome.status.outcome, outcome.status.reason) for run, outcome in known.items()},
         {run: outcome.metrics for run, outcome in known.items()},
-        criteria_of(paths),
+        criteria_of(paths, lines),
         random_by_cell(paths, lines),
         question_of(paths),
     )
@@ -313,12 +314,24 @@ def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> 
     return [run for run in others if run != first["run"]][:1]
 
 
-def criteria_of(directory: RunDirectory) -> Criteria:
-    """Read the criteria by which a run directory's results are judged."""
+def criteria_of(directory: RunDirectory, lines: Sequence[Mapping[str, Any]]) -> Criteria:
+    """Read the criteria by which a run directory's results are judged.
+
+    Args:
+        directory: the run directory.
+        lines: its plan, whose largest number of replicates says which look this is. An older
+            directory divides the error probability evenly among the looks.
+    """
     usual = Criteria()
     relevant = (directory.study() or {}).get("relevant")
     looks = directory.provenance().get("looks", usual.looks)
-    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks)
+    look = None
+    if directory.provenance().get("look_shares") == list(LOOK_SHARES):
+        replicates = max((line["replicate"] + 1 for line in lines), default=1)
+        first = (directory.study() or {}).get("replicates", 10)
+        sizes = Staging().sizes(first)
+        look = sum(size < replicates for size in sizes[:-1])
+    return Criteria(usual.relevant if relevant is None else parse_ratio(relevant), looks, look)
 
 
 def question_of(directory: RunDirectory) -> Question:

@@ -14,6 +14,7 @@ from typing import Any
 from netwarp.backends.base import Backend
 from netwarp.backends.cpus import CpuTimes, cpu_times
 from netwarp.errors import ResultError, RunDirectoryError
+from netwarp.estimate.criteria import LOOK_SHARES
 from netwarp.estimate.staging import LOOKS, Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution import (
@@ -109,6 +110,7 @@ def run(
             now = provenance(study, backend, executor, command_line)
             if staging is not None:
                 now["looks"] = LOOKS
+                now["look_shares"] = list(LOOK_SHARES)
             describe(study, plan, now, backend, directory, is_measuring=is_measuring)
             if files is not None and files.unknown is None:
                 write_json(directory.files_file, dict(files.digests))
@@ -304,6 +306,8 @@ def describe(
     now["virtual_s"] = earlier.get("virtual_s", 0.0)
     now["wall_s"] = earlier.get("wall_s", 0.0)
     now.setdefault("looks", earlier.get("looks", 1))
+    if "look_shares" in earlier and now["looks"] > 1:
+        now.setdefault("look_shares", earlier["look_shares"])
     write_json(directory.provenance_file, now)
 
 

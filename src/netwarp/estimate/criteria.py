@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from netwarp.estimate.comparison import ALPHA, RELEVANT
 
+LOOK_SHARES = (0.1, 0.15, 0.25, 0.5)
+"""Shares of the error probability of the looks. The last has the most, as there the replicates are
+as many as there will be."""
+
 
 @dataclass(frozen=True)
 class Criteria:
@@ -14,8 +18,9 @@ class Criteria:
     relevant: float = RELEVANT
     """The smallest relevant difference, as a ratio."""
     looks: int = 1
-    """Number of times that the samples may be judged while replicates are added; the error
-    probability is divided evenly among them."""
+    """Number of times that the samples may be judged while replicates are added."""
+    look: int | None = None
+    """Which of them this is, from 0; None where the error probability is divided evenly."""
 
     @property
     def alpha(self) -> float:
@@ -24,4 +29,6 @@ class Criteria:
         By Bonferroni's inequality the probability of a wrong verdict at any of the looks is at most
         5 %, however they depend on each other and wherever one stops.
         """
-        return ALPHA / self.looks
+        if self.look is None or self.looks != len(LOOK_SHARES):
+            return ALPHA / self.looks
+        return ALPHA * LOOK_SHARES[self.look]

@@ -1,10 +1,11 @@
 """Adds replicates in stages until the results are decided, at a controlled error probability.
 
 A group-sequential rule: the samples may be looked at `LOOKS` times, after n, 2n, 4n and 8n
-replicates, and every look has an equal share of the error probability (Bonferroni's inequality, see
-`Criteria.alpha`). That costs a few replicates more than Pocock's or O'Brien and Fleming's bounds
-(Biometrika 1977, 64:191; Biometrics 1979, 35:549), which hold only for sums of normal samples; this
-one holds for every test used here, however the looks depend on each other.
+replicates, and every look has a share of the error probability, the last one half of it
+(Bonferroni's inequality with unequal shares, see `Criteria.alpha`). That costs a few replicates
+more than Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979,
+35:549), which hold only for sums of normal samples; this one holds for every test used here,
+however the looks depend on each other.
 """
 
 from __future__ import annotations

@@ -280,8 +280,16 @@ class Reproduction:
 
     @property
     def expected_wrong(self) -> float:
-        """Upper bound of the expected number of wrong verdicts and reasons: 5 % a family."""
+        """Upper bound of the expected number of families with a wrong verdict: 5 % each."""
         return ALPHA * sum(study.families for study in self.studies)
+
+    @property
+    def any_wrong(self) -> float:
+        """Upper bound of the probability that any verdict or reason is wrong by chance.
+
+        Boole's inequality over all families, which may have cells, and so chance, in common.
+        """
+        return min(1.0, self.expected_wrong)
 
     def counts(self, *, authors: bool) -> dict[str, int]:
         """Count the verdicts on the authors' conclusions, or on the studies' own hypotheses."""
@@ -302,6 +310,7 @@ class Reproduction:
             "verdicts": self.counts(authors=True),
             "own_verdicts": self.counts(authors=False),
             "expected_wrong": self.expected_wrong,
+            "any_wrong": self.any_wrong,
             "studies": [study.to_json() for study in self.studies],
             "claims": [row.to_json() for row in self.rows],
         }

@@ -10,7 +10,7 @@ from rich.text import Text
 from netwarp.estimate.staging import LOOKS
 from netwarp.output.claim_lines import STYLES
 from netwarp.units import span_text
-from netwarp.wording import number
+from netwarp.wording import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +81,9 @@ def error_text(done: Reproduction) -> str:
     if done.expected_wrong == 0:
         return "Nothing in these studies was random: no verdict is wrong by chance."
     return (
-        f"At most {number(done.expected_wrong, 2)} of the verdicts and reasons are expected to be"
-        " wrong by chance: 5 % for even one in each family of a study, which are its claims, its"
-        " controls, and its sensitivities."
+        f"The chance that any verdict or reason is wrong is at most {percent(done.any_wrong, 2)}:"
+        " 5 % for each family of a study, which are its claims, its controls, and its"
+        f" sensitivities; {number(done.expected_wrong, 2)} families with a wrong one are expected."
     )
 
 
