@@ -26,6 +26,7 @@ main() {
         ;;
     demo | all)
         [[ $stage == all ]] && extent=dev || extent=run
+        warn_of_hidden_place setup
         take_lock
         set_up_packages "$extent"
         set_up_python "$extent"

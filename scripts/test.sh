@@ -17,6 +17,7 @@ WORK=$(mktemp -d)
 trap 'rm -rf -- "$WORK"' EXIT
 
 main() {
+    warn_of_hidden_place test
     lint_lane "ruff check" .venv/bin/ruff check .
     lint_lane "ruff format" .venv/bin/ruff format --check .
     lint_lane "mypy" .venv/bin/mypy --strict

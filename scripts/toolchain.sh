@@ -11,6 +11,17 @@ export CARGO_TARGET_DIR="$CACHE/target"
 # These scripts are run by make, whose flags are not meant for the make and cargo below them.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
+# Says so where programs in guests would not see this checkout (endpoint/src/programs/root.rs).
+warn_of_hidden_place() {
+    local hidden
+    for hidden in /tmp /run /dev/shm; do
+        [[ $REPO/ == "$hidden"/* ]] || continue
+        printf '%s: %s is below %s, which programs in guests find empty: studies run, but programs, stacks and\n' \
+            "$1" "$REPO" "$hidden" >&2
+        printf 'endpoints of this checkout do not, and tests of them fail. Clone it elsewhere.\n' >&2
+    done
+}
+
 readonly OLDEST_PYTHON=3.11
 OLDEST_RUST=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$REPO/endpoint/Cargo.toml")
 readonly OLDEST_RUST

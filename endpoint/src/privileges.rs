@@ -13,7 +13,7 @@ const X86_64: u32 = 0xc000_003e;
 /// The bit of a system call's number that says x32 (`__X32_SYSCALL_BIT`).
 const X32: u32 = 0x4000_0000;
 /// The offsets of the number and of the architecture in `struct seccomp_data`.
-const NUMBER_AT: u32 = 0;
+pub(crate) const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
 /// Removes all capabilities but these of the program that is executed next, even if it is root in a user namespace
@@ -52,7 +52,6 @@ pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long]) -> Result<()> {
 
 /// Returns the filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the refusal.
 fn filter(forbidden: &[libc::c_long]) -> Vec<libc::sock_filter> {
-    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
     let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
@@ -71,11 +70,18 @@ fn filter(forbidden: &[libc::c_long]) -> Vec<libc::sock_filter> {
     program
 }
 
-fn statement(code: u32, operand: u32) -> libc::sock_filter {
+/// Returns the instruction that loads a word of `struct seccomp_data`.
+pub(crate) fn load(offset: u32) -> libc::sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+}
+
+/// Returns an instruction that does not jump.
+pub(crate) fn statement(code: u32, operand: u32) -> libc::sock_filter {
     jump(code, operand, 0, 0)
 }
 
-fn jump(code: u32, operand: u32, if_true: u8, if_false: u8) -> libc::sock_filter {
+/// Returns an instruction that jumps over as many others as its test says.
+pub(crate) fn jump(code: u32, operand: u32, if_true: u8, if_false: u8) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt: if_true, jf: if_false, k: operand }
 }
 

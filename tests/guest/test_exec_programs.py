@@ -55,6 +55,7 @@ class Row:
     client: str
     printed: str
     ready: str = "listening"
+    options: tuple[str, ...] = ()
 
 
 ROWS = {
@@ -192,6 +193,16 @@ ROWS = {
         "sockperf ping-pong --no-rdtsc -i 10.0.2.1 -p 80 -t 5 | grep -o 'avg-latency=[0-9]*'",
         r"avg-latency=5000\d",
     ),
+    "MariaDB": Row(
+        ("mariadbd", "mariadb", "mariadb-install-db"),
+        "mkdir -m 777 /tmp/db; mariadb-install-db --user=root --datadir=/tmp/db"
+        " --auth-root-authentication-method=normal >/tmp/log 2>&1; exec mariadbd --user=root"
+        " --datadir=/tmp/db --socket=/tmp/s --skip-grant-tables --bind-address=0.0.0.0 --port=3306",
+        "mariadb -Nh server -e 'select 6*7'",
+        "42",
+        "port:3306",
+        ("--set", "workload.coarse_clocks=exact"),
+    ),
     "haproxy": Row(
         ("haproxy", "python3", "curl"),
         "mkdir /tmp/a /tmp/b; echo a > /tmp/a/name; echo b > /tmp/b/name;"
@@ -212,7 +223,7 @@ def test_a_program_works_over_a_path(tmp_path: Path, name: str) -> None:
         pytest.skip(f"not installed: {', '.join(missing)}")
     (tmp_path / "content").write_bytes(bytes(300_000))
     path = ("--rtt", "100ms", "--rate", "20mbit", "--memory", "2GiB", "--ready", row.ready)
-    command = ("--server", row.server, "--", "sh", "-c", row.client)
+    command = (*row.options, "--server", row.server, "--", "sh", "-c", row.client)
     done = subprocess.run(
         [str(NETWARP), "exec", "--json", *path, *command],
         cwd=tmp_path, capture_output=True, text=True, check=False,

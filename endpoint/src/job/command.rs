@@ -23,6 +23,8 @@ pub struct Command {
     pub memory_bytes: u64,
     /// Date at which they start on a clock of virtual time, in seconds since 1970.
     pub start_date_s: u64,
+    /// Whether coarse clocks are as exact as the others, in virtual time.
+    pub exact_coarse_clocks: bool,
     /// Whether the files that they write are kept, in `written/` of the run directory.
     pub keep: bool,
     /// Numbers that are read from their output when the run is over; the endpoint does not read them.

@@ -1,6 +1,7 @@
 //! Programs that are not part of netwarp: the file system and the processes they see, their output, and when servers
 //! are ready.
 
+pub(crate) mod coarse_clocks;
 pub(crate) mod containment;
 pub(crate) mod host_layers;
 pub(crate) mod on_host;

@@ -232,7 +232,8 @@ def _spinner_text(directory: Path, pid: int) -> str:
     return (
         f": {shlex.join(command)} computes, or asks over and over, and never waits"
         f"{f' (the last that was printed: {said})' if said else ''}; another version or mode of it"
-        " may wait (poll, epoll) where this one asks"
+        " may wait (poll, epoll) where this one asks; a command that waits for a coarse clock needs"
+        " --set workload.coarse_clocks=exact"
     )
 
 

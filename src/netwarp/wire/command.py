@@ -36,6 +36,8 @@ class Command(Wire):
     """Memory of the guest, which also holds the files that programs write."""
     start_date_s: U64
     """Date at which they start on a clock of virtual time, in seconds since 1970."""
+    exact_coarse_clocks: bool
+    """Whether coarse clocks are as exact as the others, in virtual time."""
     keep: bool
     """Whether the files that they write are kept, in `written/` of the run directory."""
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)

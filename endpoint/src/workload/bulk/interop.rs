@@ -198,6 +198,7 @@ impl<'a> Interop<'a> {
             working_directory: self.directory().display().to_string(),
             memory_bytes: 0,
             start_date_s: 0,
+            exact_coarse_clocks: false,
             keep: false,
             metrics: Vec::new(),
         }

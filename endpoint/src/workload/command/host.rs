@@ -10,6 +10,7 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use crate::capture::key_log;
 use crate::clock::{self, Moment};
 use crate::job::{Command, Job};
+use crate::programs::coarse_clocks;
 use crate::programs::process::{Hold, Program, Start, how_it_ended};
 use crate::programs::reaper::Reaper;
 use crate::programs::root::HOME;
@@ -101,6 +102,9 @@ impl Host {
         let secrets = std::env::var(key_log::VARIABLE).map(|file| (key_log::VARIABLE.to_owned(), file));
         let environment: Vec<_> = defaults.chain(secrets).chain(named).collect();
         let argv: Vec<_> = argv.iter().map(|word| run.named_in(word)).collect();
+        if command.exact_coarse_clocks {
+            coarse_clocks::make_exact()?;
+        }
         let program = Program::start(&Start {
             argv: &argv,
             environment: &environment,

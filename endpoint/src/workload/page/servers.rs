@@ -70,6 +70,7 @@ pub(super) fn command(argv: Vec<String>) -> Command {
         working_directory: "/tmp".to_owned(),
         memory_bytes: 0,
         start_date_s: 0,
+        exact_coarse_clocks: false,
         keep: false,
         metrics: Vec::new(),
     }

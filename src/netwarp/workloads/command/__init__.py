@@ -39,8 +39,11 @@ class CommandWorkload(Workload[wire.Command]):
         return True
 
     def real_time_refusal(self, job: Job) -> str | None:
-        """Refuse a date: in real time the clock is the machine's."""
-        if self.of(job).start_date_s == int(START_DATE.timestamp()):
+        """Refuse clocks other than the machine's."""
+        command = self.of(job)
+        if command.exact_coarse_clocks:
+            return "its clocks are the machine's: drop coarse_clocks"
+        if command.start_date_s == int(START_DATE.timestamp()):
             return None
         return "the clock is the machine's, so programs start today: drop start_date"
 

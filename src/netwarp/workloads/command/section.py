@@ -133,6 +133,11 @@ class CommandSection(WorkloadSection):
     """The date, in UTC, at which programs start in virtual time, such as `"2026-11-23"` or
     `"2026-11-23T12:00:00"`. Certificates are checked against it: one that was made after it is not
     yet valid. The date of the machine is never taken, so that runs repeat. Default: 2027-01-01."""
+    coarse_clocks: Literal["ticks", "exact"] = "ticks"
+    """What `CLOCK_MONOTONIC_COARSE` and `CLOCK_REALTIME_COARSE` tell in virtual time. `ticks`: as
+    the kernel has them, they move at its ticks, every 10 ms, and stand still while programs
+    compute. `exact`: the time of the clocks that are not coarse, for programs that measure with
+    them or wait for them; each reading then costs some 100 µs of CPU time."""
     keep: bool = False
     """Whether files that the programs wrote are kept, in `written/` of the run's directory."""
 
@@ -173,6 +178,7 @@ class CommandSection(WorkloadSection):
             working_directory=self.directory,
             memory_bytes=self.memory_bytes >> 20 << 20,
             start_date_s=int(self.start_date.timestamp()),
+            exact_coarse_clocks=self.coarse_clocks == "exact",
             keep=self.keep,
             metrics=tuple(each.rule(name) for name, each in self.metrics.items()),
         )
