@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from netwarp.estimate.staging import Staging, TimeLimit
 from netwarp.evaluation import RunData, load
 from netwarp.execution.time_limits import time_limit
 from netwarp.pipeline import write_outputs
-from netwarp.plan import plan_study
+from netwarp.plan import PlannedRun, plan_study
 from netwarp.results import Results, RunResult
 from netwarp.sources import find_sources, load_source, load_sources
 from netwarp.sources.page import render
@@ -380,7 +379,11 @@ def test_a_phrase_with_two_readings_is_judged_by_both_on_the_same_runs(tmp_path:
         'here = "a gap"\ntext = "a ratio"\nlead = "ratio"\n'
     )
     text = (
-        text[:a] + reading + text[b:].replace('"path.loss" = ["1%"]', '"path.loss" = ["0%", "1%"]')
+        text[:a]
+        + reading
+        + text[b:]
+        .replace("replicates = 2", "replicates = 20")
+        .replace('"path.loss" = ["1%"]', '"path.loss" = ["0%", "1%"]')
     )
     for path in source.studies:
         path.write_text(text)
@@ -392,13 +395,15 @@ def test_a_phrase_with_two_readings_is_judged_by_both_on_the_same_runs(tmp_path:
         places.append(directory.name)
         times = {("quic", "0%"): 1.0, ("tcp", "0%"): 2.0, ("quic", "1%"): 9.0, ("tcp", "1%"): 15.0}
 
-        def time_of(levels: Mapping[str, str]) -> float:
-            return times[levels["transport"], levels["path.loss"]]
+        def time_of(each: PlannedRun) -> float:
+            levels = each.cell.levels
+            noise = 1 + 0.001 * ((7 * each.replicate + 3 * each.cell.index) % 5)
+            return noise * times[levels["transport"], levels["path.loss"]]
 
         runs = [
             RunResult(
                 each.run, each.cell.index, each.replicate, each.replicate, each.cell.levels, "ok",
-                None, {"completion_time_s": time_of(each.cell.levels)},
+                None, {"completion_time_s": time_of(each)},
             )
             for each in plan_study(study)
         ]  # fmt: skip
