@@ -44,12 +44,14 @@ def test_what_the_table_says_is_what_a_study_gets(kind: str) -> None:
     traits = TRANSPORTS[kind]  # type: ignore[index]
     path = SECOND if traits.second_path == "needed" else {"rtt": "10ms"}
     least, most = traits.mss_bytes or (88, 65_495)
+    largest_bytes = traits.most_packet_bytes or 65_535 - traits.header_bytes
+    mtu = largest_bytes + traits.header_bytes
     flow = {"kind": "flow", "interval": "1ms", "count": 10}
     workload = {"size": "1MB"} if traits.repeats_what_is_lost else flow
 
     def job(**options: object) -> wire.Job:
         level = {"kind": kind, "label": kind, **options}
-        return job_of(level, path=path | {"mtu": 65_535}, workload=workload)
+        return job_of(level, path=path | {"mtu": mtu}, workload=workload)
 
     def refusal(**options: object) -> str:
         with pytest.raises(StudyError) as told:
@@ -60,7 +62,7 @@ def test_what_the_table_says_is_what_a_study_gets(kind: str) -> None:
         assert job(congestion=congestion).transport.congestion == congestion
     assert job().transport.congestion == traits.congestion_controls[0]
     assert kind in refusal(congestion="tahoe")
-    fits = min(most, 65_535 - traits.header_bytes)
+    fits = min(most, largest_bytes)
     if traits.mss_bytes is None:
         assert traits.mss_reason in refusal(mss=fits)
     else:

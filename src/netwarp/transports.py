@@ -38,6 +38,7 @@ QUIC_DATAGRAM_HEADERS_BYTES = 1 + 8 + 4 + 16 + 9
 """Of a QUIC packet, beside a message that is sent as a datagram: the short header's first byte,
 quinn's connection id and the longest packet number, the AEAD's tag, and a DATAGRAM frame's type and
 length."""
+QUINN_PACKET_BYTES = 2**14 - 1
 KERNEL_TCP_CONGESTION = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
 
 
@@ -77,6 +78,10 @@ class TransportTraits:
     """Where this is more than the least MSS: a smaller one is kept by smaller messages instead."""
     least_packet_bytes: int = 0
     """Least payload in bytes that must fit a path's MTU."""
+    most_packet_bytes: int | None = None
+    """Largest payload in bytes of a packet that its stack can write; None where it has no limit."""
+    most_packet_reason: str = ""
+    """Why `most_packet_bytes` is what it is, as a clause."""
     own_options: frozenset[str] = frozenset()
     """Attributes of `[transport]` that it has and not every transport."""
     repeats_what_is_lost: bool = True
@@ -201,9 +206,13 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         congestion_controls=("cubic", "reno", "bbr"),
         cpu_s_per_mb=0.04,
         header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
-        mss_bytes=(1200, 65_495),
-        mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14)",
+        mss_bytes=(1200, QUINN_PACKET_BYTES),
+        mss_reason="QUIC packets have 1200 bytes or more (RFC 9000, section 14), and those of quinn"
+        f" {QUINN_PACKET_BYTES} or less",
         least_packet_bytes=1200,
+        most_packet_bytes=QUINN_PACKET_BYTES,
+        most_packet_reason="quinn writes a handshake packet's length in two bytes (quinn-proto,"
+        f" packet.rs), up to {QUINN_PACKET_BYTES}",
         own_options=frozenset({"stack", "datagrams", "qlog"}),
         http_versions=("3",),
         is_encrypted=True,

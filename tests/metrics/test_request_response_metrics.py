@@ -55,10 +55,16 @@ def test_latencies_are_those_of_the_list() -> None:
     assert found["response_loss_ratio"] == pytest.approx(0.02)
 
 
+def test_no_response_at_all_is_a_result() -> None:
+    nothing = {"first_received_ns": None, "last_received_ns": None, "delay_quantiles_ns": ()}
+    found = metrics_from_records(JOB, records(received=0, received_bytes=0, **nothing))
+    assert (found["lost_responses"], found["response_loss_ratio"]) == (100, 1)
+    assert not [name for name in found if name.startswith("rr_latency")]
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"received": 0}, "none of the 100 requests was answered"),
         ({"received": 101}, "101 responses arrived to 100 requests"),
         ({"unit": "message"}, "1 senders and 0 receivers are on record"),
     ],

@@ -294,6 +294,8 @@ def test_compare_names_what_it_was_set_by() -> None:
         ("tcp", {"path": PATH | {"jitter": "9ms",
                                  "timeline": [{"at": "1s", "change": "delay", "rtt": "9ms"}]}},
          'path.timeline.0.rtt = "9ms": the path\'s jitter is larger'),
+        ("tcp", {"path": PATH | {"redraw": {"period": "1ns", "deviation": "1ms"}}},
+         'path.redraw.period = "1ns": each draw is a change of the path'),
         ("tcp", {"path": PATH | {"redraw": {"period": "1s", "deviation": "1ms"},
                                  "timeline": [{"at": "1s", "change": "delay", "rtt": "9ms"}]}},
          'path.timeline.0.change = "delay": the next redraw undoes it'),

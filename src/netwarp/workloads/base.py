@@ -112,6 +112,13 @@ class WorkloadSection(Section):
         return False
 
     @property
+    def most_streams(self) -> int | None:
+        """Largest number of streams of one connection that it opens; None where it opens as many
+        as it has parts.
+        """
+        return None
+
+    @property
     def fills_ns(self) -> int | None:
         """Time in ns for which it sends at full rate; None where it has a size or a rate."""
         return None

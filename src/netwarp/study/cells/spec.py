@@ -72,6 +72,7 @@ class CellSpec:
 
     def __post_init__(self) -> None:
         self._refuse_what_the_stack_lacks()
+        self._refuse_more_streams_than_the_workload_opens()
         self._refuse_packets_beyond_the_path()
         self._refuse_paths_of_another_transport()
         self._refuse_workloads_of_another_transport()
@@ -143,6 +144,16 @@ class CellSpec:
     def connections(self) -> int:
         """Number of connections that carry the parts."""
         return 1 if self.transport.multiplexes else self.parts
+
+    def _refuse_more_streams_than_the_workload_opens(self) -> None:
+        streams, most = self.transport.streams, self.workload.most_streams
+        if streams is not None and most is not None and streams > most:
+            raise KeyValueError(
+                "transport.streams",
+                streams,
+                f"a {self.workload.kind} opens all of them at once, at most {most}",
+                f"choose {most} or fewer",
+            )
 
     def _refuse_what_the_stack_lacks(self) -> None:
         stack = self.transport.stack
@@ -346,6 +357,16 @@ def _refuse_misfit(transport: CellTransport, mtu_bytes: int, path: str) -> None:
             transport.mss_bytes,
             f"more than {largest_bytes} bytes of {kind} do not fit an MTU of {mtu_bytes}",
             f"lower mss or raise {path}.mtu",
+        )
+    packet_bytes = min(largest_bytes, transport.mss_bytes or largest_bytes)
+    if traits.most_packet_bytes is not None and packet_bytes > traits.most_packet_bytes:
+        raise KeyValueError(
+            f"{path}.mtu",
+            mtu_bytes,
+            f"{kind} would fill it with packets of {packet_bytes} bytes, and"
+            f" {traits.most_packet_reason}",
+            f"choose at most {traits.most_packet_bytes + traits.header_bytes}, or"
+            f" transport.mss = {traits.most_packet_bytes}",
         )
     if largest_bytes < traits.least_packet_bytes:
         raise KeyValueError(

@@ -142,9 +142,9 @@ class CellTransport(TransportOptions):
     def _refuse_impossible_timers(self) -> Self:
         for key in ("rto_initial", "rto_min", "rto_max"):
             value_ns = getattr(self, f"{key}_ns")
-            if value_ns is not None and (value_ns == 0 or value_ns % NS_PER_MS):
+            if value_ns is not None and (value_ns == 0 or value_ns % GUEST_TICK_NS):
                 raise KeyValueError(
-                    key, None, "the kernel counts it in whole milliseconds", "such as 200ms"
+                    key, None, "the kernel counts it in ticks of 10ms", "such as 200ms"
                 )
         sctp = self.resolved_sctp
         if not sctp.rto_min_ns <= sctp.rto_initial_ns <= sctp.rto_max_ns:

@@ -16,6 +16,8 @@ from netwarp.wire import Direction
 PathNumber = Annotated[int, Field(ge=1, le=2, strict=True), Kind("1 or 2")]
 Times = Annotated[int, Field(ge=0, le=10_000, strict=True), Kind("a whole number from 0 to 10000")]
 StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
+SHORTEST_REDRAW_NS = 1_000_000
+"""Shortest time between draws of a delay, in ns."""
 FARTHEST_DEVIATIONS = 6
 """Largest distance of a draw from the mean, in standard deviations."""
 LATEST_NS = 2**63 - 1
@@ -167,7 +169,7 @@ class RedrawSection(Section):
     """
 
     period_ns: PeriodNs = Field(alias="period")
-    """Time between draws; the first is made when the run begins."""
+    """Time between draws, at least 1 ms; the first is made when the run begins."""
     mean_ns: DurationNs | None = Field(default=None, alias="mean")
     """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given.
     Around a mean of 0 nothing is drawn: the delay is 0, for what is never below 0 has a mean of 0
@@ -175,6 +177,18 @@ class RedrawSection(Section):
     those drawn where it is less than about two deviations."""
     deviation_ns: DurationNs = Field(alias="deviation")
     """Standard deviation of the round-trip times."""
+
+    @model_validator(mode="after")
+    def _draws_leave_time_to_send(self) -> Self:
+        if self.period_ns < SHORTEST_REDRAW_NS:
+            raise KeyValueError(
+                "period",
+                None,
+                "each draw is a change of the path, and a run that makes more than one in a"
+                " millisecond does nothing else",
+                "choose 1ms or more",
+            )
+        return self
 
     @model_validator(mode="after")
     def _draws_fit_the_kernel(self) -> Self:

@@ -70,8 +70,6 @@ class FlowWorkload(Workload[wire.Flow]):
         expected = flow.messages if flow.duration_ns is None else None
         if expected is not None and sent[0].messages != expected:
             return f"{sent[0].messages} of {expected} messages were sent"
-        if arrived[0].received == 0:
-            return f"none of the {sent[0].messages} messages arrived"
         if arrived[0].unit == "message" and arrived[0].received > sent[0].messages:
             return f"{arrived[0].received} messages arrived of {sent[0].messages}"
         return None

@@ -97,9 +97,9 @@ class PageSection(WorkloadSection):
     TLS, and what is asked for once QUIC is connected goes over HTTP/3."""
     visit: Literal["first", "second", "cached"] = "first"
     """Which visit is measured: a client's first, its second with nothing in the cache, or its
-    second with all but the document in the cache. A second visit has new connections, which can use
-    the first one's tickets (`transport.resume`; programs have their own way) and knows of
-    HTTP/3."""
+    second with all but the document in the cache, so that the document alone is fetched and on
+    record. A second visit has new connections, which can use the first one's tickets
+    (`transport.resume`; programs have their own way) and knows of HTTP/3."""
     connections: ConnectionCount = 6
     """HTTP/1.1: connections that the client opens at most, as browsers do; the others use one."""
     verify: bool = True

@@ -63,8 +63,6 @@ class RequestResponseWorkload(Workload[wire.RequestResponse]):
         expected = asked.messages if asked.duration_ns is None else None
         if expected is not None and sent[0].messages != expected:
             return f"{sent[0].messages} of {expected} requests were sent"
-        if answered[0].received == 0:
-            return f"none of the {sent[0].messages} requests was answered"
         if answered[0].received > sent[0].messages:
             return f"{answered[0].received} responses arrived to {sent[0].messages} requests"
         return None

@@ -208,7 +208,7 @@ STREAM_METRICS = (
     Metric(
         "cut_segments", "count", "lower", "Segments cut off",
         "Segments that the player wanted and that had not arrived when the viewer moved or left.",
-        "cut_segment", _cut_segments, in_report=True,
+        "player, cut_segment", _cut_segments, in_report=True,
     ),
     Metric(
         "cut_ratio", "ratio", "lower", "Share of segments cut off",

@@ -33,6 +33,8 @@ OF_RULES: Mapping[str, tuple[RuleName, ...]] = {
 }
 """The rules that use a key, by key; a study that varies the rule may have keys of each."""
 DEFAULT_BUFFER_SEGMENTS = 10
+MOST_STREAMS = 2000
+"""Largest number of streams of an association: a thread at each end waits on each of them."""
 LONGEST_NS = 2**63 - 1
 
 
@@ -132,6 +134,11 @@ class StreamSection(WorkloadSection):
             seek_ratio=self.seek_ratio,
             verify=self.verify,
         )
+
+    @property
+    def most_streams(self) -> int:
+        """Largest number of streams that it opens."""
+        return MOST_STREAMS
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
         """Refuse sessions that are longer than the run's limit."""
