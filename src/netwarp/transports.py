@@ -207,8 +207,8 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         cpu_s_per_mb=0.04,
         header_bytes=IP_HEADER_BYTES + UDP_HEADER_BYTES,
         mss_bytes=(1200, QUINN_PACKET_BYTES),
-        mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14), and those"
-        f" of quinn have {QUINN_PACKET_BYTES} or less",
+        mss_reason="QUIC packets cannot be limited below 1200 bytes (RFC 9000, section 14), and"
+        f" those of quinn have {QUINN_PACKET_BYTES} or less",
         least_packet_bytes=1200,
         most_packet_bytes=QUINN_PACKET_BYTES,
         most_packet_reason="quinn writes a handshake packet's length in two bytes (quinn-proto,"
