@@ -14,6 +14,7 @@ from netwarp.study import Study
 from netwarp.study.study import study_from_mapping
 from netwarp.wire import Command, End, Job, Program, Record, Side
 from netwarp.wording import quantity
+from netwarp.workloads.command import search
 
 IPERF = '{"end": {"sum_received": {"bits_per_second": 9.5e6}, "streams": [{"jitter_ms": 0.25}]}}'
 
@@ -190,3 +191,28 @@ def test_a_factor_of_commands_needs_commands() -> None:
     tables = {"title": "t", "transport": "tcp", "factors": {"command.version": ["1"]}}
     with pytest.raises(StudyError, match=r'factors\."command\.version"'):
         study_from_mapping(tables)
+
+
+@pytest.mark.parametrize("pattern", ["((?:a+)+)[0-9]$", "(?:a|a)*b"])
+def test_a_search_that_would_not_end_fails_the_run(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MOST_CPU_S", 1)
+    job = job_measuring(found_count={"regex": pattern})
+    failure = failure_from_records(job, ran("a" * 60))
+    assert failure is not None
+    assert "more than 1 s of CPU time" in failure.message
+    assert pattern in failure.message
+
+
+def test_a_repetition_in_a_repetition_is_no_fault() -> None:
+    job = job_measuring(version_count={"regex": r"^v(?:[0-9]+[.])+([0-9]+)$"})
+    assert metrics_from_records(job, ran("v1.2.3" + 99_999 * "\nv1.2.4"))["version_count"] == 4
+
+
+@pytest.mark.parametrize("printed", ["[" * 200_000, '{"a": 1' + "0" * 400 + "}"])
+def test_a_document_that_holds_no_number_of_ours_fails_the_run(printed: str) -> None:
+    """It is nested deeper than Python reads, or the number is beyond a float."""
+    failure = failure_from_records(job_measuring(a_count={"json": "a"}), ran(printed))
+    assert failure is not None
+    assert "printed no a_count" in failure.message

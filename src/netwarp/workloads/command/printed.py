@@ -13,6 +13,7 @@ from netwarp import wire
 from netwarp.fields import KeyValueError, Section
 from netwarp.measure.printed import ENDINGS, printed_metric
 from netwarp.wire import Program, Side
+from netwarp.workloads.command.search import last_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,7 +106,7 @@ def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
     try:
         found = _found(rule.extraction, program.stdout)
         value = float(found)
-    except (LookupError, ValueError, TypeError) as error:
+    except (LookupError, ValueError, TypeError, OverflowError) as error:
         more = program.stdout_bytes > RECORDED_BYTES
         within = f" in the first MiB of {program.stdout_bytes} bytes" if more else ""
         raise NothingPrintedError(
@@ -118,10 +119,10 @@ def printed_value(rule: wire.PrintedMetric, records: Sequence[Record]) -> float:
 
 def _found(extraction: wire.JsonValue | wire.Pattern, text: str) -> str | float:
     if isinstance(extraction, wire.Pattern):
-        matches = list(re.finditer(extraction.pattern, text, re.MULTILINE))
-        if not matches:
+        found = last_match(extraction.pattern, text)
+        if found is None:
             raise LookupError(f"nothing matches {extraction.pattern}")
-        return matches[-1][matches[-1].re.groups]
+        return found
     value: Any = _document(text)
     for step in extraction.path.split("."):
         try:
@@ -137,7 +138,7 @@ def _document(text: str) -> object:
     for candidate in (text, *reversed(text.splitlines())):
         try:
             document: object = json.loads(candidate)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(document, dict | list):
             return document
