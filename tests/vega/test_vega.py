@@ -33,3 +33,12 @@ def test_a_process_that_was_killed_is_replaced() -> None:
     assert worker is not None
     worker.stop()
     assert vega.svg(BAR).startswith("<svg ")
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\0", "\ufffe", "\ud800"])
+def test_what_no_drawing_can_hold_is_replaced(character: str) -> None:
+    """A factor's level, which a study may choose and a run directory of others may have."""
+    level = f"a{character}[2Jb"
+    chart = BAR | {"data": {"values": [{"a": level, "b": 28}]}}
+    assert "a\ufffd[2Jb" in vega.svg(chart)
+    assert vega.pdf(chart).startswith(b"%PDF")

@@ -12,16 +12,15 @@ import atexit
 import contextlib
 import json
 import os
+import re
 import select
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from netwarp.errors import NetwarpError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -125,9 +124,24 @@ class _Worker:
 _worker: _Worker | None = None
 
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no SVG can hold (XML 1.0, section 2.2: Char); the library aborts over it."""
+
+
+def _as_xml_allows(value: Any) -> Any:
+    """Give a specification with U+FFFD for each character that no SVG can hold. Pure."""
+    if isinstance(value, str):
+        return _NOT_XML.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_as_xml_allows(key): _as_xml_allows(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_xml_allows(each) for each in value]
+    return value
+
+
 def _ask(request: Mapping[str, Any]) -> bytes:
     global _worker  # noqa: PLW0603 - one for the whole program: starting its engine is dear
     if _worker is None or _worker.process.poll() is not None:
         _worker = _Worker()
         atexit.register(_worker.stop)
-    return _worker.ask(request)
+    return _worker.ask(_as_xml_allows(request))
