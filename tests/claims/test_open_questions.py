@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from netwarp.claims.open_questions import cells_to_repeat
@@ -88,3 +89,11 @@ def test_a_precision_asks_for_narrow_intervals() -> None:
 def test_stages_double() -> None:
     assert Staging().sizes(5) == (5, 10, 20, 40)
     assert Staging().sizes(8000) == (8000, 10000)
+
+
+def test_without_claims_equivalences_get_the_replicates_that_they_take() -> None:
+    """Equal but for a thousandth, only their number of replicates keeps them from a verdict."""
+    made = results({"0%": 1.0, "1%": 1.0}, spread=0.001)
+    assert cells_to_repeat(study(), made, Staging()) == {0, 1, 2, 3}
+    few = replace(study(), replicates=1)
+    assert not cells_to_repeat(few, made, Staging()), "49 are needed, more than 4 × 8"

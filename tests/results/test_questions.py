@@ -8,8 +8,9 @@ import pytest
 import support
 from netwarp.errors import InputError, StudyError
 from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.criteria import Criteria
 from netwarp.evaluation import RunData
-from netwarp.results import Question, Results
+from netwarp.results import Question, Results, RunResult
 from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.undecided import undecided_text
 from netwarp.study import study_from_mapping
@@ -133,3 +134,40 @@ def test_what_is_undecided_has_a_number_of_replicates() -> None:
     staged = replace(few, criteria=replace(few.criteria, looks=4))
     assert "It stopped at 3 replicates" in (undecided_text(compared, staged) or "")
     assert all(c.verdict is Verdict.UNDECIDED for c in compared.undecided)
+
+
+def equal_but_for_noise(replicates: int, looks: int = 1, ratio: float = 1.0) -> Results:
+    """Make results of two transports whose ratio varies by a ten-thousandth, under loss."""
+    runs = [
+        RunResult(
+            f"c{cell:03}-r{replicate:02}", cell, replicate, replicate, {"transport": transport},
+            "ok", None,
+            {"completion_time_s": ratio**cell * 10 + cell * (replicate % 3) / 1000}, ("loss",),
+        )
+        for cell, transport in enumerate(("tcp", "quic"))
+        for replicate in range(replicates)
+    ]  # fmt: skip
+    return Results(tuple(runs), Criteria(looks=looks))
+
+
+def test_an_equivalence_needs_as_many_replicates_as_exclude_rare_events() -> None:
+    compared = compare_contenders(equal_but_for_noise(10))
+    (open_one,) = compared.undecided
+    assert compared.replicates_needed(open_one) == 29
+    assert not compare_contenders(equal_but_for_noise(29)).undecided
+
+
+def test_a_difference_needs_six_replicates_however_small_its_spread() -> None:
+    slower = equal_but_for_noise(5, ratio=1.2)
+    compared = compare_contenders(slower)
+    assert [compared.replicates_needed(each) for each in compared.undecided] == [6]
+
+
+def test_tables_share_the_error_among_looks() -> None:
+    """Of 0.05 each of four looks has a quarter: what 29 replicates show once, they do not then."""
+    (once,) = compare_contenders(equal_but_for_noise(29)).comparisons
+    compared = compare_contenders(equal_but_for_noise(29, looks=4))
+    (often,) = compared.comparisons
+    assert (once.verdict, often.verdict) == (Verdict.EQUIVALENT, Verdict.UNDECIDED)
+    assert often.error == once.error / 4
+    assert compared.replicates_needed(often) == 42

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 from netwarp.claims.claims import evaluate_claims
 from netwarp.estimate.comparison import Verdict
-from netwarp.estimate.stats import replicates_needed
 from netwarp.results.comparisons import compare_contenders
 
 if TYPE_CHECKING:
-    from netwarp.estimate.comparison import Comparison
     from netwarp.estimate.staging import Staging
     from netwarp.results import Results
     from netwarp.study import Study
@@ -46,23 +44,18 @@ def _wide_cells(results: Results, staging: Staging) -> frozenset[int]:
 
 
 def _undecided_contenders(study: Study, results: Results, staging: Staging) -> frozenset[int]:
-    alpha = results.criteria.alpha
+    compared = compare_contenders(results)
     wanted: set[int] = set()
-    for group in compare_contenders(results).groups:
+    for group in compared.groups:
         undecided = [
             contender.cell.index
             for contender in group.contenders
             if contender.comparison is not None
             and contender.comparison.verdict is Verdict.UNDECIDED
-            and staging.worth_while(_needed(contender.comparison, alpha), study.replicates)
+            and staging.worth_while(
+                compared.replicates_needed(contender.comparison), study.replicates
+            )
         ]
         first = [each.cell.index for each in group.contenders if each.comparison is None]
         wanted |= {*undecided, *first} if undecided else set()
     return frozenset(wanted)
-
-
-def _needed(comparison: Comparison, alpha: float) -> int | None:
-    if comparison.location is None or comparison.stdev is None:
-        return None
-    distance = comparison.location.distance(-comparison.limit, comparison.limit)
-    return replicates_needed(comparison.stdev, distance, alpha)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, compare, holm
-from netwarp.estimate.stats import replicates_needed
 from netwarp.metrics import MAIN_METRICS, METRICS
 from netwarp.study.contenders import LATENCY, shapes_queues
 
@@ -69,29 +69,22 @@ class Comparisons:
     @property
     def undecided(self) -> list[Comparison]:
         """The comparisons that the replicates do not decide, the nearest to a verdict first."""
-        found = [c for c in self.comparisons if c.verdict is Verdict.UNDECIDED]
-        return sorted(found, key=_distance, reverse=True)
+        return sorted(self._open, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
         """Give the replicates that would decide a comparison, in four studies of five.
 
         Holm's procedure leaves each of the k undecided ones a k-th of the error at least. None
-        where too many would be needed, or the spread is not known.
+        where too many would be needed, or nothing is random.
         """
-        if comparison.location is None or not comparison.stdev:
+        undecided = comparison.undecided
+        if undecided is None:
             return None
-        distance = _distance(comparison) * comparison.stdev
-        return replicates_needed(
-            comparison.stdev, distance, self.alpha / max(1, len(self.undecided))
-        )
+        return undecided.replicates(self.alpha / max(1, len(self._open)))
 
-
-def _distance(comparison: Comparison) -> float:
-    """Give the distance of the estimate from the nearest limit, in standard deviations."""
-    if comparison.location is None or not comparison.stdev:
-        return 0.0
-    limit = comparison.limit
-    return comparison.location.distance(-limit, limit) / comparison.stdev
+    @property
+    def _open(self) -> list[Comparison]:
+        return [each for each in self.comparisons if each.verdict is Verdict.UNDECIDED]
 
 
 def compare_contenders(results: Results, metric: str | None = None) -> Comparisons:
@@ -119,7 +112,8 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
                 for cell in cells
             ]
         )
-    adjusted = iter(holm([c for group in compared for _, c in group if c is not None]))
+    alpha = results.criteria.alpha
+    adjusted = iter(holm([c for group in compared for _, c in group if c is not None], alpha))
     groups = tuple(
         ConditionGroup(
             condition,
@@ -130,7 +124,7 @@ def compare_contenders(results: Results, metric: str | None = None) -> Compariso
         )
         for (condition, _), group in zip(results.conditions(), compared, strict=True)
     )
-    return Comparisons(chosen, factor, first, groups, results.criteria.alpha)
+    return Comparisons(chosen, factor, first, groups, alpha)
 
 
 def main_metric(results: Results) -> str:
