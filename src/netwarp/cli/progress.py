@@ -13,6 +13,8 @@ from netwarp.run_directory import Clock, Status
 from netwarp.units import span_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
     from rich.progress import Progress
 
@@ -65,7 +67,10 @@ class Clocks:
 class ProgressBar:
     """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(
+        self, console: Console, warning: Callable[[Clock], str | None] | None = None
+    ) -> None:
+        self._warning = warning
         self._made_s = time.monotonic()
         self.clocks = Clocks(self._made_s)
         self._total = 0
@@ -93,7 +98,9 @@ class ProgressBar:
         return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
 
     def planned(self, runs: int, clock: Clock) -> None:
-        """A study begins."""
+        """A study begins, after a warning of what it cannot tell."""
+        if self._warning is not None and (text := self._warning(clock)) is not None:
+            self._console.print(f"[yellow]warning:[/] {escaped(text)}", highlight=False)
         self.clocks = Clocks(time.monotonic(), clock)
         self._total = runs
         self._said_s = self.clocks.started_s

@@ -14,11 +14,12 @@ from netwarp.cli.interruption import interruption
 from netwarp.errors import BackendError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
     from netwarp.evaluation import RunData
+    from netwarp.run_directory import Clock
     from netwarp.sources.preparation import Prepared
     from netwarp.study import Study
 
@@ -180,6 +181,7 @@ def reproduce(
     on_whose_cpus = LOCAL if executor is None else executor
     at_once = (jobs or len(os.sched_getaffinity(0))) if on_whose_cpus == LOCAL else None
     console().print(expected_text(expected(prepared), at_once, quick=quick), highlight=False)
+    _warn_of_too_few_replicates(prepared)
     ns3_missing = _why_ns3_is_missing(prepared)
     observer = progress_bar()
     done = []
@@ -239,11 +241,32 @@ def run_and_print(
     from netwarp.execution.opening import LOCAL
     from netwarp.library import run
 
+    def too_few(clock: Clock) -> str | None:
+        from netwarp.claims.too_few import too_few_as_planned
+
+        found = too_few_as_planned(study, staging, filters, in_real_time=clock == "real")
+        return None if found is None else found.text
+
     finished = run(
         study, backend, out=out, jobs=jobs, executor=LOCAL if executor is None else executor,
-        filters=filters, staging=staging, command_line=command_line(), observer=progress_bar(),
+        filters=filters, staging=staging, command_line=command_line(),
+        observer=progress_bar(too_few),
     )  # fmt: skip
     tell(finished, as_json)
+
+
+def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
+    """Say which studies of sources cannot judge all of their claims."""
+    from netwarp.claims.too_few import too_few_as_planned
+    from netwarp.cli.terminal import console, escaped
+    from netwarp.estimate.staging import Staging
+
+    for of in prepared:
+        for each in of.studies:
+            found = too_few_as_planned(each.study, None if of.quick else Staging())
+            if found is not None:
+                text = escaped(f"{of.source.name}/{each.name}: {found.text}")
+                console().print(f"[yellow]warning:[/] {text}", highlight=False)
 
 
 def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
@@ -265,12 +288,16 @@ def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
     return None
 
 
-def progress_bar() -> ProgressBar:
-    """Make the progress bar, which knows what an interruption leaves."""
+def progress_bar(warning: Callable[[Clock], str | None] | None = None) -> ProgressBar:
+    """Make the progress bar, which knows what an interruption leaves.
+
+    Args:
+        warning: says before anything runs what a study cannot tell, given its clock.
+    """
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console
 
-    bar = ProgressBar(console())
+    bar = ProgressBar(console(), warning)
     interruption.kept_text = bar.kept_text
     return bar
 

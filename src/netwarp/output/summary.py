@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from netwarp.claims.too_few import too_few_in
 from netwarp.estimate.comparison import Verdict
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 def summary(data: RunData) -> dict[str, Any]:
     """Make the object, of plain types, with all values in base units."""
     provenance = data.provenance
+    too_few = too_few_in(data.study, data.results)
     return {
         "study": data.study.title,
         "out": str(data.directory),
@@ -28,6 +30,7 @@ def summary(data: RunData) -> dict[str, Any]:
         "wall_s": provenance.get("wall_s"),
         "records_sha256": data.records_sha256,
         "time_limit": data.limit_text,
+        "too_few_replicates": None if too_few is None else too_few.to_json(),
         "cells": _cells(data.results, data.answers),
         "claims": [json.loads(json.dumps(claim.to_json())) for claim in data.claims],
     }

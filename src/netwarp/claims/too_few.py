@@ -1,0 +1,231 @@
+"""Says before a study runs which of its questions its replicates cannot answer.
+
+Of something random, few replicates show no difference and even fewer no equivalence, whatever they
+are; see `netwarp.estimate.unseen`. Whether that many suffice hangs on the spread, which only runs
+show.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netwarp.estimate import unseen
+from netwarp.estimate.comparison import ALPHA
+from netwarp.estimate.criteria import LOOK_SHARES
+from netwarp.estimate.staging import Staging
+from netwarp.plan.plan import filter_cells, randomness_of
+from netwarp.study.contenders import contender_factor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from netwarp.results import Results
+    from netwarp.study import Study
+    from netwarp.study.claims import Claim
+
+    Factors = Mapping[str, str]
+
+MOST_NAMED = 3
+"""Most claims that a warning names."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell as it is planned."""
+
+    factors: Factors
+    is_random: bool
+
+
+@dataclass(frozen=True)
+class TooFew:
+    """Questions that the replicates of a study cannot answer."""
+
+    replicates: int
+    """Those that each cell has in the end."""
+    least: int
+    """Those with which all of its questions could be answered, were there no spread."""
+    claims: tuple[str, ...]
+    """Ids of the claims that cannot be judged; empty where it is comparisons."""
+    of: int
+    """Number of the study's claims that are judged."""
+    can_be_added: bool
+    """Whether `--decide` would add as many."""
+
+    @property
+    def text(self) -> str:
+        """Say it in a sentence."""
+        have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
+        if self.least == unseen.least_different(ALPHA):
+            have += _unless(self.replicates)
+        remedy = f"with {self.least} they could be" + ", or with --decide" * self.can_be_added
+        if not self.claims:
+            equal = unseen.least_equivalent(ALPHA, 0.0)
+            return (
+                f"cells with something random cannot be compared with {have}: {remedy}, and called"
+                f" equivalent with {equal}"
+            )
+        named = ", ".join(self.claims[:MOST_NAMED])
+        more = f" and {len(self.claims) - MOST_NAMED} more" * (len(self.claims) > MOST_NAMED)
+        return (
+            f"{len(self.claims)} of {self.of} claims cannot be judged with {have}, as what they"
+            f" compare is random ({named}{more}): {remedy}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `--json` prints."""
+        return {
+            "replicates": self.replicates,
+            "least": self.least,
+            "claims": list(self.claims),
+            "text": self.text,
+        }
+
+
+def _unless(replicates: int) -> str:
+    """Say which differences five replicates show."""
+    distance = unseen.mode_distance(replicates, is_log=True)
+    if not 0 < distance < math.inf:
+        return ""
+    return f" unless a ratio is below {math.exp(-distance):.2f} or above {math.exp(distance):.2f}"
+
+
+def too_few_replicates(
+    claims: Sequence[Claim],
+    cells: Sequence[Planned],
+    replicates: int,
+    *,
+    is_deciding: bool = False,
+    against: str | None = None,
+) -> TooFew | None:
+    """Find the questions that a study's replicates cannot answer; None where there is none.
+
+    Args:
+        claims: the study's; its tables of comparisons count where it has none.
+        cells: those that are run.
+        replicates: those that each cell has at first.
+        is_deciding: whether replicates are added until all is decided.
+        against: the factor whose levels are compared, where the study says so.
+    """
+    alpha = ALPHA
+    if is_deciding:
+        replicates, alpha = _last_look(replicates)
+    judged = [claim for claim in claims if claim.not_testable is None]
+    needed = _needed_by_claims(judged, cells, alpha)
+    lacking = {name: least for name, least in needed.items() if least > replicates}
+    if not judged and _compares_random(cells, against):
+        least = unseen.least_different(alpha)
+    else:
+        least = max(lacking.values(), default=0)
+    if least <= replicates:
+        return None
+    most, last_alpha = _last_look(replicates)
+    at_last = max(
+        [least if not judged else 0, *_needed_by_claims(judged, cells, last_alpha).values()]
+    )
+    can_be_added = not is_deciding and at_last <= most
+    return TooFew(replicates, least, tuple(lacking), len(judged), can_be_added)
+
+
+def too_few_as_planned(
+    study: Study,
+    staging: Staging | None,
+    filters: Sequence[str] = (),
+    *,
+    in_real_time: bool = False,
+) -> TooFew | None:
+    """Find the questions that a study cannot answer as it is planned.
+
+    Args:
+        study: validated.
+        staging: how replicates are added; those that a precision adds are not counted on.
+        filters: ``FACTOR=LEVEL`` each: only these cells.
+        in_real_time: whether everything is random.
+    """
+    cells = [
+        Planned(cell.levels, in_real_time or bool(randomness_of(cell)))
+        for cell in filter_cells(study, filters)
+    ]
+    return too_few_replicates(
+        study.claims,
+        cells,
+        study.replicates,
+        is_deciding=staging is not None and staging.precision is None,
+        against=next(iter(study.against), None),
+    )
+
+
+def too_few_in(study: Study, results: Results) -> TooFew | None:
+    """Find the questions that the replicates of results cannot answer."""
+    cells = [Planned(cell.factors, cell.is_random) for cell in results.cells]
+    replicates = max((len(cell.runs) for cell in results.cells), default=0)
+    against = next(iter(results.question.against), None)
+    return too_few_replicates(study.claims, cells, replicates, against=against)
+
+
+def _last_look(first: int) -> tuple[int, float]:
+    """Give the replicates of the last look, and its share of the error."""
+    return Staging().sizes(first)[-1], ALPHA * LOOK_SHARES[-1]
+
+
+def _needed_by_claims(
+    claims: Sequence[Claim], cells: Sequence[Planned], alpha: float
+) -> dict[str, int]:
+    """Give the least replicates of each claim about something random, by its id.
+
+    Of k equivalences Holm's procedure leaves the first a k-th of the error, as all of them have the
+    same chance of an event that was not seen.
+    """
+    random = [each for each in claims if any(c.is_random for c in _cells_of(each, cells))]
+    same = [_tolerance(each) for each in random]
+    share = alpha / max(1, sum(each is not None for each in same))
+    return {
+        claim.id or "claim": unseen.least_different(alpha)
+        if tolerance is None
+        else unseen.least_equivalent(share, tolerance)
+        for claim, tolerance in zip(random, same, strict=True)
+    }
+
+
+def _tolerance(claim: Claim) -> float | None:
+    """Give the tolerance of a claim that two are the same, as a logarithm; None for others.
+
+    Gaps and what is off a line have no logarithm, and no event is too small to matter there.
+    """
+    if claim.equal is not None or claim.flat_over is not None:
+        return math.log1p(claim.tolerance)
+    return 0.0 if claim.stays_over is not None or claim.linear_over is not None else None
+
+
+def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
+    sides = claim.equal or [side for side in (claim.less, claim.than) if side is not None] or [{}]
+    wanted = [{**claim.where, **side} for side in sides]
+    return [
+        cell
+        for cell in cells
+        if any(_has(cell, levels) for levels in wanted)
+        and not any(cell.factors.get(factor) in left for factor, left in claim.without.items())
+    ]
+
+
+def _has(cell: Planned, levels: Factors) -> bool:
+    return all(cell.factors.get(factor) == level for factor, level in levels.items())
+
+
+def _compares_random(cells: Sequence[Planned], against: str | None) -> bool:
+    """Whether anything random is compared with something else in the tables."""
+    levels: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for name, level in cell.factors.items():
+            levels.setdefault(name, {})[level] = None
+    factor = contender_factor(levels, against)
+    conditions: dict[tuple[tuple[str, str], ...], list[Planned]] = {}
+    for cell in cells:
+        key = tuple((f, level) for f, level in cell.factors.items() if f != factor)
+        conditions.setdefault(key, []).append(cell)
+    return any(
+        len(compared) > 1 and any(cell.is_random for cell in compared)
+        for compared in conditions.values()
+    )

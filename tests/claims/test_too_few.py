@@ -1,0 +1,109 @@
+"""Before anything runs, a study says what its replicates cannot tell, and how many could."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import support
+from netwarp.claims.too_few import TooFew, too_few_as_planned
+from netwarp.cli.progress import ProgressBar
+from netwarp.estimate.staging import Staging
+from netwarp.evaluation import RunData
+from netwarp.output.summary import summary
+from netwarp.study import Study, study_from_mapping
+
+SOONER: dict[str, Any] = {
+    "id": "sooner", "text": "QUIC is sooner", "metric": "completion_time_s",
+    "less": {"transport": "quic"}, "than": {"transport": "tcp"},
+}  # fmt: skip
+SAME: dict[str, Any] = {
+    "id": "same", "text": "They take as long", "metric": "completion_time_s",
+    "equal": [{"transport": "quic"}, {"transport": "tcp"}],
+}  # fmt: skip
+
+
+def study(replicates: int, *claims: dict[str, Any], loss: str = "1%") -> Study:
+    return study_from_mapping(
+        {
+            "title": "t",
+            "replicates": replicates,
+            "path": {"loss": loss},
+            "workload": {"size": "1MB"},
+            "factors": {"transport": ["tcp", "quic"]},
+            "claim": list(claims),
+        }
+    )
+
+
+def least(found: TooFew | None) -> int | None:
+    return None if found is None else found.least
+
+
+@pytest.mark.parametrize(
+    ("replicates", "claims", "wanted"),
+    [
+        (2, [], 6), (5, [], 6), (6, [], None),
+        (5, [SOONER], 6), (6, [SOONER], None),
+        (10, [SOONER, SAME], 29), (29, [SOONER, SAME], None),
+        # Of two equivalences the first has half of the error: 0.9 ^ 36 is below 0.025.
+        (29, [SAME, {**SAME, "id": "again"}], 36),
+        (10, [{**SAME, "tolerance": "60%"}], None),
+        (2, [{"text": "t", "not_testable": "nothing can"}], 6),
+    ],
+)  # fmt: skip
+def test_the_least_replicates_are_those_that_can_show_it(
+    replicates: int, claims: list[dict[str, Any]], wanted: int | None
+) -> None:
+    assert least(too_few_as_planned(study(replicates, *claims), None)) == wanted
+
+
+def test_only_what_is_random_needs_replicates() -> None:
+    steady = study(2, SOONER, SAME, loss="0%")
+    assert too_few_as_planned(steady, None) is None
+    assert least(too_few_as_planned(steady, None, in_real_time=True)) == 29
+    alone = too_few_as_planned(study(2), None, ["transport=tcp"])
+    assert alone is None, "nothing is compared"
+
+
+def test_decide_adds_as_many_as_it_takes() -> None:
+    assert too_few_as_planned(study(5, SAME), Staging()) is None
+    assert least(too_few_as_planned(study(4, SAME), Staging())) == 36, "4 × 8 at half the error"
+    assert least(too_few_as_planned(study(5, SAME), Staging(precision=0.05))) == 29
+
+
+def test_the_warning_names_claims_and_the_remedy() -> None:
+    found = too_few_as_planned(study(5, SOONER, SAME), None)
+    assert found is not None
+    assert found.text == (
+        "2 of 2 claims cannot be judged with 5 replicates, as what they compare is random (sooner,"
+        " same): with 29 they could be, or with --decide"
+    )
+    differs = too_few_as_planned(study(5, SOONER), None)
+    assert differs is not None
+    assert "with 5 replicates unless a ratio is below 0.69 or above 1.46" in differs.text
+    table = too_few_as_planned(study(1), None)
+    assert table is not None
+    assert table.text.startswith(
+        "cells with something random cannot be compared with 1 replicate: with 6"
+    )
+
+
+def test_it_is_printed_when_a_study_begins() -> None:
+    written = io.StringIO()
+    bar = ProgressBar(Console(file=written, width=200), lambda clock: f"{clock} [few]")
+    bar.planned(2, "virtual")
+    assert written.getvalue() == "warning: virtual [few]\n"
+
+
+def test_json_has_what_the_replicates_could_not_tell(tmp_path: Path) -> None:
+    few = support.results(replicates=3, failed_run=None)
+    given = study_from_mapping({**support.STUDY, "replicates": 3})
+    data = RunData(tmp_path, few, {"clock": "virtual"}, given_study=given)
+    found = summary(data)["too_few_replicates"]
+    assert (found["replicates"], found["least"]) == (3, 6)
+    enough = replace(data, results=support.results(replicates=6, failed_run=None))
+    assert summary(enough)["too_few_replicates"] is None
