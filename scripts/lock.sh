@@ -25,7 +25,7 @@ main() {
     lock site --extra site --constraint "$REPO/locks/dev.txt"
 }
 
-# lock NAME [OPTIONS]
+# lock NAME [OPTIONS]; only packages that have a wheel, as setup.sh builds none
 lock() {
     local name=$1
     shift
@@ -33,7 +33,7 @@ lock() {
         cd -- "$REPO"
         echo "# Made by \`make lock\` from pyproject.toml; installed by scripts/setup.sh with --require-hashes."
         "$WORK/venv/bin/uv" pip compile --quiet --upgrade --universal --python-version "$OLDEST_PYTHON" \
-            --generate-hashes --no-emit-index-url --no-header --no-annotate "$@" \
+            --only-binary :all: --generate-hashes --no-emit-index-url --no-header --no-annotate "$@" \
             pyproject.toml "$WORK/build.in"
     ) >"$WORK/$name.txt"
     mv -- "$WORK/$name.txt" "$REPO/locks/$name.txt"
