@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.fuzz)
-            boots = item.path.stem == "test_runs"
+            boots = item.path.stem in ("test_runs", "test_extremes")
             item.add_marker(pytest.mark.guest if boots else pytest.mark.cli)
 
 

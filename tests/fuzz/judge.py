@@ -80,7 +80,7 @@ def _time_faults(run: Measured) -> Iterator[str]:
         least_s = 0.0 if job.transport.resume == "0rtt" else _least_rtt_s(job)
         if metrics["connect_time_s"] < least_s:
             yield f"connected after {metrics['connect_time_s']} s, a round trip is {least_s} s"
-    if isinstance(job.workload, Bulk):
+    if isinstance(job.workload, Bulk) and "completion_time_s" in metrics:
         took_s, goodput_bit_s = metrics["completion_time_s"], metrics["goodput_bit_s"]
         rate_bit_s = _most_rate_bit_s(job)
         # Two frames may go beyond the rate: a bucket begins full (docs/decisions/0011).

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,9 @@ import pytest
 from fuzz.conftest import FIRST_SEED, RUNS, block_id, blocks, report
 from fuzz.judge import faults
 from fuzz.studies import random_study
+from fuzz.test_extremes import refused_by_endpoint
 from fuzz.toml import to_toml
 from guest.lab import run_study
-from netwarp.backends.guest_files import find_endpoint
 from netwarp.errors import StudyError
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.study import study_from_mapping
@@ -31,7 +29,7 @@ def test_random_studies_run(seeds: range, tmp_path: Path) -> None:
         planned = _plan(seed)
         if planned is None:
             continue
-        refused = _refused_by_endpoint(planned, tmp_path)
+        refused = refused_by_endpoint(planned, tmp_path)
         if refused:
             failures.append(_told(seed, f"planned, but refused by the endpoint: {refused}"))
             continue
@@ -67,16 +65,6 @@ def _plan(seed: int) -> PlannedRun | None:
     except StudyError:
         return None
     return planned
-
-
-def _refused_by_endpoint(planned: PlannedRun, place: Path) -> str | None:
-    """Ask the endpoint whether it could carry a job out; None when it could."""
-    job = place / "job.json"
-    job.write_text(planned.job_json)
-    answer = subprocess.run(
-        [find_endpoint(os.environ), "check", job], capture_output=True, text=True, check=False
-    )
-    return (answer.stderr or answer.stdout).strip() if answer.returncode else None
 
 
 def _told(seed: int, fault: str) -> str:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
+from netwarp.backends.needs import (
+    ENDPOINT,
+    Machine,
+    Need,
+    missing_directory,
+    programs,
+    require,
+)
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
 from netwarp.backends.watch import Bounds
@@ -136,7 +143,7 @@ class NativeBackend:
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say what a job asks for that the host's kernel lacks; see :func:`lack`."""
         del sha256
-        return lack(self.capabilities, job)
+        return missing_directory(job) or lack(self.capabilities, job)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]

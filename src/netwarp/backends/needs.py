@@ -6,9 +6,12 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.errors import BackendError
+from netwarp.regular_files import is_folder
+from netwarp.wire import Command, Job
 from netwarp.workloads import WORKLOADS, Program
 
 
@@ -79,6 +82,16 @@ def missing_programs(wanted: Iterable[Program]) -> str | None:
         if _found(program) is None
     ]
     return "; ".join(lacking) or None
+
+
+def missing_directory(job: Job) -> str | None:
+    """Say that the directory is not there in which a job's programs start; None if it is."""
+    if not isinstance(job.workload, Command) or is_folder(Path(job.workload.working_directory)):
+        return None
+    return (
+        f'workload.directory = "{job.workload.working_directory}": there is no such directory; make'
+        " it, or name another"
+    )
 
 
 def _found(program: Program) -> str | None:

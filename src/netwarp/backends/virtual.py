@@ -22,6 +22,7 @@ from netwarp.backends.needs import (
     PROGRAMS,
     Machine,
     Need,
+    missing_directory,
     missing_programs,
     programs,
     require,
@@ -158,7 +159,11 @@ class VirtualBackend:
         del sha256
         stack = job.transport.stack
         lacking = None if stack is None else missing_program(stack.name, stack.program)
-        return lacking or missing_programs(workload_of(job).needed_programs(job))
+        return (
+            lacking
+            or missing_directory(job)
+            or missing_programs(workload_of(job).needed_programs(job))
+        )
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]

@@ -8,10 +8,10 @@ from typing import Annotated, Optional
 import typer
 
 from netwarp.cli import options
-from netwarp.cli.path_options import PathLevels, with_path_options
+from netwarp.cli.path_options import PathLevels, with_one_path
 
 
-@with_path_options
+@with_one_path
 def exec(  # noqa: A001 - what the command is called
     *,
     client: Annotated[

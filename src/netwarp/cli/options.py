@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STUDY = "The study"
 PATH = "The path: every option takes a list, such as 0%,1%,5%; lists are factors"
+ONE_PATH = "The path: every option takes one value"
 RUNNING = "How to run"
 
 
@@ -84,7 +85,9 @@ Seed = Annotated[
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        help="Runs of each cell. Default: the study's.", metavar="N", rich_help_panel=RUNNING
+        help="Runs of each cell. Default: the study's, or 10 where it says none.",
+        metavar="N",
+        rich_help_panel=RUNNING,
     ),
 ]
 Set = Annotated[

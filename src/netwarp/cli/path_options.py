@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from netwarp.cli.options import PATH, levels
+from netwarp.cli.options import ONE_PATH, PATH, levels
 from netwarp.path_properties import options
 
 PathLevels = dict[str, list[str]]
@@ -17,7 +17,19 @@ PathLevels = dict[str, list[str]]
 
 
 def with_path_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each property of a path, in the place of its argument `path`."""
+    """Give a command an option for each property of a path, in the place of its argument `path`.
+
+    Each takes levels.
+    """
+    return _with_options(command, "LIST", PATH)
+
+
+def with_one_path(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the same options, each of which takes one value."""
+    return _with_options(command, "VALUE", ONE_PATH)
+
+
+def _with_options(command: Callable[..., None], metavar: str, panel: str) -> Callable[..., None]:
     keys = [key for key, _ in options()]
 
     @functools.wraps(command)
@@ -27,13 +39,13 @@ def with_path_options(command: Callable[..., None]) -> Callable[..., None]:
 
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        parameters += _parameters() if parameter.name == "path" else [parameter]
+        parameters += _parameters(metavar, panel) if parameter.name == "path" else [parameter]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {each.name: each.annotation for each in parameters}
     return called
 
 
-def _parameters() -> list[inspect.Parameter]:
+def _parameters(metavar: str, panel: str) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(
             key,
@@ -41,7 +53,7 @@ def _parameters() -> list[inspect.Parameter]:
             default=None,
             annotation=Annotated[
                 Optional[str],  # noqa: UP045 - as the other options
-                typer.Option(help=help_text, metavar="LIST", rich_help_panel=PATH),
+                typer.Option(help=help_text, metavar=metavar, rich_help_panel=panel),
             ],
         )
         for key, help_text in options()

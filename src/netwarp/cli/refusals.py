@@ -56,10 +56,28 @@ def of_usage(error: typer.TyperException) -> Refusal | None:
     if word is not None:
         reason = f"no such {'option' if word.startswith('-') else 'command'}: {word}"
     near = nearest(word, known) if word is not None else None
-    meant = f'did you mean "{near}"? ' if near else ""
+    meant = _elsewhere(word) or (f'did you mean "{near}"? ' if near else "")
     remedy = f"{meant}see `{command} --help`"
     message = f"{command}: {reason[0].lower()}{reason[1:]}; {remedy}"
     return Refusal(message, word or _parameter(error), remedy)
+
+
+OTHERWISE = {
+    "--ecn": "--set transport.ecn=true",
+    "--mss": "--set transport.mss=1200",
+    "--buffer": "--set transport.buffer=1MB",
+    "--stack": "--set transport.stack=NAME",
+    "--initial-window": "--set transport.initial_window=10",
+}
+"""What has no option of its own, and is looked for as one."""
+IMPOSSIBLE = {"--ipv6": "hosts have addresses of IPv4 only", "-6": "hosts have IPv4 only"}
+
+
+def _elsewhere(word: str | None) -> str:
+    """Say how what an unknown option asks for can be had, or that it cannot."""
+    if word in OTHERWISE:
+        return f"write {OTHERWISE[word]}; "
+    return f"{IMPOSSIBLE[word]}; " if word in IMPOSSIBLE else ""
 
 
 def _unknown_word(error: typer.TyperException, context: Any) -> tuple[str | None, list[str]]:

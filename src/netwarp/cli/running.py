@@ -74,7 +74,7 @@ def run(
     filter_: options.Filter = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="The smaller version, as the study's [quick] has it."),
+        typer.Option("--quick", help="The smaller version, as the study's table `quick` has it."),
     ] = False,
     metric: options.Metric = None,
     against: options.Against = None,

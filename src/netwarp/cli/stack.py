@@ -22,12 +22,17 @@ OWN = "netwarp"
 def stack_list(as_json: options.Json = False) -> None:
     """List the stacks that netwarp ships and those that are built here."""
     from netwarp.backends.stack_building import shipped
-    from netwarp.cli.terminal import answer_console, escaped, print_json
+    from netwarp.cli.terminal import answer_console, console, escaped, print_json
+    from netwarp.errors import InputError
     from netwarp.stacks import find_stack, installed, missing_program
 
     found = []
     for name in sorted({*shipped(), *installed()}):
-        stack = find_stack(name)
+        try:
+            stack = find_stack(name)
+        except InputError as error:
+            console().print(f"left out: {escaped(str(error))}", soft_wrap=True, highlight=False)
+            continue
         missing = missing_program(name, stack.program)
         found.append({**stack.model_dump(mode="json"), "missing": missing})
     if as_json:
@@ -58,7 +63,7 @@ def stack_check(
         str,
         typer.Argument(
             help="A stack's name, the directory of its manifest, or netwarp for its own roles.",
-            metavar="PROGRAM",
+            metavar="STACK|DIR",
         ),
     ],
     as_json: options.Json = False,

@@ -145,6 +145,18 @@ def _of_flows(
 
 
 def _of_pages(asked: Mapping[str, Sequence[str]], transports: Sequence[str]) -> dict[str, Any]:
+    for page in asked.get("page", ()):
+        if "/" in page or "." in page:
+            reason = "not the name of a page; one of your own is named by where it lies"
+            remedy = f"write --http 2,3 --set workload.directory={page} (or workload.har=FILE)"
+            raise Refusals(COMMAND).study_error(KeyValueError("--page", page, reason, remedy))
+    if len(transports) > 1:
+        reason = "the transport of a page follows from its version of HTTP"
+        remedy = (
+            "choose --http 1.1, 2 (over tcp and TLS) or 3 (over quic), and leave --transport away"
+        )
+        given = ",".join(transports)
+        raise Refusals(COMMAND).study_error(KeyValueError("--transport", given, reason, remedy))
     http = asked.get("http", USUAL_HTTP)
     tables: dict[str, Any] = {
         "title": f"{_listed([f'HTTP/{each}' for each in http])} compared",

@@ -22,7 +22,7 @@ from netwarp.metrics import METRICS, metrics_of_workloads
 from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
-from netwarp.study.cells.factors import Factor, factor_key, flattened
+from netwarp.study.cells.factors import Factor, factor_key, flattened, what_can_vary
 from netwarp.study.claims import Claim, checked_claims
 from netwarp.study.questions import (
     Figure,
@@ -192,7 +192,7 @@ def study_from_mapping(
         try:
             header = StudyFile.model_validate(tables)
         except ValidationError as error:
-            raise key_value_error(error, StudyFile, tables) from None
+            raise _of_a_section(key_value_error(error, StudyFile, tables)) from None
         design = build_design(tables)
         names = workload_names(tables)
         own_metrics = metrics_of_workloads(names) if names else _own_metrics(design.cells[0])
@@ -240,6 +240,16 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
         reason, remedy = "one level of one factor is compared against", "keep one of them"
         raise KeyValueError("against", None, reason, remedy)
     return found
+
+
+def _of_a_section(error: KeyValueError) -> KeyValueError:
+    """Name the section that has a key which stands outside of it: `rtt` is `path.rtt`."""
+    if error.reason == "unknown key" and error.key is not None:
+        found = [key for key in what_can_vary() if key.partition(".")[2] == error.key]
+        if found:
+            remedy = f'did you mean "{found[0]}"?'
+            return KeyValueError(error.key, error.value, error.reason, remedy)
+    return error
 
 
 def _own_metrics(cell: Cell) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from netwarp.study.sections.timeline import (
     RedrawSection,
     TraceSection,
 )
-from netwarp.study.sections.transport import TransportSection
+from netwarp.study.sections.transport import TransportOptions, TransportSection
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import TRANSPORTS
 from netwarp.workloads import WORKLOADS
@@ -131,6 +131,18 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
         _refuse_what_no_workload_has(key, workloads)
         return
     section, _, name = key.partition(".")
+    kind, _, option = name.partition(".")
+    if section == "transport" and kind in TRANSPORTS and option not in keys_of(TransportOptions):
+        remedy = did_you_mean(option, keys_of(TransportOptions))
+        raise KeyValueError(factor_key(key), None, "unknown key", remedy)
+    if key == "transport.stack":
+        raise KeyValueError(
+            factor_key(key),
+            None,
+            "a stack is chosen with its transport",
+            'make each a level: transport = ["quic", { kind = "quic", stack = "NAME", label ='
+            ' "NAME" }] (`netwarp stack list` has their names)',
+        )
     if section == "transport" and name.split(".")[0] in TRANSPORTS:
         raise KeyValueError(
             factor_key(key),
@@ -138,7 +150,7 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str]) -> None:
             "an option of one transport cannot vary",
             'vary one transport by levels: transport = [{ kind = "tcp", label = "…", … }]',
         )
-    known = list(dict.fromkeys(_what_can_vary()))
+    known = list(dict.fromkeys(what_can_vary()))
     if key not in known:
         raise KeyValueError(
             factor_key(key),
@@ -154,8 +166,8 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
         [
             "transport",
             *(each for each in keys_of(CompetingSection) if each not in ("name", "transport")),
-            *(known.partition(".")[2] for known in _what_can_vary() if known[:9] == "workload."),
-            *(known for known in _what_can_vary() if known.startswith("transport.")),
+            *(known.partition(".")[2] for known in what_can_vary() if known[:9] == "workload."),
+            *(known for known in what_can_vary() if known.startswith("transport.")),
         ]
     )
     known = ["workloads", *(f"workload.{name}.{each}" for name in workloads for each in options)]
@@ -164,7 +176,8 @@ def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
         raise KeyValueError(factor_key(key), None, reason, did_you_mean(key, known))
 
 
-def _what_can_vary() -> Iterator[str]:
+def what_can_vary() -> Iterator[str]:
+    """List the keys that can be factors, with their sections."""
     workloads = (("workload", workload.section) for workload in WORKLOADS.values())
     for table, model in (*_SECTIONS.items(), *workloads):
         for option in keys_of(model):

@@ -21,7 +21,7 @@ from netwarp.wire import Reconnect
 from netwarp.workloads import WorkloadSection
 
 Seconds = Annotated[
-    int, Field(ge=1, le=10**9, strict=True), Kind("a whole number of seconds, at least 1")
+    int, Field(ge=1, le=10**9, strict=True), Kind("a whole number of seconds from 1 to 1000000000")
 ]
 
 

@@ -77,6 +77,10 @@ def _explain(details: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | 
         case "extra_forbidden":
             owner = _model_at(model, parents)
             return "unknown key", did_you_mean(str(last), keys_of(owner)) if owner else None
+        case "dict_type" | "model_type" | "model_attributes_type" | "dataclass_type":
+            return "not a table", f"write [{'.'.join(map(str, (*parents, last)))}] and its keys"
+        case "list_type" | "tuple_type":
+            return "not a list", 'write one in brackets, such as ["a", "b"]'
         case "missing":
             return "missing", f"add it: {_words(model, parents, str(last))}"
         case "literal_error":

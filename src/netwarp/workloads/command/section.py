@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, SizeBytes
 from netwarp.units import UnitError
-from netwarp.wire import Direction
+from netwarp.wire import Direction, TransportKind
 from netwarp.workloads.base import GUEST_MEMORY_BYTES, WorkloadSection
 from netwarp.workloads.command.dates import START_DATE, StartDate
 from netwarp.workloads.command.printed import PrintedSection, refuse_names_without_unit
@@ -149,6 +149,11 @@ class CommandSection(WorkloadSection):
             reason, remedy = "no memory for a guest", "write 128MiB to 64GiB"
             raise KeyValueError("memory", self.memory_bytes, reason, remedy)
         return self
+
+    @property
+    def usual_transport(self) -> TransportKind:
+        """Programs bring their own; the hosts' TCP is set up for what they do over it."""
+        return "tcp"
 
     @property
     def is_alone(self) -> bool:

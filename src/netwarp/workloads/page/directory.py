@@ -59,7 +59,15 @@ class _Reader:
 
     def site(self) -> list[SiteResource]:
         index = self._folder / INDEX
-        size = regular_file_size(index)
+        try:
+            size = regular_file_size(index)
+        except UnreadableFileError as error:
+            what = (
+                f"its {INDEX} {error.reason}"
+                if error.reason != "no such file"
+                else f"no {INDEX} in it"
+            )
+            raise UnreadableFileError(what) from None
         self._site.append(SiteResource("/", "document", size, file=str(index)))
         document = _References()
         document.feed(_text(index))
