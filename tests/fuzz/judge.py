@@ -77,7 +77,8 @@ def _time_faults(run: Measured) -> Iterator[str]:
     job, metrics = run.planned.job, run.metrics
     steady = not (job.timeline.events or job.timeline.redraws)
     if steady and "connect_time_s" in metrics:
-        least_s = 0.0 if job.transport.resume == "0rtt" else _least_rtt_s(job)
+        is_at_once = job.transport.resume == "0rtt" or job.transport.kind == "udp"
+        least_s = 0.0 if is_at_once else _least_rtt_s(job)
         if metrics["connect_time_s"] < least_s:
             yield f"connected after {metrics['connect_time_s']} s, a round trip is {least_s} s"
     if isinstance(job.workload, Bulk) and "completion_time_s" in metrics:

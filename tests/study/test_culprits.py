@@ -72,3 +72,11 @@ def test_a_working_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     there = {**command, "directory": str(tmp_path)}
     (planned,) = plan_study(study_from_mapping({"title": "t", "replicates": 1, "workload": there}))
     assert missing_directory(planned.job) is None
+
+
+@pytest.mark.parametrize("key", ["rto_initial", "rto_min", "rto_max"])
+def test_a_time_out_between_two_ticks_is_refused_when_planned(key: str) -> None:
+    """The kernel takes it and rounds it, which the run then fails of."""
+    transport = {"kind": "sctp", key: "1ms"}
+    with pytest.raises(StudyError, match=rf"transport\.{key}.*ticks of 10ms"):
+        study_from_mapping({"title": "t", "workload": {"size": "1kB"}, "transport": transport})

@@ -11,8 +11,8 @@ from pathlib import Path
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.errors import BackendError
 from netwarp.regular_files import is_folder
-from netwarp.wire import Command, Job
-from netwarp.workloads import WORKLOADS, Program
+from netwarp.wire import Job
+from netwarp.workloads import WORKLOADS, Program, workload_of
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,12 @@ def missing_programs(wanted: Iterable[Program]) -> str | None:
 
 def missing_directory(job: Job) -> str | None:
     """Say that the directory is not there in which a job's programs start; None if it is."""
-    if not isinstance(job.workload, Command) or is_folder(Path(job.workload.working_directory)):
+    reads = workload_of(job).reads(job)
+    directory = None if reads is None else reads.directory
+    if directory is None or is_folder(Path(directory)):
         return None
     return (
-        f'workload.directory = "{job.workload.working_directory}": there is no such directory; make'
-        " it, or name another"
+        f'workload.directory = "{directory}": there is no such directory; make it, or name another'
     )
 
 

@@ -144,7 +144,10 @@ class CellTransport(TransportOptions):
             value_ns = getattr(self, f"{key}_ns")
             if value_ns is not None and (value_ns == 0 or value_ns % GUEST_TICK_NS):
                 raise KeyValueError(
-                    key, None, "the kernel counts it in ticks of 10ms", "such as 200ms"
+                    key,
+                    None,
+                    "a guest's kernel counts it in ticks of 10ms",
+                    "choose a multiple of 10ms, such as 200ms",
                 )
         sctp = self.resolved_sctp
         if not sctp.rto_min_ns <= sctp.rto_initial_ns <= sctp.rto_max_ns:
