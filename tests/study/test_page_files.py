@@ -169,7 +169,7 @@ def test_what_a_directory_lacks_is_refused(tmp_path: Path, html: str, reason: st
 
 
 def test_a_directory_without_a_document_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="no such file"):
+    with pytest.raises(StudyError, match=r"no index\.html in it"):
         page_of(tmp_path, directory=".")
 
 
