@@ -181,7 +181,10 @@ def test_paths_that_cannot_be_are_refused(path: dict[str, Any], start: str) -> N
         ),
         ({"factors": None}, "factors.transport: no transport is named; add [factors]"),
         ({"factors": {"transport": []}}, "factors.transport = []: a factor is a list of at least"),
-        ({"factors": {"transport": "tcp"}}, 'factors.transport = "tcp": input should be a valid'),
+        (
+            {"factors": {"transport": "tcp"}},
+            'factors.transport = "tcp": not a list; write one in brackets',
+        ),
         ({"factors": {"transport": ["tcp", "tcp"]}}, '"tcp": the same level twice; drop one'),
         ({"factors": {"transport": [{"kind": "tcp"}]}}, 'needs a label; add label = "…"'),
         (
