@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
+.PHONY: help demo test fuzz lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -175,8 +175,8 @@ def test_a_timeline_counts_paths_from_one() -> None:
         ("tcp", {"transport": {"preset": "tcp-1988"}}, "transport.preset"),
         ("sctp", {"transport": {"initial_window": 2}}, "fixed initial window"),
         ("quic", {"transport": {"initial_window": 1}}, "a QUIC window has at least two packets"),
-        ("sctp", {"transport": {"rto_min": "0.5ms"}}, "the kernel counts it in ticks of 10ms"),
-        ("sctp", {"transport": {"rto_min": "1ms"}}, "the kernel counts it in ticks of 10ms"),
+        ("sctp", {"transport": {"rto_min": "0.5ms"}}, "ticks of 10ms"),
+        ("sctp", {"transport": {"rto_min": "1ms"}}, "ticks of 10ms"),
         ("quic", {"path": {"mtu": 16_500}}, "path.mtu = 16500: quic would fill it with packets of"
          " 16472 bytes, and quinn writes a handshake packet's length in two bytes"),
         ("sctp", {"workload": {"kind": "stream"}, "transport": {"streams": 65_535}},

@@ -39,7 +39,7 @@ COMMANDS = {
         "running",
         "Do a source document's experiments again, and say of each conclusion whether it holds.",
     ),
-    "show": ("inspect", "Print the table of a run directory again."),
+    "show": ("inspect", "Print the table of a run directory again, or by other metrics."),
     "report": (
         "inspect", "Make results, summary and report of a run directory anew, finished or not.",
     ),
