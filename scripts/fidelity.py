@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -33,6 +34,12 @@ PFTK_LOSSES = (0.01, 0.02, 0.04)
 PFTK_REPLICATES = 6
 PFTK_SIZE_BYTES = 10_000_000
 NETEM_LOSSES = ((0.01, 0.0), (0.03, 0.02), (0.1, 0.1))
+
+
+DISCIPLINES = ("fifo", "codel", "fq_codel", "fq", "cake", "pie", "red", "dualpi2")
+SHAPED_RATE_BIT_S = 384e3
+SHAPED_PAYLOAD_BYTES = 1200
+SHAPED_FRAME_BYTES = SHAPED_PAYLOAD_BYTES + 14 + 20 + 8
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,33 @@ def netem_rows(place: Path) -> list[Row]:
     return rows
 
 
+def shaping_rows(place: Path) -> tuple[list[Row], list[Row]]:
+    """Compare datagrams' delays (ms) on an idle link, and the rate (kbit/s) of a busy one."""
+    idle, busy = [], []
+    frame_s = SHAPED_FRAME_BYTES * 8 / SHAPED_RATE_BIT_S
+    for kind in DISCIPLINES:
+        path = {"rtt": "50ms", "rate": "384kbit", "queue": "40p", "discipline": kind}
+        flow = {"kind": "flow", "payload": f"{SHAPED_PAYLOAD_BYTES}B", "packet_table": True}
+        alone, crowded = place / f"idle-{kind}", place / f"busy-{kind}"
+        ran(alone, path, ["udp"], **flow, interval="200ms", count=20)
+        ran(crowded, path, ["udp"], **flow, rate="800kbit", count=600)
+        delays_s = [received_s - sent_s for sent_s, received_s in packet_times_s(alone)]
+        idle.append(Row(kind, 1e3 * (0.025 + frame_s), 1e3 * sum(delays_s) / len(delays_s)))
+        received_s = [each for _, each in packet_times_s(crowded)]
+        sent_bits = (len(received_s) - 1) * SHAPED_FRAME_BYTES * 8
+        rate_bit_s = sent_bits / (received_s[-1] - received_s[0])
+        busy.append(Row(kind, SHAPED_RATE_BIT_S / 1e3, rate_bit_s / 1e3))
+    return idle, busy
+
+
+def packet_times_s(place: Path) -> list[tuple[float, float]]:
+    """Give when each datagram of a study's only run was sent and received, in order of arrival."""
+    (table_file,) = place.glob("*/packets.csv")
+    with table_file.open() as file:
+        rows = list(csv.DictReader(file))
+    return [(int(row["sent_ns"]) / 1e9, int(row["received_ns"]) / 1e9) for row in rows]
+
+
 def recomputed_drops(
     job: Job, records: Sequence[Record]
 ) -> Iterator[tuple[Calibration, float, int]]:
@@ -160,6 +194,8 @@ class Found:
     completing: Sequence[Row]
     pftk: Sequence[Row]
     netem: Sequence[Row]
+    idle: Sequence[Row]
+    busy: Sequence[Row]
 
 
 def document(found: Found, kernel: str) -> str:
@@ -204,6 +240,17 @@ without the kernel; {equal} of {len(found.netem)} counts are equal.
 
 {table(found.netem, "recomputed (packets)", "lost (packets)", 0)}
 
+## When the last bit arrives
+
+Datagrams of {SHAPED_PAYLOAD_BYTES} bytes over 384 kbit/s and 25 ms, behind each queueing
+discipline. On an idle link they take the delay and their own time on the link; a busy one, which is
+offered twice its rate, sends one after another. tests/guest/test_shaping.py has other rates and
+sizes, rates that change, and traces.
+
+{table(found.idle, "closed form (ms)", "measured (ms)", 3)}
+
+{table(found.busy, "rate (kbit/s)", "measured (kbit/s)", 3)}
+
 ## What this does not show
 
 CPU time is free in virtual time: nothing here says how fast a real host would be where its CPU is
@@ -234,7 +281,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="netwarp-fidelity-") as temporary:
         place = Path(temporary)
         connecting, completing = lossless_rows(place)
-        found = Found(connecting, completing, pftk_rows(place), netem_rows(place))
+        idle, busy = shaping_rows(place)
+        found = Found(connecting, completing, pftk_rows(place), netem_rows(place), idle, busy)
     text = document(found, str(find_kernel().info["version"]))
     FILE.write_text(text, encoding="utf-8")
     print(FILE)

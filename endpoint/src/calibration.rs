@@ -170,16 +170,16 @@ struct Capacity {
 }
 
 impl Capacity {
-    /// Returns the capacity at the epoch. A token bucket begins full, and the last packet is counted before all of it
-    /// would have left.
+    /// Returns the capacity at the epoch. No packet is counted before its last bit has left; one is allowed for counters that are
+    /// read one after the other.
     fn new(rate_bit_s: Option<u64>, mtu_bytes: u32) -> Self {
         let frame_bytes = u64::from(mtu_bytes + ETHERNET_HEADER_BYTES);
-        let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), 2 * frame_bytes);
+        let (peak_bit_s, burst_bytes) = (rate_bit_s.unwrap_or(0), frame_bytes);
         Self { rate_bit_s, peak_bit_s, since_ns: 0, billionths: 0, burst_bytes, frame_bytes }
     }
 
-    /// Changes the rate at some time between `from_ns` and `until_ns`. A change fills the token bucket, so one more
-    /// packet may pass.
+    /// Changes the rate at some time between `from_ns` and `until_ns`. The packet that is being sent then
+    /// still leaves at the old rate.
     fn change(&mut self, rate_bit_s: u64, from_ns: u64, until_ns: u64) {
         let Some(old_bit_s) = self.rate_bit_s else { return };
         self.billionths += u128::from(old_bit_s) * u128::from(from_ns.saturating_sub(self.since_ns));
@@ -324,8 +324,8 @@ mod tests {
     #[test]
     fn no_direction_delivers_more_than_its_rate() {
         let (rate_bit_s, second_bytes) = (8_000_000, 1_000_000);
-        assert_eq!(excess(Some(rate_bit_s), &[], second_bytes + 2 * 1514), None);
-        let message = excess(Some(rate_bit_s), &[], second_bytes + 3 * 1514).expect("more than the rate");
+        assert_eq!(excess(Some(rate_bit_s), &[], second_bytes + 1514), None);
+        let message = excess(Some(rate_bit_s), &[], second_bytes + 2 * 1514).expect("more than the rate");
         assert!(message.contains("by-passed the bottleneck"), "{message}");
         assert_eq!(excess(None, &[], u64::MAX), None);
     }
@@ -334,7 +334,7 @@ mod tests {
     fn a_rate_that_changes_counts_for_as_long_as_it_holds() {
         let half_ns = 500_000_000;
         let changes = [(0, 8_000_000), (half_ns, 80_000)];
-        let (halves_bytes, bursts_bytes) = (500_000 + 5_000, 4 * 1514);
+        let (halves_bytes, bursts_bytes) = (500_000 + 5_000, 3 * 1514);
         for rate_bit_s in [None, Some(8_000_000)] {
             assert_eq!(excess(rate_bit_s, &changes, halves_bytes + bursts_bytes), None);
             assert!(excess(rate_bit_s, &changes, halves_bytes + bursts_bytes + 1514).is_some());

@@ -30,7 +30,7 @@ use crate::netlink::message::Request;
 use crate::netlink::qdisc::{self, NetemCounters, QueueSample};
 use crate::netlink::redirect::{self, DataPort, Incoming, Redirected};
 use crate::netlink::route::{self, Link, LinkCounters};
-use crate::netlink::{NetlinkError, Socket};
+use crate::netlink::{NetlinkError, Socket, shaper};
 use crate::record::{CalibrationRecord, ImposedRecord, Record};
 use crate::topology::{self, ETHERNET_HEADER_BYTES};
 
@@ -172,16 +172,16 @@ impl<'a> Imposition<'a> {
         })?;
         self.has_ingress = true;
         let ifb_name = format!("netwarp-{}", id());
-        self.take(&[route::create_ifb(&ifb_name)], |errno| missing(errno, "ifb", "modprobe ifb"))?;
+        let frame_mtu_bytes = mtu_bytes.max(self.device.mtu_bytes);
+        self.take(&[route::create_ifb(&ifb_name, 0, frame_mtu_bytes)], |errno| missing(errno, "ifb", "modprobe ifb"))?;
         let ifb = self.ask_link(route::find_link(&ifb_name))?.index;
         self.ifb = Some(ifb);
-        let frame_mtu_bytes = mtu_bytes.max(self.device.mtu_bytes);
         let options = netem::options(self.impairments);
         let qdiscs = match topology::shaper(self.impairments, frame_mtu_bytes) {
             Some(shaper) => qdisc::add_shaped_netem(ifb, &options, &shaper, None),
             None => vec![qdisc::add_netem(ifb, &options)],
         };
-        self.take(&qdiscs, |errno| missing(errno, "netem", "modprobe sch_netem"))?;
+        self.take(&qdiscs, |errno| missing(errno, "netem or htb", "modprobe -a sch_netem sch_htb sch_tbf"))?;
         match self.route.transact(&[route::keep_silent(ifb)]) {
             Err(NetlinkError::Refused { errno: Errno::EAFNOSUPPORT, .. }) => {} // a kernel without IPv6
             silenced => drop(silenced?),
@@ -240,14 +240,9 @@ impl<'a> Imposition<'a> {
 
     fn record(&mut self) -> Result<ImposedRecord> {
         let found = self.in_force()?;
-        let shaper = topology::shaper(self.impairments, 0).is_some();
-        let rate_byte_s = if shaper {
-            let answer = self.ask(qdisc::ask_shaper(self.ifb()?))?;
-            Some(
-                qdisc::options_of(&answer)
-                    .and_then(qdisc::shaper_rate_byte_s)
-                    .context("the token bucket has no rate")?,
-            )
+        let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
+            let answer = self.ask(shaper::ask_rate(self.ifb()?))?;
+            Some(qdisc::options_of(&answer).and_then(shaper::rate_byte_s).context("the shaper has no rate")?)
         } else {
             found.rate_byte_s
         };

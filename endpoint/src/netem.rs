@@ -18,9 +18,12 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
 
+/// The most packets in a netem that only transmits: it is never full.
+const TRANSMITTED_PACKETS: u32 = 1000;
+
 /// The payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
-/// A rate that a token bucket keeps ([`crate::topology::shaper`]) is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
+/// A rate that a shaper keeps ([`crate::topology::shaper`]) is not netem's. What a direction does not do is left out, so that netem draws no random number for it.
 pub(crate) fn options(impairments: &Impairments) -> Attributes {
     let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
@@ -48,6 +51,12 @@ pub(crate) fn options(impairments: &Impairments) -> Attributes {
         }
         _ => options,
     }
+}
+
+/// The options of a netem that takes the time of each packet's transmission, and does nothing else. It comes behind a shaper
+/// that lets a packet start when the one before has ended, so nothing queues in it.
+pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
+    put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
 }
 
 /// The options that make a running netem lose every packet that reaches it. What is in its delay line still arrives.

@@ -7,7 +7,7 @@ use std::{fs, io};
 use anyhow::{Context, Result};
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE, NETLINK_SOCK_DIAG};
 
-use crate::job::DisciplineKind;
+use crate::job::{DisciplineKind, Impairments};
 use crate::netem;
 use crate::netlink::discipline::{self, InForce};
 use crate::netlink::ethtool::{Ethtool, Offloads};
@@ -16,10 +16,10 @@ use crate::netlink::mptcp;
 pub(crate) use crate::netlink::qdisc::QueueSample;
 use crate::netlink::qdisc::{self, NetemCounters, Queueing};
 use crate::netlink::route::{self, LinkCounters, VethEnd};
-use crate::netlink::{NetlinkError, Socket};
+use crate::netlink::{NetlinkError, Socket, redirect, shaper};
 use crate::netns::{NetNs, write_sysctl};
 use crate::router_counters::{OwnPackets, has_asked};
-use crate::topology::{BuildStep, Device, Namespace, Shaper, mac};
+use crate::topology::{BuildStep, Device, Namespace, Shaper, mac, queue_device};
 use crate::waker::Waker;
 
 /// The loopback device's index, in every namespace.
@@ -29,11 +29,13 @@ const LOOPBACK: u32 = 1;
 pub(crate) struct Network {
     home: NetNs,
     namespaces: BTreeMap<Namespace, Made>,
-    /// The devices that have a netem qdisc.
+    /// The devices that have a netem qdisc, or whose queues have one.
     impaired: BTreeSet<Device>,
+    /// Those whose rate a shaper keeps, in a queue of its own.
+    shaped: BTreeSet<Device>,
     /// The child qdisc behind the netem of a device, where another qdisc than netem limits the rate.
     queueing: BTreeMap<Device, Queueing>,
-    /// The sockets that wake up the devices with a token bucket, by router.
+    /// The sockets that wake up the queues with a shaper, by router.
     wakers: BTreeMap<Namespace, Waker>,
 }
 
@@ -56,6 +58,7 @@ impl Network {
             home: NetNs::current()?,
             namespaces: BTreeMap::new(),
             impaired: BTreeSet::new(),
+            shaped: BTreeSet::new(),
             queueing: BTreeMap::new(),
             wakers: BTreeMap::new(),
         };
@@ -84,22 +87,21 @@ impl Network {
         })
     }
 
-    /// Changes the rate of a router's device that has a token bucket, for the packets already queued as well.
+    /// Changes the rate of a router's device that has a shaper, for the packets already queued as well.
     pub(crate) fn change_shaper(&mut self, device: Device, shaper: &Shaper) -> Result<()> {
-        let request = qdisc::change_shaper(device.index, shaper);
-        let waker = self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no token bucket"))?;
-        self.namespaces
-            .get_mut(&device.namespace)
-            .with_context(|| format!("no {:?} was built", device.namespace))?
-            .route
-            .transact(&[request])?;
-        waker.wake(device.index)
+        let queue = queue_device(device).index;
+        let mut requests = shaper::change_shaper(queue, shaper);
+        requests.extend(shaper::change_transmission(device.index, shaper));
+        self.made(device.namespace)?.route.transact(&requests)?;
+        self.wakers.get(&device.namespace).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
     }
 
     /// Changes the netem qdiscs of a router's devices, all at the same time.
     pub(crate) fn change_netems(&mut self, router: Namespace, changes: &[(Device, Attributes)]) -> Result<()> {
-        let requests: Vec<Request> =
-            changes.iter().map(|(device, options)| qdisc::change_netem(device.index, options)).collect();
+        let requests: Vec<Request> = changes
+            .iter()
+            .map(|(device, options)| qdisc::change_netem(self.impaired_index(*device), options))
+            .collect();
         self.made(router)?.route.transact(&requests)?;
         Ok(())
     }
@@ -109,20 +111,27 @@ impl Network {
         Ok(LinkCounters::from_answer(&self.ask(device, route::ask_link(device.index))?)?)
     }
 
-    /// Reads what a router's device has dropped and holds, both in its netem, if it has one, and in the device itself.
+    /// Reads what a router's device has dropped and holds, both in its netem, if it has one, and in the device itself. Behind
+    /// a shaper, that which is being transmitted counts as held.
     pub(crate) fn netem_counters(&mut self, device: Device) -> Result<NetemCounters> {
         let mut counters = if self.impaired.contains(&device) {
-            NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?
+            NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(self.impaired_index(device)))?)?
         } else {
             NetemCounters { lost_packets: Some(0), ..NetemCounters::default() }
         };
+        if self.shaped.contains(&device) {
+            let transmitted = NetemCounters::from_answer(&self.ask(device, qdisc::ask_netem(device.index))?)?;
+            counters.queued_packets += transmitted.queued_packets;
+            counters.dropped_packets += transmitted.dropped_packets;
+            counters.dropped_packets += self.link_counters(queue_device(device))?.send_dropped_packets;
+        }
         counters.dropped_packets += self.link_counters(device)?.send_dropped_packets;
         Ok(counters)
     }
 
     /// Reads back the queueing discipline that was given to a router's device.
     pub(crate) fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
-        Ok(discipline::in_force(asked, &self.ask(device, qdisc::ask_discipline(device.index))?)?)
+        Ok(discipline::in_force(asked, &self.ask(device, qdisc::ask_discipline(queue_device(device).index))?)?)
     }
 
     /// Reads the present state of a router's bottlenecks in both directions.
@@ -130,8 +139,10 @@ impl Network {
         let mut requests = Vec::new();
         for device in &devices {
             if self.impaired.contains(device) {
-                requests.push(qdisc::ask_netem(device.index));
-                requests.extend(self.queueing.get(device).map(|queueing| qdisc::ask_queueing(device.index, *queueing)));
+                let index = self.impaired_index(*device);
+                requests.push(qdisc::ask_netem(index));
+                requests.extend(self.queueing.get(device).map(|queueing| qdisc::ask_queueing(index, *queueing)));
+                requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
             }
         }
         let answers = self.made(devices[0].namespace)?.route.transact(&requests)?;
@@ -145,6 +156,10 @@ impl Network {
                     None => None,
                 };
                 *sample = QueueSample::from_answers(netem, behind.map(|(queueing, answer)| (queueing, &answer[..])))?;
+                if self.shaped.contains(device) {
+                    *sample =
+                        sample.with_transmission(answers.next().context("the kernel told of no transmission")?)?;
+                }
             }
         }
         Ok(samples)
@@ -237,19 +252,8 @@ impl Network {
                     mptcp::remove_endpoint(&mut self.made(*host)?.generic, *endpoint)
                         .with_context(|| format!("in the {host:?} namespace"))?;
                 }
-                BuildStep::ShapedNetem { device, impairments, shaper } => {
-                    self.impaired.insert(*device);
-                    if let Some(queueing) = Queueing::behind_netem(shaper, impairments.discipline.as_ref()) {
-                        self.queueing.insert(*device, queueing);
-                    }
-                    let options = netem::options(impairments);
-                    let requests =
-                        qdisc::add_shaped_netem(device.index, &options, shaper, impairments.discipline.as_ref());
-                    self.made(device.namespace)?.pending.extend(requests);
-                    if !self.wakers.contains_key(&device.namespace) {
-                        let waker = self.within(device.namespace, Waker::open)?;
-                        self.wakers.insert(device.namespace, waker);
-                    }
+                BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes } => {
+                    self.add_shaped_netem(*device, impairments, shaper, *mtu_bytes)?;
                 }
                 BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
@@ -259,6 +263,38 @@ impl Network {
             }
         }
         self.flush()
+    }
+
+    /// Impairs what leaves by a device on a device of its own, before which nothing is shaped and behind which it is transmitted.
+    fn add_shaped_netem(
+        &mut self,
+        device: Device,
+        impairments: &Impairments,
+        shaper: &Shaper,
+        mtu_bytes: u32,
+    ) -> Result<()> {
+        let (queue, discipline) = (queue_device(device).index, impairments.discipline.as_ref());
+        self.impaired.insert(device);
+        self.shaped.insert(device);
+        if let Some(queueing) = Queueing::behind_netem(shaper, discipline) {
+            self.queueing.insert(device, queueing);
+        }
+        let made = self.made(device.namespace)?;
+        made.pending.push(route::create_ifb(&format!("queue{queue}"), queue, mtu_bytes));
+        made.pending.extend(qdisc::add_shaped_netem(queue, &netem::options(impairments), shaper, discipline));
+        made.pending.push(route::set_up(queue));
+        made.pending.push(shaper::add_transmission(device.index, shaper));
+        made.pending.extend(redirect::redirect_egress(device.index, queue));
+        if !self.wakers.contains_key(&device.namespace) {
+            let waker = self.within(device.namespace, Waker::open)?;
+            self.wakers.insert(device.namespace, waker);
+        }
+        Ok(())
+    }
+
+    /// The index of the device that has the netem which impairs what leaves by a router's device.
+    fn impaired_index(&self, device: Device) -> u32 {
+        if self.shaped.contains(&device) { queue_device(device).index } else { device.index }
     }
 
     /// Creates a veth pair, from either end's namespace: both ends name their own.

@@ -126,7 +126,8 @@ def test_loss_and_rate_are_those_asked_for_behind_a_discipline(tmp_path: Path) -
     assert down.lost_packets is not None
     assert down.lost_packets / down.offered_packets == pytest.approx(0.02, rel=0.25)
     assert down.dropped_packets == down.lost_packets + in_force(run).dropped_packets
-    assert run.metrics["path_min_rtt_s"] == pytest.approx(0.04, rel=0.001)
+    probes_s = 2 * (14 + 20 + 8 + 4) * 8 / 10e6
+    assert run.metrics["path_min_rtt_s"] == pytest.approx(0.04 + probes_s, abs=2e-6)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "pie"])

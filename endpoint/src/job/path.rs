@@ -51,11 +51,12 @@ pub struct Impairments {
     pub rate_bit_s: Option<u64>,
     /// The most packets in netem: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,
-    /// Size of the queue of a token bucket behind netem (`sch_tbf`), which limits a rate that changes instead of netem.
-    /// A packet waits there at the present rate, whereas netem would keep the rate at the packet's arrival.
+    /// Size of the queue of a shaper behind netem, which limits the rate instead of netem where it changes or where a
+    /// discipline serves the queue. A packet waits there until those before it have been sent, and is then sent at the
+    /// rate of that moment, whereas netem would keep the rate at the packet's arrival.
     pub shaper_queue_bytes: Option<u32>,
     /// The queueing discipline of the bottleneck, behind netem; null for the first-in first-out queue of netem or of
-    /// the token bucket.
+    /// the shaper.
     pub discipline: Option<Discipline>,
     /// Share of packets that are sent at once, overtaking the delay line.
     pub reorder: Reorder,

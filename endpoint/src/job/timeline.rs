@@ -49,7 +49,7 @@ pub enum Change {
         /// One-way delay from client to server.
         up_ns: u64,
     },
-    /// The token bucket of a direction changes its rate.
+    /// The shaper of a direction changes its rate: that of packets whose sending begins later.
     Rate {
         /// The direction whose rate changes.
         direction: Direction,

@@ -65,7 +65,7 @@ pub(crate) fn name(kind: DisciplineKind) -> &'static str {
     }
 }
 
-/// Whether it keeps a rate by itself, and so needs no token bucket.
+/// Whether it keeps a rate by itself, and so needs no shaper.
 pub(crate) fn keeps_rate(kind: DisciplineKind) -> bool {
     kind == DisciplineKind::Cake
 }
@@ -101,7 +101,7 @@ fn memory_bytes(discipline: &Discipline) -> u32 {
 /// `struct tc_red_qopt`: limit, both thresholds in bytes, logarithms of the weight, of the probability's slope and of the time that a
 /// place of the table stands for, and flags.
 ///
-/// RED counts bytes. Its room is that of the token bucket, which holds a full-size frame in either direction, and full-size
+/// RED counts bytes. Its room is that of the shaper's queue, which holds a full-size frame in either direction, and full-size
 /// frames are the unit of its averages.
 fn red_options(ecn: bool, shaper: &Shaper) -> Attributes {
     let (limit_bytes, frame_bytes) = (shaper.queue_bytes, f64::from(shaper.frame_bytes));

@@ -8,6 +8,7 @@ pub(crate) mod mptcp;
 pub(crate) mod qdisc;
 pub(crate) mod redirect;
 pub(crate) mod route;
+pub(crate) mod shaper;
 pub(crate) mod sock_diag;
 
 use std::io::{self, IoSliceMut};

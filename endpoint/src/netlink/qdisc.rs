@@ -3,25 +3,21 @@
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
-use super::{NetlinkError, discipline};
+use super::{NetlinkError, discipline, shaper};
 use crate::job::{Discipline, DisciplineKind};
 use crate::topology::{Place, Shaper};
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// Handle of a link's netem, `1:`. By it, it is found wherever it hangs.
-const NETEM: u32 = 0x0001_0000;
-/// Handle of the token bucket that hangs behind a netem, `2:`.
-const SHAPER: u32 = 0x0002_0000;
-/// Handle of the `prio` that sorts packets before a netem with a token bucket.
+pub(super) const NETEM: u32 = 0x0001_0000;
+/// Handle of the token bucket that holds the queue of a bottleneck whose rate netem does not keep, `2:`.
+pub(super) const SHAPER: u32 = 0x0002_0000;
+/// Handle of the `prio` that sorts packets before a netem with a shaper.
 const SORTER: u32 = 0x0003_0000;
 /// Handle of the `pfifo` without room to which the sorter sends packets of [`WAKING_PRIORITY`].
 const NOWHERE: u32 = 0x0004_0000;
 /// Handle of what queues for the bottleneck, `5:`, where that is not the token bucket itself.
 const DISCIPLINE: u32 = 0x0005_0000;
-const TCA_TBF_PARMS: u16 = 1;
-const TCA_TBF_RATE64: u16 = 4;
-const TCA_TBF_BURST: u16 = 6;
-const TC_LINKLAYER_ETHERNET: u32 = 1;
 pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TCA_STATS_APP: u16 = 4;
@@ -34,15 +30,13 @@ pub(crate) fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
 
-/// The same with a token bucket, behind it or before it.
+/// The same with a shaper ([`shaper`]), behind it or before it.
 ///
-/// The kernel tells a token bucket of a new rate, but has it look at its first packet no sooner than the old rate would
-/// have let that go: at no rate, never. Any packet given to the link's root discipline has all of them look, dropped or not.
-/// So before netem, which would draw random numbers for it, there is a `prio` that sends packets of [`WAKING_PRIORITY`] to a
-/// queue without room, and all others to netem.
+/// The kernel opens a shaper that is told to, but has it look at its first packet no sooner than it had planned. Any packet
+/// given to the link's root discipline has all of them look, dropped or not. So before netem, which would draw random numbers for
+/// it, there is a `prio` that sends packets of [`WAKING_PRIORITY`] to a queue without room, and all others to netem.
 ///
-/// A discipline of the bottleneck takes the place of the token bucket's own queue, or, where it keeps a rate by itself, of the
-/// token bucket.
+/// A discipline of the bottleneck takes the place of the shaper's own queue, or, where it keeps a rate by itself, of the shaper.
 pub(crate) fn add_shaped_netem(
     index: u32,
     options: &Attributes,
@@ -55,13 +49,18 @@ pub(crate) fn add_shaped_netem(
     // struct tc_fifo_qopt: limit.
     let no_room = Attributes::after(&0_u32.to_ne_bytes());
     let netem = |parent| add(format!("put netem on link {index}"), index, NETEM, parent, "netem", options);
-    let bucket =
-        |parent| add(format!("put tbf on link {index}"), index, SHAPER, parent, "tbf", &shaper_options(shaper));
-    let mut bottleneck = match (shaper.place, queue) {
-        (Place::BeforeNetem, _) => vec![bucket(SORTER + 1), netem(SHAPER + 1)],
-        (Place::BehindNetem, Some(queue)) if discipline::keeps_rate(queue.kind) => vec![netem(SORTER + 1)],
-        (Place::BehindNetem, _) => vec![netem(SORTER + 1), bucket(NETEM + 1)],
-    };
+    let mut bottleneck = Vec::new();
+    match (shaper.place, queue) {
+        (Place::BeforeNetem, _) => {
+            bottleneck.extend(shaper::add_shaper(index, SORTER + 1, shaper));
+            bottleneck.push(netem(SHAPER + 1));
+        }
+        (Place::BehindNetem, Some(queue)) if discipline::keeps_rate(queue.kind) => bottleneck.push(netem(SORTER + 1)),
+        (Place::BehindNetem, _) => {
+            bottleneck.push(netem(SORTER + 1));
+            bottleneck.extend(shaper::add_shaper(index, NETEM + 1, shaper));
+        }
+    }
     if let Some(queue) = queue {
         let parent = if discipline::keeps_rate(queue.kind) { NETEM + 1 } else { SHAPER + 1 };
         let (kind, options) = (discipline::name(queue.kind), discipline::options(queue, shaper));
@@ -84,19 +83,9 @@ pub(crate) fn change_netem(index: u32, options: &Attributes) -> Request {
     change(format!("change the netem of link {index}"), index, NETEM, "netem", options)
 }
 
-/// Changes the rate of a link's token bucket. What waits in it stays, and follows the new rate once it is woken.
-pub(crate) fn change_shaper(index: u32, shaper: &Shaper) -> Request {
-    change(format!("change the rate of link {index}"), index, SHAPER, "tbf", &shaper_options(shaper))
-}
-
 /// Asks for the netem of a link and its counters.
 pub(crate) fn ask_netem(index: u32) -> Request {
     ask(format!("read the counters of the netem of link {index}"), index, NETEM)
-}
-
-/// Asks for the token bucket of a link.
-pub(crate) fn ask_shaper(index: u32) -> Request {
-    ask(format!("read back the token bucket of link {index}"), index, SHAPER)
 }
 
 /// Asks for the discipline of a link's bottleneck and its counters.
@@ -104,17 +93,17 @@ pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
 }
 
-fn ask(attempt: String, index: u32, handle: u32) -> Request {
+pub(super) fn ask(attempt: String, index: u32, handle: u32) -> Request {
     // Unlike other families, this one answers the asker only if it wants the echo (net/sched/sch_api.c).
     Request::new(attempt, libc::RTM_GETQDISC, libc::NLM_F_ECHO, &structure(index, handle, 0), &Attributes::new())
 }
 
-fn add(attempt: String, index: u32, handle: u32, parent: u32, kind: &str, options: &Attributes) -> Request {
+pub(super) fn add(attempt: String, index: u32, handle: u32, parent: u32, kind: &str, options: &Attributes) -> Request {
     let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
     request(attempt, flags, &structure(index, handle, parent), kind, options)
 }
 
-fn change(attempt: String, index: u32, handle: u32, kind: &str, options: &Attributes) -> Request {
+pub(super) fn change(attempt: String, index: u32, handle: u32, kind: &str, options: &Attributes) -> Request {
     request(attempt, 0, &structure(index, handle, 0), kind, options)
 }
 
@@ -123,27 +112,9 @@ fn request(attempt: String, flags: i32, structure: &[u8], kind: &str, options: &
     Request::new(attempt, libc::RTM_NEWQDISC, flags, structure, &attributes)
 }
 
-/// `struct tc_tbf_qopt`: two `struct tc_ratespec` (cell_log, linklayer, overhead, cell_align, mpu, rate), limit, and two
-/// numbers that the attributes replace.
-fn shaper_options(shaper: &Shaper) -> Attributes {
-    let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
-    let narrow = u32::try_from(rate_byte_s).unwrap_or(u32::MAX);
-    let link_layer = u32::from_le_bytes([0, TC_LINKLAYER_ETHERNET as u8, 0, 0]).to_le();
-    let words = [link_layer, 0, narrow, 0, 0, 0, shaper.queue_bytes, 0, 0];
-    let parameters: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let options = Attributes::new().put(TCA_TBF_PARMS, &parameters).put_u32(TCA_TBF_BURST, shaper.frame_bytes);
-    if rate_byte_s > u64::from(narrow) { options.put_u64(TCA_TBF_RATE64, rate_byte_s) } else { options }
-}
-
-/// The options (`TCA_OPTIONS`) of a discipline as the kernel gives them back.
+/// The options (`TCA_OPTIONS`) of a discipline, or a class, as the kernel gives them back.
 pub(crate) fn options_of(answer: &[u8]) -> Option<&[u8]> {
     attribute(answer.get(20..)?, libc::TCA_OPTIONS)
-}
-
-/// The rate of a token bucket, from its options: whole bytes a second.
-pub(crate) fn shaper_rate_byte_s(options: &[u8]) -> Option<u64> {
-    let wide = attribute(options, TCA_TBF_RATE64).and_then(|wide| u64_at(wide, 0));
-    wide.or_else(|| u32_at(attribute(options, TCA_TBF_PARMS)?, 8).map(u64::from))
 }
 
 /// What a netem has done.
@@ -195,7 +166,7 @@ impl Queueing {
 /// Asks for what queues behind the netem of a link.
 pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     match queueing {
-        Queueing::Shaper => ask_shaper(index),
+        Queueing::Shaper => shaper::ask_bucket(index),
         Queueing::Discipline(_) => ask_discipline(index),
     }
 }
@@ -215,10 +186,9 @@ impl QueueSample {
     /// Of the answer to [`ask_netem`], and of that to [`ask_queueing`] where something queues behind it: `struct
     /// gnet_stats_basic` and `struct gnet_stats_queue` in `TCA_STATS2`.
     pub(crate) fn from_answers(netem: &[u8], behind: Option<(Queueing, &[u8])>) -> Result<Self, NetlinkError> {
-        let missing = || NetlinkError::Incomplete { attempt: "sample a qdisc".into(), missing: "TCA_STATS2" };
-        let sample = Self::read(netem).ok_or_else(missing)?;
+        let sample = Self::read(netem)?;
         let Some((queueing, answer)) = behind else { return Ok(sample) };
-        let queue = Self::read(answer).ok_or_else(missing)?;
+        let queue = Self::read(answer)?;
         let marked_packets = match queueing {
             Queueing::Shaper => 0,
             Queueing::Discipline(kind) => discipline::in_force(kind, answer)?.marked_packets,
@@ -226,17 +196,33 @@ impl QueueSample {
         Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })
     }
 
-    fn read(answer: &[u8]) -> Option<Self> {
-        let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;
-        let (basic, queue) = (attribute(statistics, TCA_STATS_BASIC)?, attribute(statistics, TCA_STATS_QUEUE)?);
-        Some(Self {
-            sent_bytes: u64_at(basic, 0)?,
-            sent_packets: u32_at(basic, 8)?.into(),
-            backlog_packets: u32_at(queue, 0)?.into(),
-            backlog_bytes: u32_at(queue, 4)?.into(),
-            dropped_packets: u32_at(queue, 8)?.into(),
-            marked_packets: 0,
+    /// The same with what is being transmitted behind the queue, from the answer to [`ask_netem`] of the device it leaves by. It
+    /// counts as waiting until its last bit has left, as it does where netem keeps the rate.
+    pub(crate) fn with_transmission(self, answer: &[u8]) -> Result<Self, NetlinkError> {
+        let transmitted = Self::read(answer)?;
+        Ok(Self {
+            sent_bytes: transmitted.sent_bytes,
+            sent_packets: transmitted.sent_packets,
+            backlog_bytes: self.backlog_bytes + transmitted.backlog_bytes,
+            backlog_packets: self.backlog_packets + transmitted.backlog_packets,
+            ..self
         })
+    }
+
+    fn read(answer: &[u8]) -> Result<Self, NetlinkError> {
+        let read = || {
+            let statistics = attribute(answer.get(20..)?, libc::TCA_STATS2)?;
+            let (basic, queue) = (attribute(statistics, TCA_STATS_BASIC)?, attribute(statistics, TCA_STATS_QUEUE)?);
+            Some(Self {
+                sent_bytes: u64_at(basic, 0)?,
+                sent_packets: u32_at(basic, 8)?.into(),
+                backlog_packets: u32_at(queue, 0)?.into(),
+                backlog_bytes: u32_at(queue, 4)?.into(),
+                dropped_packets: u32_at(queue, 8)?.into(),
+                marked_packets: 0,
+            })
+        };
+        read().ok_or(NetlinkError::Incomplete { attempt: "sample a qdisc".into(), missing: "TCA_STATS2" })
     }
 }
 
@@ -252,31 +238,6 @@ mod tests {
     const SLOW: Shaper =
         Shaper { rate_bit_s: 12_000_000, frame_bytes: 1514, queue_bytes: 150_000, place: Place::BehindNetem };
 
-    /// By hand from `rtnetlink.h` and `pkt_sched.h`, little endian.
-    #[test]
-    fn a_change_of_rate_byte_by_byte() {
-        let mut message = Vec::new();
-        change_shaper(11, &SLOW).write(&mut message, 1, true);
-        let header = "60000000 2400 0500 01000000 00000000";
-        let structure = "00000000 0b000000 00000200 00000000 00000000";
-        let kind = "08000100 74626600";
-        let rates = "00010000 00000000 60e31600 00000000 00000000 00000000";
-        let options = ["34000200 28000100", rates, "f0490200 00000000 00000000 08000600 ea050000"].concat();
-        assert_eq!(hex::encode(&message), [header, structure, kind, &options].concat().replace(' ', ""));
-    }
-
-    #[test]
-    fn no_rate_is_the_smallest_and_fast_ones_travel_in_64_bits() {
-        let rate = |rate_bit_s| {
-            let options = shaper_options(&Shaper { rate_bit_s, ..SLOW });
-            let parameters = attribute(options.bytes(), TCA_TBF_PARMS).expect("there are parameters").to_vec();
-            let wide = attribute(options.bytes(), TCA_TBF_RATE64).and_then(|wide| u64_at(wide, 0));
-            (u32_at(&parameters, 8).expect("there is a rate"), wide)
-        };
-        assert_eq!(rate(0), (1, None));
-        assert_eq!(rate(100_000_000_000), (u32::MAX, Some(12_500_000_000)));
-    }
-
     /// Handle and parent of each.
     fn places(requests: &[Request]) -> Vec<String> {
         let place = |request: &Request| {
@@ -288,27 +249,30 @@ mod tests {
     }
 
     #[test]
-    fn what_netem_lets_overtake_meets_a_bucket_before_it() {
+    fn what_netem_lets_overtake_meets_a_shaper_before_it() {
         let shaper = Shaper { place: Place::BeforeNetem, ..SLOW };
         let requests = add_shaped_netem(11, &Attributes::new(), &shaper, None);
-        assert_eq!(places(&requests)[2..], ["0000020001000300", "0000010001000200"]);
+        let shaped = ["0000060001000300", "0100060000000600", "0000020001000600", "0000010001000200"];
+        assert_eq!(places(&requests)[2..], shaped);
     }
 
     /// By hand, as above: the priorities of the sorter, and where each discipline hangs.
     #[test]
-    fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_bucket() {
+    fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_shaper() {
         let requests = add_shaped_netem(11, &Attributes::new(), &SLOW, None);
-        assert_eq!(places(&requests), ["00000300ffffffff", "0000040002000300", "0000010001000300", "0000020001000100"]);
+        let shaped = ["0000010001000300", "0000060001000100", "0100060000000600", "0000020001000600"];
+        assert_eq!(places(&requests)[..2], ["00000300ffffffff", "0000040002000300"]);
+        assert_eq!(places(&requests)[2..], shaped);
         let mut sorter = Vec::new();
         requests[0].write(&mut sorter, 1, false);
         assert!(hex::encode(&sorter).ends_with("0200000000000000000000000000000000000001"), "{}", hex::encode(&sorter));
     }
 
     #[test]
-    fn a_discipline_hangs_on_the_token_bucket_and_one_with_a_shaper_on_netem() {
+    fn a_discipline_hangs_on_the_shaper_and_one_with_a_shaper_on_netem() {
         let queue = |kind| Discipline { kind, limit_packets: 400, frame_bytes: 1514, ecn: false };
         let hung = |kind| places(&add_shaped_netem(11, &Attributes::new(), &SLOW, Some(&queue(kind))))[2..].to_vec();
-        assert_eq!(hung(DisciplineKind::FqCodel), ["0000010001000300", "0000020001000100", "0000050001000200"]);
+        assert_eq!(hung(DisciplineKind::FqCodel).last().map(String::as_str), Some("0000050001000200"));
         assert_eq!(hung(DisciplineKind::Cake), ["0000010001000300", "0000050001000100"]);
     }
 }

@@ -10,6 +10,9 @@ use super::qdisc::{TCA_STATS_BASIC, structure};
 /// Handle of a device's ingress discipline, `ffff:`; there is one at most.
 const INGRESS: u32 = 0xffff_0000;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
+/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: what leaves by a device that has a `clsact`.
+const TC_H_EGRESS: u32 = 0xffff_fff3;
+const TCA_MATCHALL_ACT: u16 = 2;
 const TCA_FLOWER_ACT: u16 = 3;
 const TCA_FLOWER_KEY_ETH_TYPE: u16 = 8;
 const TCA_FLOWER_KEY_IP_PROTO: u16 = 9;
@@ -62,6 +65,27 @@ pub(crate) fn add_ingress(index: u32) -> Request {
     )
 }
 
+/// Sends everything that leaves by a device through another one first, from which it comes back to leave.
+pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
+    let filter = Attributes::new().nest(TCA_MATCHALL_ACT, Attributes::new().nest(FIRST_ACTION, mirred_action(target)));
+    [
+        Request::new(
+            format!("put a clsact qdisc on link {index}"),
+            libc::RTM_NEWQDISC,
+            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
+            &structure(index, INGRESS, TC_H_INGRESS),
+            &Attributes::new().put_string(libc::TCA_KIND, "clsact"),
+        ),
+        Request::new(
+            format!("send what leaves by link {index} through link {target} (matchall, mirred)"),
+            libc::RTM_NEWTFILTER,
+            libc::NLM_F_CREATE | libc::NLM_F_EXCL,
+            &tcmsg(index, TC_H_EGRESS, (1 << 16) | u32::from((libc::ETH_P_ALL as u16).to_be())),
+            &Attributes::new().put_string(libc::TCA_KIND, "matchall").nest(libc::TCA_OPTIONS, filter),
+        ),
+    ]
+}
+
 /// Removes a device's ingress discipline with its filters.
 pub(crate) fn remove_ingress(index: u32) -> Request {
     Request::new(
@@ -75,9 +99,7 @@ pub(crate) fn remove_ingress(index: u32) -> Request {
 
 /// Adds filters, one for each protocol, that redirect a run's incoming packets through another device.
 pub(crate) fn redirect(index: u32, incoming: Incoming, target: u32) -> Vec<Request> {
-    let action = Attributes::new()
-        .put_string(TCA_ACT_KIND, "mirred")
-        .nest(TCA_ACT_OPTIONS, Attributes::new().put(TCA_MIRRED_PARMS, &mirred(target)));
+    let action = mirred_action(target);
     let filter = |(place, (protocol, source, destination)): (u32, (i32, u16, u16))| {
         let options = addresses(incoming)
             .put(TCA_FLOWER_KEY_IP_PROTO, &[protocol as u8])
@@ -159,6 +181,13 @@ fn ethernet_type(address: IpAddr) -> u16 {
     (if address.is_ipv4() { libc::ETH_P_IP } else { libc::ETH_P_IPV6 }) as u16
 }
 
+/// An action that sends packets on through another device.
+fn mirred_action(target: u32) -> Attributes {
+    Attributes::new()
+        .put_string(TCA_ACT_KIND, "mirred")
+        .nest(TCA_ACT_OPTIONS, Attributes::new().put(TCA_MIRRED_PARMS, &mirred(target)))
+}
+
 /// `struct tc_mirred`: index, capabilities, action, two counts of references, what to do, the device to do it with.
 fn mirred(target: u32) -> Vec<u8> {
     [0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, target].iter().flat_map(|word: &u32| word.to_ne_bytes()).collect()
@@ -177,6 +206,19 @@ mod tests {
         let mut message = Vec::new();
         request.write(&mut message, 1, true);
         hex::encode(message)
+    }
+
+    /// By hand from the structures, little endian: `tc filter add dev 11 egress pref 1 protocol all matchall action mirred
+    /// egress redirect dev 12`.
+    #[test]
+    fn a_redirect_of_all_that_leaves_byte_by_byte() {
+        let header = "70000000 2c00 0506 01000000 00000000";
+        let structure = "00000000 0b000000 00000000 f3ffffff 00030100";
+        let kind = "0d000100 6d61746368616c6c00 000000";
+        let parameters = "00000000 00000000 04000000 00000000 00000000 01000000 0c000000";
+        let action = ["38000280 34000180 0b000100 6d6972726564 0000 24000280 20000200", parameters].concat();
+        let expected = [header, structure, kind, "3c000280", &action].concat().replace(' ', "");
+        assert_eq!(hex(&redirect_egress(11, 12)[1]), expected);
     }
 
     /// By hand from the structures, little endian: `tc filter add dev 11 parent ffff: pref 1 protocol ip flower skip_hw

@@ -66,15 +66,17 @@ pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
     )
 }
 
-/// Creates an intermediate functional block (ifb): a device that hands what is sent by it back to where it came in.
-pub(crate) fn create_ifb(name: &str) -> Request {
+/// Creates an intermediate functional block (ifb): a device that hands what is sent by it back to where it came from. An index
+/// of 0 is one of the kernel's choice.
+pub(crate) fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     Request::new(
         format!("create the ifb {name}"),
         libc::RTM_NEWLINK,
         CREATE,
-        &link_structure(0, 0),
+        &link_structure(index, 0),
         &Attributes::new()
             .put_string(libc::IFLA_IFNAME, name)
+            .put_u32(libc::IFLA_MTU, mtu_bytes)
             .nest(libc::IFLA_LINKINFO, Attributes::new().put_string(libc::IFLA_INFO_KIND, "ifb")),
     )
 }

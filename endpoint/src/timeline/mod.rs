@@ -61,7 +61,10 @@ impl<'a> Timeline<'a> {
         condition.apply(&event.change);
         match event.change {
             Change::Rate { direction, .. } => {
-                let shaper = condition.shaper(direction).context("the direction has no token bucket")?;
+                let mut shaper = condition.shaper(direction).context("the direction has no shaper")?;
+                if let Some(rate_bit_s) = self.schedule.sending_rate_bit_s(event, shaper.frame_bytes) {
+                    shaper.rate_bit_s = rate_bit_s;
+                }
                 return network.change_shaper(bottleneck(index, direction), &shaper);
             }
             Change::Detach {} => network.change(&handover::detach(index, self.job))?,

@@ -39,6 +39,17 @@ impl<'a> Schedule<'a> {
         // Of several sources that are due at the same time, the first is used.
         self.sources.iter_mut().find(|source| source.next_ns() == Some(due_ns))?.pop()
     }
+
+    /// Returns the rate at which packets are sent after a change of rate: the new one, or, where a trace changes it again before a
+    /// frame of that size could be sent, the mean of the rates until then. A packet is sent at the rate at which it began.
+    pub(super) fn sending_rate_bit_s(&self, event: &Event, frame_bytes: u32) -> Option<u64> {
+        let Change::Rate { direction, rate_bit_s } = event.change else { return None };
+        let trace = self.sources.iter().find_map(|source| match source {
+            Source::Traced { trace, .. } if (trace.path, trace.direction) == (event.path, direction) => Some(*trace),
+            _ => None,
+        });
+        Some(trace.map_or(rate_bit_s, |trace| mean_rate_bit_s(trace, event.at_ns / trace.step_ns, frame_bytes)))
+    }
 }
 
 impl Source<'_> {
@@ -83,6 +94,30 @@ fn delay(redraw: &Redraw, deviate: f64) -> Change {
 
 fn rate(trace: &Trace, step: u64) -> u64 {
     trace.rates_bit_s[(step % trace.rates_bit_s.len() as u64) as usize]
+}
+
+/// Returns the mean rate from the beginning of a step until a frame has been sent, or until a step whose rate is 0.
+fn mean_rate_bit_s(trace: &Trace, step: u64, frame_bytes: u32) -> u64 {
+    let frame_billionths = u128::from(frame_bytes) * 8 * 1_000_000_000;
+    let (mut sent_billionths, mut ns) = (0, 0);
+    for later in 0..trace.rates_bit_s.len() as u64 {
+        let step_rate_bit_s = u128::from(rate(trace, step + later));
+        let left = frame_billionths - sent_billionths;
+        if step_rate_bit_s == 0 {
+            break;
+        }
+        if left <= step_rate_bit_s * u128::from(trace.step_ns) {
+            (sent_billionths, ns) = (frame_billionths, ns + left / step_rate_bit_s);
+            break;
+        }
+        sent_billionths += step_rate_bit_s * u128::from(trace.step_ns);
+        ns += u128::from(trace.step_ns);
+    }
+    let first_bit_s = rate(trace, step);
+    match sent_billionths.checked_div(ns) {
+        Some(mean_bit_s) if ns > u128::from(trace.step_ns) => u64::try_from(mean_bit_s).unwrap_or(first_bit_s),
+        _ => first_bit_s,
+    }
 }
 
 /// Returns the first step after `step` with a different rate; none for a trace of one rate.
@@ -164,6 +199,24 @@ mod tests {
         assert_eq!(told, [(0, 8), (100, 0), (150, 16), (200, 8), (350, 0), (400, 16), (450, 8)]);
         let steady = job::Timeline { traces: vec![trace(&[8, 8])], ..job::Timeline::default() };
         assert_eq!(first(3, &steady).len(), 1);
+    }
+
+    /// A frame of 1 000 bytes takes 8 ms at 1 Mbit/s, and steps of 50 ms have room for 6 250 bytes at that.
+    #[test]
+    fn a_frame_that_a_step_has_no_time_for_is_sent_at_the_mean_of_the_steps_it_takes() {
+        let sending = |rates_bit_s: &[u64], frame_bytes| {
+            let timeline = job::Timeline { traces: vec![trace(rates_bit_s)], ..job::Timeline::default() };
+            let mut schedule = Schedule::new(&timeline);
+            let event = schedule.pop_due(0).unwrap();
+            schedule.sending_rate_bit_s(&event, frame_bytes).unwrap()
+        };
+        assert_eq!(sending(&[1_000_000, 0], 1000), 1_000_000);
+        assert_eq!(sending(&[0, 1_000_000], 1000), 0, "nothing is sent in a pause");
+        assert_eq!(sending(&[80_000, 0], 1000), 80_000, "a pause is not sent through");
+        // 500 bytes in the first step, and the other 500 in half of the second.
+        assert_eq!(sending(&[80_000, 160_000], 1000), 1000 * 8 * 1000 / 75);
+        // 250 and 750 bytes, and so on: 1 000 in two steps.
+        assert_eq!(sending(&[40_000, 120_000], 4000), 80_000);
     }
 
     #[test]

@@ -32,10 +32,13 @@ pub(crate) const ETHERNET_HEADER_BYTES: u32 = 14;
 /// Interface index of a host's device on the first path; on others it is as much larger as the path's number.
 const FIRST_INDEX: u32 = 10;
 
+/// By how much the interface index of a bottleneck's queue is larger than its own.
+const QUEUE_INDICES: u32 = 10;
+
 /// Packets that wait for a neighbour which is being asked for, where neighbours are cold.
 const COLD_QUEUE_PACKETS: u32 = 3;
 
-/// The rate that stands for "unlimited" in a token bucket: a full-size packet takes less than a nanosecond.
+/// The rate that stands for "unlimited" in a shaper: a full-size packet takes less than a nanosecond.
 const UNLIMITED_BIT_S: u64 = 1 << 46;
 
 /// A network namespace of the run.
@@ -75,6 +78,12 @@ pub(crate) fn bottleneck(path: u8, direction: Direction) -> Device {
         Direction::Up => 11,
     };
     Device { namespace: Namespace::Router(path), index }
+}
+
+/// The device through which packets go before they leave by a bottleneck, where a shaper keeps its rate: it has their delay and
+/// their queue, and the bottleneck itself the time of their transmission.
+pub(crate) fn queue_device(bottleneck: Device) -> Device {
+    Device { index: bottleneck.index + QUEUE_INDICES, ..bottleneck }
 }
 
 /// The client's address on a path.
@@ -189,7 +198,7 @@ pub(crate) fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps
 }
 
-/// The token bucket that keeps a direction's rate, where netem does not: one that changes, or that packets which overtake
+/// The shaper that keeps a direction's rate, where netem does not: one that changes, or that packets which overtake
 /// others would by-pass, or that a discipline queues for. It is unlimited where the job has none: a trace gives one at the epoch, an event later.
 pub(crate) fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
@@ -260,7 +269,7 @@ impl Cable {
     fn configure_router(&self, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
         let (device, impairments) = (self.router, impairments.clone());
         let impairment = match shaper(&impairments, mtu_bytes) {
-            Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper },
+            Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes },
             None => BuildStep::Netem { device, impairments },
         };
         vec![

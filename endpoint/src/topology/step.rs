@@ -61,12 +61,14 @@ pub(crate) enum BuildStep {
         /// Addresses that the host tells its peers to open them to.
         announced: Vec<Ipv4Addr>,
     },
-    /// The same as [`BuildStep::Netem`], with a token bucket that keeps the rate.
+    /// The same as [`BuildStep::Netem`], with a shaper that keeps the rate, on a device of its own that comes before.
     ShapedNetem {
         device: Device,
         impairments: Impairments,
-        /// The bucket, as it is at first.
+        /// The shaper, as it is at first.
         shaper: Shaper,
+        /// Largest IP packet.
+        mtu_bytes: u32,
     },
     /// Have the MPTCP connections of a host open a subflow from an address.
     AddEndpoint(Namespace, Endpoint),
@@ -116,17 +118,14 @@ pub(crate) struct Endpoint {
     pub address: Ipv4Addr,
 }
 
-/// A token bucket (`sch_tbf`) that keeps a rate.
+/// A shaper that keeps a rate: a packet's transmission starts when that of the one before has ended.
 ///
-/// A change of rate fills the bucket (`tbf_change`). It holds one full-size packet, the least that lets such a packet
-/// through at all: so each change lets at most that much leave beyond the rates, on average half of it where packets are
-/// waiting. At 12 Mbit/s in steps of 100 ms that is half a packet in a hundred.
+/// A packet that is being transmitted when the rate changes still takes the time that it would have taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shaper {
-    /// Of Ethernet frames, whole bytes a second of it. 0 is the smallest there is, 1 byte a second: of what waits one packet
-    /// leaves, with the tokens of the change, and no other in the next minutes.
+    /// Of Ethernet frames, whole bytes a second of it. 0 stops the queue.
     pub rate_bit_s: u64,
-    /// Largest frame: also the room for tokens.
+    /// Largest frame.
     pub frame_bytes: u32,
     /// Room for packets that wait behind a netem; before one, they wait in it.
     pub queue_bytes: u32,
@@ -134,7 +133,7 @@ pub(crate) struct Shaper {
     pub place: Place,
 }
 
-/// Where a token bucket hangs.
+/// Where a shaper hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// As netem's child: it takes what leaves netem.

@@ -88,12 +88,13 @@ class Impairments(Wire):
     limit_packets: U32
     """The most packets in netem: those in the delay line and those queued for the bottleneck."""
     shaper_queue_bytes: U32 | None
-    """Size of the queue of a token bucket behind netem (`sch_tbf`), which limits a rate that
-    changes instead of netem. A packet waits there at the present rate, whereas netem would keep the
-    rate at the packet's arrival."""
+    """Size of the queue of a shaper behind netem, which limits the rate instead of netem where it
+    changes or where a discipline serves the queue. A packet waits there until those before it have
+    been sent, and is then sent at the rate of that moment, whereas netem would keep the rate at the
+    packet's arrival."""
     discipline: Discipline | None
     """The queueing discipline of the bottleneck, behind netem; null for the first-in first-out
-    queue of netem or of the token bucket."""
+    queue of netem or of the shaper."""
     reorder: Reorder
     """Share of packets that are sent at once, overtaking the delay line."""
     duplicate_ratio: Ratio

@@ -74,7 +74,7 @@ class Delay(Wire):
 
 
 class Rate(Wire):
-    """The token bucket of a direction changes its rate."""
+    """The shaper of a direction changes its rate: that of packets whose sending begins later."""
 
     kind: Literal["rate"]
     """Always `rate`."""

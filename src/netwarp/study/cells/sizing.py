@@ -29,7 +29,7 @@ UNLIMITED_LIMIT_PACKETS = 1_000_000
 DEFAULT_QUEUE_MIN_PACKETS = 20
 """Minimum of the default queue in packets: two initial windows, however short the path."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
-"""Largest limit of netem in packets, and of a token bucket's queue in bytes."""
+"""Largest limit of netem in packets, and of a shaper's queue in bytes."""
 SMALLEST_RATE_BIT_S = 8
 """Smallest rate of a shaper in bit/s: one byte a second."""
 DEVIATIONS = 4
@@ -97,7 +97,7 @@ def is_shaped(spec: CellSpec, direction: Direction, index: int = 0) -> bool:
 
 
 def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> int | None:
-    """Give the queue limit of a direction's token bucket in bytes; None where netem keeps the rate.
+    """Give the queue limit of a direction's shaper in bytes; None where netem keeps the rate.
 
     A queue that the study gives in packets is converted with full-size packets. The default is one
     BDP at the usual rate.
@@ -120,7 +120,7 @@ def shaper_queue_bytes(spec: CellSpec, direction: Direction, index: int = 0) -> 
         size_bytes = max(frame, ceil(_queue_bytes(spec, direction, index)))
     if size_bytes > LARGEST_LIMIT_PACKETS:
         key = _key("queue", direction, path, index)
-        reason = f"{size_bytes} bytes are more than a token bucket can hold"
+        reason = f"{size_bytes} bytes are more than a shaper can hold"
         raise KeyValueError(key, None, reason, "lower queue, rate or delay")
     return size_bytes
 

@@ -215,8 +215,9 @@ class TraceSection(Section):
 
     Files are in mahimahi's format, relative to the study file: a line is a whole number of
     milliseconds at which 1504 bytes may leave, none smaller than the one before; after the last
-    line the trace repeats. A token bucket keeps the rate, with the path's `queue`; a BDP is
-    computed with the trace's mean rate.
+    line the trace repeats. A shaper keeps the rate, with the path's `queue`: a packet is sent at
+    the rate at which it begins, and none begins while the rate is 0. A BDP is computed with the
+    trace's mean rate.
     """
 
     down: RateTraceField | None = None
