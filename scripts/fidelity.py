@@ -122,7 +122,11 @@ def shaping_rows(place: Path) -> tuple[list[Row], list[Row]]:
     frame_s = SHAPED_FRAME_BYTES * 8 / SHAPED_RATE_BIT_S
     for kind in DISCIPLINES:
         path = {"rtt": "50ms", "rate": "384kbit", "queue": "40p", "discipline": kind}
-        flow = {"kind": "flow", "payload": f"{SHAPED_PAYLOAD_BYTES}B", "packet_table": True}
+        flow: dict[str, Any] = {
+            "kind": "flow",
+            "payload": f"{SHAPED_PAYLOAD_BYTES}B",
+            "packet_table": True,
+        }
         alone, crowded = place / f"idle-{kind}", place / f"busy-{kind}"
         ran(alone, path, ["udp"], **flow, interval="200ms", count=20)
         ran(crowded, path, ["udp"], **flow, rate="800kbit", count=600)

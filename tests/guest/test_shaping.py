@@ -70,8 +70,10 @@ def test_the_last_bit_arrives_at_the_same_moment_on_an_idle_link(tmp_path: Path,
             assert delay_ns == pytest.approx(expected_ns, abs=CLOCK_NS), run.planned.cell.levels
 
 
-@pytest.mark.parametrize("rate", ["384kbit", "20mbit"])
-@pytest.mark.parametrize("payload_bytes", [100, 1472])
+@pytest.mark.parametrize(
+    ("rate", "payload_bytes"),
+    [("384kbit", 100), ("384kbit", 1472), ("20mbit", 100), ("20mbit", 1472), ("1gbit", 1472)],
+)
 def test_a_busy_link_sends_a_packet_when_the_one_before_has_ended(
     tmp_path: Path, rate: str, payload_bytes: int
 ) -> None:

@@ -1,7 +1,7 @@
 //! rtnetlink requests for the shaper of a bottleneck: it decides when the transmission of a packet starts. Pure.
 //!
-//! `sch_htb` with a burst of 0 lets a packet go when the one before it has been transmitted, whatever the sizes of both, and at once on an
-//! idle link. Its child is a token bucket without a rate that holds the queue, or the discipline that is one, and that closes
+//! `sch_htb` with hardly a burst lets a packet go when the one before it has been transmitted, whatever the sizes of both, and at once on
+//! an idle link. Its child is a token bucket without a rate that holds the queue, or the discipline that is one, and that closes
 //! while the rate is 0. What takes the time of the transmission itself is [`crate::netem::transmission`].
 //!
 //! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`.
@@ -19,6 +19,9 @@ const TCA_HTB_INIT: u16 = 2;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
 const HTB_VERSION: u32 = 3;
+/// How much earlier than due a packet may start, in ticks: 2 µs. A timer is late by a reading of the clock or two, which
+/// would add up from packet to packet; what starts early waits in the transmission before.
+const EARLY_TICKS: u32 = 32;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
@@ -88,7 +91,7 @@ pub(crate) fn ask_bucket(index: u32) -> Request {
 fn class(index: u32, flags: i32, shaper: &Shaper) -> Request {
     let rate_byte_s = (shaper.rate_bit_s / 8).max(1);
     let rate = ratespec(rate_byte_s, 0);
-    let parameters = words(&[&rate[..], &rate, &[0, 0, shaper.frame_bytes, 0, 0]].concat());
+    let parameters = words(&[&rate[..], &rate, &[EARLY_TICKS, EARLY_TICKS, shaper.frame_bytes, 0, 0]].concat());
     let options = Attributes::new().put(TCA_HTB_PARMS, &parameters);
     let options = if rate_byte_s > u64::from(u32::MAX) {
         options.put_u64(TCA_HTB_RATE64, rate_byte_s).put_u64(TCA_HTB_CEIL64, rate_byte_s)
@@ -155,7 +158,7 @@ mod tests {
         let header = "60000000 2800 0500 01000000 00000000";
         let structure = "00000000 0b000000 01000600 00000600 00000000";
         let rate = "00010000 00000000 60e31600";
-        let options = ["34000280 30000100", rate, rate, "00000000 00000000 ea050000 00000000 00000000"].concat();
+        let options = ["34000280 30000100", rate, rate, "20000000 20000000 ea050000 00000000 00000000"].concat();
         let expected = [header, structure, "08000100 68746200", &options].concat().replace(' ', "");
         assert_eq!(written(&change_shaper(11, &SLOW)[0]), expected);
     }
