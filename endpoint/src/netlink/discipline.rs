@@ -227,7 +227,7 @@ mod tests {
         let built = options(&discipline(DisciplineKind::Red), &shaper(queue_bytes));
         let parameters = attribute(built.bytes(), TCA_RED_PARMS).unwrap();
         assert_eq!(parameters[RED_FLAGS_OFFSET], TC_RED_ADAPTATIVE | TC_RED_ECN);
-        let word = |place| u32_at(parameters, 4 * place).unwrap();
+        let word = |place: usize| u32_at(parameters, 4 * place).unwrap();
         [word(0), word(1), word(2), parameters[12].into()]
     }
 

@@ -171,7 +171,7 @@ mod tests {
         for frame_bytes in [590, 1514, 9014, 65_533] {
             let options = bucket(&Shaper { rate_bit_s: 0, frame_bytes, ..SLOW });
             let parameters = attribute(options.bytes(), TCA_TBF_PARMS).expect("there are parameters");
-            let word = |place| u64::from(u32_at(parameters, 4 * place).expect("it is there"));
+            let word = |place: usize| u64::from(u32_at(parameters, 4 * place).expect("it is there"));
             let (mpu, rate_byte_s, buffer_ns) = (word(1) >> 16, word(2), word(7) * TICK_NS);
             // psched_ns_t2l: the largest frame that is let in; psched_l2t_ns: what the smallest one costs.
             assert!(buffer_ns * rate_byte_s / 1_000_000_000 >= u64::from(frame_bytes), "{frame_bytes}");
