@@ -153,6 +153,40 @@ def test_what_is_written_has_a_bound_and_is_gone_with_the_run(beside: Path) -> N
     assert not Path("/tmp/big").exists()
 
 
+SHARE = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+shared = []
+def share(size):
+    shared.append(libc.shmget(0, ctypes.c_size_t(size), 0o1600))
+    return shared[-1]
+for name, make in {
+    "memfd": lambda: libc.memfd_create(b"m", 0),
+    "System V, too large": lambda: share(256 << 20),
+    "System V": lambda: share(64 << 20),
+    "System V, again": lambda: share(96 << 20),
+}.items():
+    print(name + ":", os.strerror(ctypes.get_errno()) if make() < 0 else "made")
+for each in shared:
+    libc.shmctl(each, 0, None)
+print(open("/proc/sys/kernel/msgmni").read().split(), open("/proc/sys/kernel/sem").read().split())
+"""
+"""Memory that belongs to no process, where half of a study's 256 MiB is for files."""
+
+
+def test_memory_that_belongs_to_no_process_is_bounded_or_refused() -> None:
+    here = subprocess.run([PYTHON, "-c", SHARE], capture_output=True, text=True, check=True)
+    assert here.stdout.count("made") == 4, "nothing bounds it, so that the test can fail"
+    told = printed(f"{PYTHON} - <<'END'\n{SHARE}\nEND\n")
+    assert told.splitlines() == [
+        "memfd: Operation not permitted",
+        "System V, too large: No space left on device",
+        "System V: made",
+        "System V, again: No space left on device",
+        "['32'] ['250', '32000', '32', '128']",
+    ]
+
+
 COUNTING = (
     "import os, time\\n"
     "count = 0\\n"

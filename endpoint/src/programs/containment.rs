@@ -6,6 +6,7 @@
 //! ([`super::process::Hold::Contained`]). If a restriction is not available, that is an error, so nothing runs without
 //! it. The network is the machine's.
 
+use std::fmt;
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,12 @@ const MOST_PROCESSES: u64 = 512;
 const PROCESS_NUMBERS_APART: (u32, u32) = (6, 14);
 /// How many of the lowest process IDs are not reused after a wrap-around (`RESERVED_PIDS` of `kernel/pid.c`).
 const NUMBERS_USED_ONCE: u64 = 300;
+/// The unit of `kernel.shmall`.
+const PAGE_BYTES: u64 = 4096;
+/// The most System V message queues, each of at most 16 KiB of text and as many messages (proc_sys_kernel(5)).
+const MOST_QUEUES: u64 = 32;
+/// `kernel.sem`: the most semaphores of a set, of all sets, operations of a call, and sets, as in Linux before 3.19.
+const SEMAPHORES: &str = "250 32000 32 128";
 /// The user and group ID of nobody.
 const NOBODY: u32 = 65534;
 /// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
@@ -96,6 +103,7 @@ fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Res
     // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
     on_host::lay_files(written_bytes, Path::new("/"), &[], names)?;
+    bound_shared_memory(written_bytes)?;
     hidden.hidden.iter().try_for_each(|directory| root::hide(directory))
 }
 
@@ -145,12 +153,23 @@ fn bound_processes() -> Result<()> {
     Ok(())
 }
 
+/// Bounds what programs share through System V objects, which outlive the process that made them and count for none.
+/// The caller must be in an IPC namespace of its own.
+///
+/// # Arguments
+/// * `most_bytes` - the most shared memory of all programs together.
+fn bound_shared_memory(most_bytes: u64) -> Result<()> {
+    write_setting("/proc/sys/kernel/shmall", most_bytes / PAGE_BYTES)?;
+    write_setting("/proc/sys/kernel/msgmni", MOST_QUEUES)?;
+    write_setting("/proc/sys/kernel/sem", SEMAPHORES)
+}
+
 /// Forbids user namespaces, in which a program would have capabilities again.
 fn forbid_user_namespaces() -> Result<()> {
     write_setting("/proc/sys/user/max_user_namespaces", 0)
 }
 
-fn write_setting(file: &str, value: u64) -> Result<()> {
+fn write_setting(file: &str, value: impl fmt::Display) -> Result<()> {
     fs::write(file, value.to_string()).with_context(|| format!("write {value} to {file}"))
 }
 

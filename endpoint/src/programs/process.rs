@@ -20,7 +20,7 @@ use super::output::Output;
 use super::root::ROOT;
 use crate::confine::{containment, restriction};
 use crate::netns::make_root;
-use crate::privileges::keep_capabilities;
+use crate::privileges::{forbid_system_calls, keep_capabilities};
 
 /// The limit of open files, as in an ordinary login session.
 const OPEN_FILES: u64 = 4096;
@@ -61,7 +61,7 @@ pub(crate) enum Hold {
     /// Landlock, on a host: the program can write only to files that are covered by a layer.
     Layers,
     /// The same, and more for programs that run on another host's orders: the program reads only what it is shown,
-    /// reaches no abstract socket of the machine, and has no capabilities.
+    /// reaches no abstract socket of the machine, and has no capabilities and no memory that belongs to no process.
     Contained,
 }
 
@@ -72,6 +72,15 @@ impl Hold {
             Self::Guest => None,
             Self::Layers => Some(&OF_LAYERS),
             Self::Contained => Some(&[]),
+        }
+    }
+
+    /// Returns the system calls that the program is refused: they make memory that belongs to no process and no file
+    /// system, so that no limit of a process and no size of a layer bounds it.
+    fn forbidden_calls(self) -> &'static [libc::c_long] {
+        match self {
+            Self::Guest | Self::Layers => &[],
+            Self::Contained => &[libc::SYS_memfd_create, libc::SYS_memfd_secret],
         }
     }
 
@@ -176,6 +185,9 @@ fn enter(
     }
     if let Some(restriction) = restriction {
         restriction.restrict_self().map_err(io::Error::other)?;
+    }
+    if !hold.forbidden_calls().is_empty() {
+        forbid_system_calls(hold.forbidden_calls()).map_err(io::Error::other)?;
     }
     Ok(())
 }
