@@ -111,7 +111,15 @@ def test_whoever_looks_after_the_server_is_told_who_runs_what(
 def test_a_command_is_shown_in_one_line_whatever_is_in_it(text: str) -> None:
     line = shown(text)
     assert line.isprintable()
-    assert len(line) <= SHOWN_CHARACTERS + 1
+    assert len(line) <= SHOWN_CHARACTERS + 120
+
+
+def test_nothing_is_hidden_behind_the_length_of_a_command() -> None:
+    whole = "true " + 50 * "filling" + "; rm file"
+    assert shown(whole) == whole
+    a, b = (shown("x" * 2 * SHOWN_CHARACTERS + end) for end in "ab")
+    assert a != b
+    assert f"({2 * SHOWN_CHARACTERS + 1} characters, SHA-256 " in a
 
 
 def test_a_terminal_obeys_no_command_that_is_shown() -> None:

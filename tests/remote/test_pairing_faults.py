@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import ssl
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +32,34 @@ def test_who_pairs_is_let_in_and_the_token_works_once(server: RunningServer) -> 
     with pytest.raises(BackendError, match="paired with none"):
         server.connect(server.client("another"))
     server.expect_it_goes_on()
+
+
+@pytest.mark.parametrize("by", ["standard input", "environment"])
+def test_a_token_need_not_be_an_argument(server: RunningServer, by: str) -> None:
+    """Arguments are seen by all users of a host."""
+    host, port = server.address
+    environ = os.environ | {"NETWARP_IDENTITY": str(server.place / "of-the-command")}
+    asked = [str(Path(sys.executable).with_name("netwarp")), "pair", f"{host}:{port}"]
+    if by == "environment":
+        environ["NETWARP_TOKEN"] = server.token
+    done = subprocess.run(
+        asked,
+        input=f"{server.token}\n" if by == "standard input" else "",
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(server.server.identity.peers()) == 1
+
+
+def test_no_token_at_all_is_asked_for(tmp_path: Path) -> None:
+    asked = [str(Path(sys.executable).with_name("netwarp")), "pair", "127.0.0.1:9"]
+    environ = os.environ | {"NETWARP_IDENTITY": str(tmp_path)}
+    done = subprocess.run(asked, input="", env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "nor a line of standard input" in done.stderr
 
 
 def test_a_pairing_that_is_sent_again_is_refused(server: RunningServer) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 DEFAULT_LISTEN = "0.0.0.0:4434"
 DEFAULT_DATA_PORT = 4433
+MOST_TOKEN_CHARACTERS = 1000
 
 
 def serve(
@@ -102,7 +104,15 @@ def pair(
     server: Annotated[
         str, typer.Argument(metavar="HOST:PORT", help="Where `netwarp serve` listens.")
     ],
-    token: Annotated[str, typer.Argument(metavar="TOKEN", help="What it printed.")],
+    token: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOKEN",
+            envvar="NETWARP_TOKEN",
+            help="What it printed. Without it, it is read from standard input, where other users of"
+            " this host do not see it among the arguments.",
+        ),
+    ] = None,
 ) -> None:
     """Have this host and a server know each other, with the token that `netwarp serve` printed.
 
@@ -115,11 +125,24 @@ def pair(
     from netwarp.cli.terminal import answer_console
 
     identity = open_identity()
-    theirs = connecting.pair(connecting.parse_address(server, "HOST:PORT"), token, identity)
+    address = connecting.parse_address(server, "HOST:PORT")
+    theirs = connecting.pair(address, token or _typed_token(), identity)
     console = answer_console(highlight=False, soft_wrap=True, markup=False)
     console.print(f"paired: {server} has certificate {theirs}")
     console.print(f"this host has certificate {fingerprint(identity.certificate)}")
     console.print(f"now: netwarp run STUDY --backend remote --server {server}")
+
+
+def _typed_token() -> str:
+    """Read the token from standard input, unseen where that is a terminal."""
+    from netwarp.errors import InputError
+
+    if sys.stdin.isatty():
+        return str(typer.prompt("token", hide_input=True, err=True))
+    token = sys.stdin.readline(MOST_TOKEN_CHARACTERS).strip()
+    if not token:
+        raise InputError("TOKEN: not given, nor in NETWARP_TOKEN, nor a line of standard input")
+    return token
 
 
 def _duration_s(text: str) -> float:

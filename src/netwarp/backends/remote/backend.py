@@ -33,12 +33,15 @@ from netwarp.backends.remote.session import shown_address, tcp_buffer_bytes, tcp
 from netwarp.backends.watch import Bounds, Ending
 from netwarp.errors import BackendError
 from netwarp.run_directory import RECORDS_FILE, Clock, Status
+from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, Job, Record, job_to_json
 from netwarp.workloads import workload_of
 
 START_TIMEOUT_S = 15.0
 BRIDGE_TIMEOUT_S = 30.0
 LIFT_TIMEOUT_S = 30.0
+ENDING_S = 60.0
+"""What a server's role may take beyond the job's limit; it gives itself half of that."""
 KEPT = "what was finished is kept: start `netwarp serve` there again, and the same command goes on"
 
 
@@ -240,7 +243,7 @@ class RemoteBackend:
         connected.channel.send(Run(job=job_to_json(job)))
         token = connected.channel.receive(Running, START_TIMEOUT_S).token
         ours, theirs = socket.socketpair()
-        bridge = Bridge(connected.channel, ours)
+        bridge = Bridge(connected.channel, ours, job.limits.virtual_ns / NS_PER_S + ENDING_S)
         bridge.start()
         try:
             with theirs:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 READ_BYTES = 64 << 10
 STOP_TIMEOUT_S = 15.0
+MOST_SAID_BYTES = 256 << 20
+"""Most that a server may say of a run: some ten million arrivals of packets."""
 
 
 class Bridge(threading.Thread):
@@ -27,14 +29,18 @@ class Bridge(threading.Thread):
         channel: to the server, whose role waits for the order to begin. Nobody else uses it
             until this thread has ended.
         ours: the end of a socket pair whose other end the orchestrator has.
+        most_s: the longest that the server's role may take, in seconds.
     """
 
-    def __init__(self, channel: Channel, ours: socket.socket) -> None:
+    def __init__(self, channel: Channel, ours: socket.socket, most_s: float) -> None:
         super().__init__(name="netwarp-bridge", daemon=True)
         self.channel = channel
         self.ours = ours
         self.lost: str | None = None
         """Why the server is gone, if it is."""
+        self._most_s = most_s
+        self._until_s = time.monotonic() + most_s
+        self._said_bytes = 0
         self._unread = b""
         self._has_ended = False
 
@@ -56,7 +62,7 @@ class Bridge(threading.Thread):
             selector.register(self.ours, selectors.EVENT_READ)
             selector.register(self.channel, selectors.EVENT_READ)
             while True:
-                ready = {key.fileobj for key, _ in selector.select()}
+                ready = {key.fileobj for key, _ in selector.select(self._left_s())}
                 if self.channel in ready:
                     for message in self.channel.arrived():
                         self._pass_on(message)
@@ -68,6 +74,19 @@ class Bridge(threading.Thread):
                     if not data:
                         return
                     self._order(data)
+
+    def _left_s(self) -> float | None:
+        """Give how long the server may still take; None where it has ended.
+
+        Raises:
+            ChannelError: its time is over, whatever it says.
+        """
+        if self._has_ended:
+            return None
+        left_s = self._until_s - time.monotonic()
+        if left_s <= 0:
+            raise ChannelError(f"it did not end the run within {self._most_s:.0f} s")
+        return left_s
 
     def _read(self) -> bytes:
         try:
@@ -86,6 +105,9 @@ class Bridge(threading.Thread):
     def _pass_on(self, message: Message) -> None:
         match message:
             case Said(line=line):
+                self._said_bytes += len(line)
+                if self._said_bytes > MOST_SAID_BYTES:
+                    raise ChannelError(f"it said more than {MOST_SAID_BYTES} bytes of one run")
                 self._write(line)
             case Ended(how=how):
                 self._has_ended = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import pwd
 import subprocess
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHECK_TIMEOUT_S = 30.0
-SHOWN_CHARACTERS = 300
+SHOWN_CHARACTERS = 4000
+"""Most of a command that is shown; of what is longer, also how long it is and its SHA-256."""
 PORTS_FROM = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 
 
@@ -85,4 +87,7 @@ def _is_own(directory: Path) -> bool:
 def shown(command: str) -> str:
     """Write a command in one line of what terminals only print. Pure."""
     line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in command)
-    return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
+    if len(line) <= SHOWN_CHARACTERS:
+        return line
+    sha256 = hashlib.sha256(command.encode(errors="surrogatepass")).hexdigest()
+    return f"{line[:SHOWN_CHARACTERS]}… ({len(command)} characters, SHA-256 {sha256})"

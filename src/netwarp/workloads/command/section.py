@@ -92,8 +92,8 @@ class CommandSection(WorkloadSection):
     """A server and a client, unmodified programs of the machine.
 
     Each runs on its host, and sees the machine's files below an overlay in memory to which it
-    writes. The names `server` and `client` resolve to the hosts' addresses. `/tmp`, `/run` and the
-    home directory are empty.
+    writes. The names `server` and `client` resolve to the hosts' addresses. `/tmp`, `/run` and
+    `$HOME` are empty.
     """
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"directory": "."}
