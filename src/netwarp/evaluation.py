@@ -15,6 +15,7 @@ from netwarp.plan.randomness import REAL_TIME, randomness
 from netwarp.results import Question, from_plan
 from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
+from netwarp.results.two_modes import bimodal_text
 from netwarp.run_directory import (
     CONSOLE_FILE,
     JOB_FILE,
@@ -195,6 +196,11 @@ class RunData:
         before = self.results.question
         question = Question(tuple(metrics) or before.metrics, against or before.against)
         return replace(self, results=replace(self.results, question=question))
+
+    @property
+    def bimodal_text(self) -> str | None:
+        """Note on cells whose runs lie in two modes by a main metric; None where none does."""
+        return bimodal_text(self.results, [compared.metric for compared in self.answers])
 
     @cached_property
     def claims(self) -> list[ClaimResult]:

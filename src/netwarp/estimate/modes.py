@@ -9,24 +9,44 @@ more.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GAP = 0.45
 """Smallest gap between two modes, as a share of the range. Of ten normal samples one in ten has
 such a gap."""
 CLEAR_GAP = 0.6
 """Smallest gap that is said to separate two modes: of ten normal samples one in a hundred has it"""
-LEAST_TO_SAY = 5
+LEAST_TO_SAY = 6
 LEAST_FACTOR = 1.2
 """Ratio of two modes that is worth a warning."""
+FEW = 10
+"""With fewer samples a mode has at least two: of six normal samples one in nine has such a gap,
+most often beside a single one, and one in 27 has two on each side."""
+
+Modes = tuple[Sequence[float], Sequence[float]]
+"""The samples of the lower and of the upper mode, in order."""
 
 
 def modes_of(values: Sequence[float], gap: float = GAP) -> tuple[float, float] | None:
     """Give the means of the lower and the upper mode of samples; None where there is one mode."""
+    found = _parted(values, gap)
+    return None if found is None else (_mean(found[0]), _mean(found[1]))
+
+
+def clear_modes(values: Sequence[float]) -> Modes | None:
+    """Give the samples of two modes that a warning is worth; None where there are none."""
+    if len(values) < LEAST_TO_SAY or min(values) <= 0:
+        return None
+    found = _parted(values, CLEAR_GAP)
+    if found is None or _mean(found[1]) / _mean(found[0]) < LEAST_FACTOR:
+        return None
+    is_one = min(map(len, found)) < 2
+    return None if is_one and len(values) < FEW else found
+
+
+def _parted(values: Sequence[float], gap: float) -> Modes | None:
+    """Part samples at the largest gap between them, where it is so large a share of the range."""
     in_order = sorted(values)
     span = in_order[-1] - in_order[0]
     widest, place = max(
@@ -35,13 +55,8 @@ def modes_of(values: Sequence[float], gap: float = GAP) -> tuple[float, float] |
     )
     if span <= 0 or widest < gap * span or len(in_order) < 3:
         return None
-    lower, upper = in_order[:place], in_order[place:]
-    return math.fsum(lower) / len(lower), math.fsum(upper) / len(upper)
+    return in_order[:place], in_order[place:]
 
 
-def clear_modes(values: Sequence[float]) -> tuple[float, float] | None:
-    """Give the means of two modes that a warning is worth; None where there are none."""
-    if len(values) < LEAST_TO_SAY or min(values) <= 0:
-        return None
-    found = modes_of(values, CLEAR_GAP)
-    return found if found is not None and found[1] / found[0] >= LEAST_FACTOR else None
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

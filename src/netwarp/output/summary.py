@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.claims.too_few import too_few_in
 from netwarp.estimate.comparison import Verdict
+from netwarp.results.two_modes import two_modes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,9 +47,16 @@ def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, A
                 found.setdefault(contender.cell.index, []).append(made)
     return [
         _cell(cell, results.metrics)
+        | _bimodal(cell, [compared.metric for compared in answers])
         | ({"comparison": by[0], "comparisons": by} if (by := found.get(cell.index)) else {})
         for cell in results.cells
     ]
+
+
+def _bimodal(cell: CellResult, metrics: Sequence[str]) -> dict[str, Any]:
+    """Write the main metrics by which a cell's runs lie in two modes; nothing where none is."""
+    found = [each for metric in metrics if (each := two_modes(cell, metric)) is not None]
+    return {"bimodal": [each.to_json() for each in found]} if found else {}
 
 
 def _cell(cell: CellResult, metrics: tuple[str, ...]) -> dict[str, Any]:

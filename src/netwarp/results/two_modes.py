@@ -1,0 +1,73 @@
+"""Finds cells whose runs lie in two modes, as where some of them waited for a time-out.
+
+The mean of such a cell is a value that no run has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netwarp.estimate.modes import clear_modes
+from netwarp.estimate.stats import mean_of
+from netwarp.wording import cell_text, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from netwarp.results.results import CellResult, Results
+
+MOST_NAMED = 5
+"""Most cells that are named; the others are counted."""
+
+
+@dataclass(frozen=True)
+class TwoModes:
+    """A cell's values of a metric, in two modes."""
+
+    cell: CellResult
+    metric: str
+    lower: Sequence[float]
+    upper: Sequence[float]
+
+    @property
+    def text(self) -> str:
+        """Say how many runs lie near which value."""
+        low, high = mean_of(self.lower), mean_of(self.upper)
+        unit = quantity(self.metric, high)
+        shown = [f"{number(mean * unit.scale, 2)} {unit.unit}".rstrip() for mean in (low, high)]
+        runs = len(self.lower) + len(self.upper)
+        return (
+            f"{cell_text(self.cell.factors, ', ')}: {len(self.lower)} of {runs} runs near"
+            f" {shown[0]}, {len(self.upper)} near {shown[1]}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `--json` prints."""
+        return {
+            "metric": self.metric,
+            "modes": [
+                {"runs": len(mode), "mean": mean_of(mode)} for mode in (self.lower, self.upper)
+            ],
+        }
+
+
+def two_modes(cell: CellResult, metric: str) -> TwoModes | None:
+    """Give the two modes of a cell's values; None where there is one."""
+    found = clear_modes(cell.values(metric))
+    return None if found is None else TwoModes(cell, metric, *found)
+
+
+def bimodal_text(results: Results, metrics: Iterable[str]) -> str | None:
+    """Name the cells whose runs lie in two modes by one of some metrics; None where none does."""
+    found = [
+        each
+        for metric in metrics
+        for cell in results.cells
+        if (each := two_modes(cell, metric)) is not None
+    ]
+    if not found:
+        return None
+    named = "; ".join(each.text for each in found[:MOST_NAMED])
+    more = f"; and {len(found) - MOST_NAMED} more cells" * (len(found) > MOST_NAMED)
+    return f"bimodal, so that no run is near the mean: {named}{more}"
