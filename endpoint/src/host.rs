@@ -73,7 +73,6 @@ pub(crate) trait Role: AsFd {
 }
 
 /// What was received from a role: a message, or the end of the role.
-#[expect(clippy::large_enum_variant, reason = "it is moved once, from the pipe to the file of records")]
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The role sent a message.
