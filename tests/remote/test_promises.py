@@ -1,0 +1,122 @@
+"""What docs/security.md promises of a server's patience and of its role, each seen to be so."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netwarp.backends.guest_files import find_endpoint
+from netwarp.backends.remote import session
+from netwarp.backends.remote.admission import Limits
+from netwarp.backends.remote.channel import ChannelError
+from netwarp.backends.remote.messages import Ended, Said
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE
+from netwarp.wire import End, Start, job_to_json, read_records
+from remote.conftest import Running as RunningServer
+from remote.conftest import Starter
+from remote.jobs import job
+from remote.test_faults import PATIENCE_S, let_in, running, script
+
+LANDLOCK_CREATE_RULESET = 444
+ASKS_FOR_THE_VERSION = 1
+
+
+def test_a_client_that_says_nothing_is_sent_away(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert session.IDLE_TIMEOUT_S == 15 * 60
+    monkeypatch.setattr(session, "IDLE_TIMEOUT_S", 0.1)
+    channel = let_in(server).channel
+    with pytest.raises(ChannelError, match="closed the connection"):
+        channel.receive_any(PATIENCE_S)
+    channel.close()
+    assert any("did not say anything in time" in line for line in server.told), server.told
+    server.expect_it_goes_on()
+
+
+def test_either_end_finds_out_within_half_a_minute_that_the_other_is_gone(
+    server: RunningServer,
+) -> None:
+    channel = let_in(server).channel
+    (theirs,) = [each for each in server.server._connections if each.fileno() >= 0]
+    for connection in (channel.connection, theirs):
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        idle_s, every_s, probes, unacknowledged_ms = (
+            connection.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (
+                socket.TCP_KEEPIDLE,
+                socket.TCP_KEEPINTVL,
+                socket.TCP_KEEPCNT,
+                socket.TCP_USER_TIMEOUT,
+            )
+        )
+        assert idle_s + every_s * probes <= 30
+        assert 0 < unacknowledged_ms <= 30_000
+    channel.close()
+
+
+def test_landlock_keeps_a_role_from_writing_outside_its_directory(
+    start: Starter, tmp_path: Path
+) -> None:
+    version = ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, 0, ASKS_FOR_THE_VERSION)
+    if version < 1:
+        pytest.skip("this kernel has no Landlock")
+    outside = tmp_path / "outside"
+    role = (
+        f'[ "$1" != confine ] || exec {find_endpoint()} "$@"\n'
+        "echo x > inside && echo inside >&3\n"
+        f"echo x > {outside} && echo outside >&3\n"
+        "echo tried >&3"
+    )
+    server = start(script(tmp_path, role))
+    channel = running(server)
+    said = []
+    while isinstance(message := channel.receive_any(PATIENCE_S), Said):
+        said.append(message.line)
+    assert isinstance(message, Ended)
+    assert said == ["inside", "tried"]
+    assert not outside.exists()
+    channel.close()
+
+
+def test_a_role_has_a_bound_of_memory(start: Starter, tmp_path: Path) -> None:
+    server = start(script(tmp_path, "ulimit -v >&3"), Limits(memory_bytes=3 << 30))
+    channel = running(server)
+    message = channel.receive_any(PATIENCE_S)
+    assert isinstance(message, Said)
+    assert int(message.line) * 1024 == 3 << 30
+    channel.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"message":"write","line":{"record":"mine","path":"/etc/passwd"}}',
+        '{"message":"write","line":"no record"}',
+        '{"message":"mine"}',
+        "no JSON",
+    ],
+)
+def test_what_a_server_says_is_known_records_or_ends_the_run(tmp_path: Path, line: str) -> None:
+    (tmp_path / JOB_FILE).write_text(job_to_json(job()))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(b'{"message":"ready","certificate":null}\n' + line.encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        ended = subprocess.run(
+            [str(find_endpoint()), "remote", ".", "--address", "127.0.0.1", "--port", "9",
+             "--server-fd", str(theirs.fileno()), "--server-clock-ns", "0"],
+            cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "NETWARP_RUN_TOKEN": "0" * 16},
+            pass_fds=(theirs.fileno(),), capture_output=True, text=True, check=False,
+            timeout=PATIENCE_S,
+        )  # fmt: skip
+    assert ended.returncode == 1
+    first, last = read_records(tmp_path / RECORDS_FILE)
+    assert isinstance(first, Start)
+    assert isinstance(last, End)
+    assert last.failure is not None
+    assert last.failure.message.startswith("understand the server's message")
