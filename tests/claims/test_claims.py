@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import support
-from claimed import LESS, NOISE, grid, judge
+from claimed import LESS, NOISE, grid, judge, lead
 from netwarp.claims import ClaimVerdict, evaluate_claim, evaluate_claims
 from netwarp.errors import StudyError
 from netwarp.estimate.criteria import Criteria
@@ -276,3 +276,19 @@ def test_exact_leads_are_written_with_the_digits_that_tell_them_apart() -> None:
     means = {("quic", "1"): 100.0, ("tcp", "1"): 101.4, ("quic", "2"): 100.0, ("tcp", "2"): 101.0}
     found = judge(grid(means, noise=(1.0, 1.0)), **LESS, shrinks_with="streams").found
     assert "1.014 at 1, 1.010 at 2" in found
+
+
+def test_a_run_without_the_metric_counts_as_missing() -> None:
+    """What is left is no sample of the cell, however clear it is: it is not judged."""
+    whole = lead(2.0)
+    assert judge(whole, **LESS).verdict is ClaimVerdict.REPRODUCED
+    first = next(run for run in whole.runs if run.factors["transport"] == "quic")
+    without = [replace(run, metrics={}) if run is first else run for run in whole.runs]
+    found = judge(Results(tuple(without)), **LESS)
+    assert found.verdict is ClaimVerdict.FAILED
+    assert f"no value in 1 of {len(NOISE)} runs" in found.found
+    nowhere = [
+        replace(run, metrics={}) if run.factors["transport"] == "quic" else run
+        for run in whole.runs
+    ]
+    assert judge(Results(tuple(nowhere)), **LESS).verdict is ClaimVerdict.NOT_TESTABLE

@@ -80,7 +80,7 @@ def test_the_warning_names_claims_and_the_remedy() -> None:
     assert found is not None
     assert found.text == (
         "2 of 2 claims cannot be judged with 5 replicates, as what they compare is random (sooner,"
-        " same): with 29 they could be, or with --decide"
+        " same): 1 could be with 6, all with 29, or with --decide"
     )
     differs = too_few_as_planned(study(5, SOONER), None)
     assert differs is not None

@@ -273,7 +273,7 @@ def test_a_program_that_spins_is_named(tmp_path: Path) -> None:
 
 STUDY = """
 title = "Sizes"
-replicates = 2
+replicates = 6
 transport = "tcp"
 [path]
 rtt = "20ms"

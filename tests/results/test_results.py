@@ -9,6 +9,7 @@ import support
 from netwarp.evaluation import load
 from netwarp.results import Results, from_plan
 from netwarp.results.parquet import to_frame, write_results
+from netwarp.run_directory import JOB_FILE, RunDirectory
 from netwarp.wording import condition_text, factor_title
 
 
@@ -111,3 +112,24 @@ def test_a_run_without_a_metric_is_told_from_a_failed_one() -> None:
     assert [sample.failed for sample in cell.samples("jain_index").values()] == [
         run.outcome == "failed" for run in cell.runs
     ]
+
+
+@pytest.mark.parametrize("has_jobs", [True, False])
+def test_what_is_random_in_an_older_directory_is_read_from_its_jobs(
+    tmp_path: Path, has_jobs: bool
+) -> None:
+    """Its plan does not say it. Of a cell whose jobs were not kept nobody knows."""
+    place = support.write_run_directory(tmp_path / "out")
+    directory = RunDirectory(place)
+    before = load(place).results
+    lines = [{k: v for k, v in each.items() if k != "random"} for each in directory.plan_lines()]
+    directory.write_plan(lines)
+    if not has_jobs:
+        for job in place.glob(f"runs/*/{JOB_FILE}"):
+            job.unlink()
+    found = load(place).results
+    assert [run.run for run in found.runs] == [run.run for run in before.runs]
+    wanted = [run.random if has_jobs else None for run in before.runs]
+    assert [run.random for run in found.runs] == wanted
+    steady = next(cell for cell in found.cells if cell.factors["path.loss"] == "0%")
+    assert steady.is_random is not has_jobs

@@ -47,8 +47,9 @@ class TooFew:
     """Those that each cell has in the end."""
     least: int
     """Those with which all of its questions could be answered, were there no spread."""
-    claims: tuple[str, ...]
-    """Ids of the claims that cannot be judged; empty where it is comparisons."""
+    claims: Mapping[str, int]
+    """The replicates with which claims could be judged that cannot be, by their ids; empty where it
+    is comparisons."""
     of: int
     """Number of the study's claims that are judged."""
     can_be_added: bool
@@ -67,7 +68,10 @@ class TooFew:
                 f"cells with something random cannot be compared with {have}: {remedy}, and called"
                 f" equivalent with {equal}"
             )
-        named = ", ".join(self.claims[:MOST_NAMED])
+        named = ", ".join(list(self.claims)[:MOST_NAMED])
+        if (fewest := min(self.claims.values())) < self.least:
+            some = sum(each == fewest for each in self.claims.values())
+            remedy = f"{some} could be with {fewest}, all {remedy.replace(' they could be', '')}"
         more = f" and {len(self.claims) - MOST_NAMED} more" * (len(self.claims) > MOST_NAMED)
         return (
             f"{len(self.claims)} of {self.of} claims cannot be judged with {have}, as what they"
@@ -79,7 +83,7 @@ class TooFew:
         return {
             "replicates": self.replicates,
             "least": self.least,
-            "claims": list(self.claims),
+            "claims": dict(self.claims),
             "text": self.text,
         }
 
@@ -126,7 +130,7 @@ def too_few_replicates(
         [least if not judged else 0, *_needed_by_claims(judged, cells, last_alpha).values()]
     )
     can_be_added = not is_deciding and at_last <= most
-    return TooFew(replicates, least, tuple(lacking), len(judged), can_be_added)
+    return TooFew(replicates, least, lacking, len(judged), can_be_added)
 
 
 def too_few_as_planned(
