@@ -11,7 +11,7 @@ import pytest
 
 from guest.lab import Measured, run_study_cells
 from guest.tshark import fields
-from netwarp.wire import FlowSent, FlowStats
+from netwarp.wire import End, FlowSent, FlowStats
 
 TRANSPORTS = ("udp", "tcp", "tls", "sctp", "quic")
 PACING_ERROR_NS = 1_000
@@ -203,3 +203,11 @@ def test_first_packets_wait_for_cold_neighbours_and_three_have_room(tmp_path: Pa
     assert 7 <= lost <= 20
     (warm,) = carried_out(tmp_path / "warm", {"delay": "10ms"}, transports=["udp"], **keys)
     assert warm.metrics["lost_packets"] == 0
+
+
+def test_a_flow_of_slow_messages_is_over_with_the_last_of_them(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"interval": "1s", "count": 10, "transports": ["udp"]}
+    (run,) = carried_out(tmp_path, {"delay": "10ms"}, **keys)
+    assert stats(run, "message").received == 10
+    (end,) = (each for each in run.records if isinstance(each, End))
+    assert 9e9 < end.virtual_ns < 10e9

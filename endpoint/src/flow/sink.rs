@@ -71,7 +71,12 @@ impl MessageSink {
 
     /// Returns whether all messages have arrived.
     pub(crate) fn is_complete(&self) -> bool {
-        self.messages.received() == self.expected
+        self.missing() == 0
+    }
+
+    /// Returns how many messages have not arrived yet.
+    pub(crate) fn missing(&self) -> u64 {
+        self.expected.saturating_sub(self.messages.received())
     }
 
     /// Returns an upper bound of when the last message is due, once one has arrived.

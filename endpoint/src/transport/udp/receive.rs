@@ -11,8 +11,12 @@ use crate::flow::{HEADER_BYTES, Header, MessageSink, Received};
 use crate::transport::error::{Context as _, Result};
 use crate::transport::socket::{Socket, retry, size};
 
-/// The number of datagrams in one call, which waits for all of them: their arrival times are the kernel's.
+/// The most datagrams in one call, which waits for all of them: their arrival times are the kernel's.
 const BATCH: usize = 64;
+
+/// The longest that a call waits for the next of its datagrams. The time-out of a socket begins anew with each of them:
+/// a call that waited for as long as the flow can last would end up to as much later.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// The size of the buffer for the control message with a stamp.
 const CONTROL_BYTES: usize = 64;
@@ -52,7 +56,7 @@ impl<'a> Receiver<'a> {
                 if left_ns == 0 {
                     break;
                 }
-                let wait = Duration::from_nanos(left_ns).max(SHORTEST_WAIT);
+                let wait = Duration::from_nanos(left_ns).clamp(SHORTEST_WAIT, LONGEST_WAIT);
                 self.socket.set_read_timeout(Some(wait)).context("setting SO_RCVTIMEO")?;
             }
             self.batch(&mut sink)?;
@@ -62,7 +66,8 @@ impl<'a> Receiver<'a> {
 
     /// Makes one call. Before the first datagram there is no deadline, so the call returns after one datagram.
     fn batch(&mut self, sink: &mut MessageSink) -> Result<()> {
-        let most = if sink.last_due_ns().is_some() { BATCH } else { 1 };
+        let missing = usize::try_from(sink.missing()).unwrap_or(BATCH);
+        let most = if sink.last_due_ns().is_some() { missing.min(BATCH) } else { 1 };
         let mut parts: Vec<iovec> = self
             .headers
             .iter_mut()
