@@ -108,7 +108,11 @@ def test_a_failure_names_the_workload(tmp_path: Path) -> None:
     assert found.status.outcome == "failed"
     assert found.status.reason is not None
     assert "whole: the transfer was not over after 4 virtual seconds" in found.status.reason
-    (late,) = run(tmp_path / "late", bulk("short"), bulk("late", start="2s", stop="2010ms"))
-    assert late.status.reason is not None
-    assert "late: its time was over before it was connected" in late.status.reason
     assert not (found.path / "whole").exists()
+
+
+def test_who_has_no_time_to_connect_gets_nothing(tmp_path: Path) -> None:
+    late = ok(tmp_path, bulk("short"), bulk("late", start="2s", stop="2010ms"))
+    assert late.metrics["late.goodput_bit_s"] == 0
+    assert "late.connect_time_s" not in late.metrics
+    assert late.metrics["short.goodput_bit_s"] > 0

@@ -190,3 +190,19 @@ def test_the_last_data_is_safe_before_a_close(tmp_path: Path) -> None:
     multihomed = {"kind": "sctp", "multihomed": True, "label": "multihomed"}
     paths = tmp_path / "two"
     run_study_cells(paths, two, transports=["mptcp", multihomed], size="5kB", transfers=10, seed=44)
+
+
+@pytest.mark.parametrize(
+    ("direction", "duration"), [("down", "30ms"), ("down", "120ms"), ("up", "30ms")]
+)
+def test_a_duration_in_which_nothing_can_arrive_has_nothing_as_its_result(
+    direction: str, duration: str, tmp_path: Path
+) -> None:
+    path = {"rtt": "100ms", "rate": "10mbit"}
+    for run in run_study_cells(tmp_path, path, duration=duration, direction=direction):
+        # Of an upload that was never connected neither end has a record.
+        is_connected = duration == "120ms" and run.transport in ("tcp", "quic")
+        expected = 0 if direction == "down" else None
+        assert run.metrics.get("goodput_bit_s") == expected, run.transport
+        assert "first_byte_s" not in run.metrics, run.transport
+        assert ("connect_time_s" in run.metrics) == is_connected, run.transport

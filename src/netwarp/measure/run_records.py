@@ -109,10 +109,11 @@ class RunRecords:
         return self._content_bytes(self.records)
 
     @cached_property
-    def first_byte_ns(self) -> int:
-        """Time at which the receiver had the first byte of content."""
-        arrivals = self.reader.arrivals(self.job, self.measured)
-        return min(each.first_byte_ns for each in arrivals if each.first_byte_ns is not None)
+    def first_byte_ns(self) -> int | None:
+        """Time at which the receiver had the first byte of content; None where none arrived."""
+        arrivals = [each for each in self.reader.arrivals(self.job, self.measured) if each.bytes]
+        times_ns = [each.first_byte_ns for each in arrivals if each.first_byte_ns is not None]
+        return min(times_ns, default=None)
 
     @cached_property
     def sender_stats(self) -> list[Stats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
+from netwarp.measure.select import connections
 from netwarp.units import NS_PER_S
 from netwarp.wire import Download
 
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
 _START = "From the client's first connect until"
 
 
-def _connect_time_s(run: RunRecords) -> float:
+def _connect_time_s(run: RunRecords) -> float | None:
+    if not connections(run.measured, "client"):
+        return None
     return (run.ready_ns - run.span_ns[0]) / NS_PER_S
 
 
-def _first_byte_s(run: RunRecords) -> float:
-    return (run.first_byte_ns - run.span_ns[0]) / NS_PER_S
+def _first_byte_s(run: RunRecords) -> float | None:
+    at_ns = run.first_byte_ns
+    return None if at_ns is None else (at_ns - run.span_ns[0]) / NS_PER_S
 
 
 def _completion_time_s(run: RunRecords) -> float | None:
@@ -33,7 +37,8 @@ def _completion_time_s(run: RunRecords) -> float | None:
 
 
 def _goodput_bit_s(run: RunRecords) -> float | None:
-    if not run.content_bits and not run.received:
+    is_nothing = not run.content_bits and not run.received
+    if is_nothing and not run.reader.breaks_off(run.job):
         return None  # a flow has no content that must arrive completely
     start_ns, end_ns = run.span_ns
     if start_ns == end_ns:
@@ -42,6 +47,8 @@ def _goodput_bit_s(run: RunRecords) -> float | None:
 
 
 def _transfer_goodput_bit_s(run: RunRecords) -> float | None:
+    if not connections(run.measured, "client"):
+        return None
     transfer_ns = run.span_ns[1] - run.ready_ns
     return run.content_bits * NS_PER_S / transfer_ns if run.received and transfer_ns > 0 else None
 

@@ -42,6 +42,8 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
     if message is not None:
         return Failure(stage="verify", message=message)
     is_real = not is_simulated(job.transport.model)
-    if workload.dials(job) and is_real and not connections(records, "client"):
+    # What breaks off may do so before it is connected.
+    connects = workload.dials(job) and is_real and not workload.breaks_off(job)
+    if connects and not connections(records, "client"):
         return Failure(stage="client", message="the client recorded no connection")
     return None

@@ -13,7 +13,7 @@ use crate::deadline::Deadline;
 use crate::job::{self, Dial, Direction};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::{SharedSink, Sink};
-use crate::transport::error::{Context as _, Result, bail};
+use crate::transport::error::{Context as _, Result};
 use crate::transport::{Connection, Dialer, Error, Stream};
 use crate::workload::{Handovers, Run, connection_record, unless_handed_over};
 
@@ -68,6 +68,16 @@ struct Chunk {
     sink: SharedSink,
 }
 
+/// How dialling the connections of a transfer ended.
+enum Dialled {
+    /// All are established, in order.
+    Connected(Vec<Box<dyn Connection>>),
+    /// The client has moved meanwhile.
+    Moved,
+    /// The transfer's time was over before.
+    TimeOver,
+}
+
 /// The result of a connection.
 struct ConnectionOutcome {
     /// The index of the connection in the transfer.
@@ -86,9 +96,16 @@ impl Client {
             // The dialer already knows of the handovers so far.
             self.handovers.mark_unchanged();
             let dialled = Moment::now();
-            let Some(connections) = self.dial(transfer, remaining.len()).await? else {
-                remaining.iter_mut().for_each(|share| _ = share.first_try.get_or_insert(dialled));
-                continue;
+            let connections = match self.dial(transfer, remaining.len()).await? {
+                Dialled::Connected(connections) => connections,
+                Dialled::Moved => {
+                    remaining.iter_mut().for_each(|share| _ = share.first_try.get_or_insert(dialled));
+                    continue;
+                }
+                Dialled::TimeOver => {
+                    records.extend(remaining.iter().flat_map(|share| self.not_connected(share, transfer)));
+                    return Ok(records);
+                }
             };
             let mut requesting = JoinSet::new();
             for (share, connection) in remaining.drain(..).zip(connections) {
@@ -110,6 +127,12 @@ impl Client {
         Ok(records)
     }
 
+    /// Returns the records of a share whose time was over before it was connected: nothing has arrived.
+    fn not_connected(&self, share: &Share, transfer: u32) -> Vec<Record> {
+        let broken_off = |slot| self.bulk.broken_off(slot, 0, (transfer, self.attempt)).records;
+        share.slots.iter().flat_map(broken_off).collect()
+    }
+
     fn share(&self, number: u32) -> Share {
         let Bulk { layout, requested, run, .. } = &self.bulk;
         let chunk = |chunk| {
@@ -123,32 +146,29 @@ impl Client {
     }
 
     /// Opens `count` connections and returns them in order once all are connected. They may resume earlier transfers'
-    /// sessions, but not each other's; after a handover, they may resume any. Returns none if a handover occurs
-    /// meanwhile.
-    async fn dial(&mut self, transfer: u32, count: usize) -> Result<Option<Vec<Box<dyn Connection>>>> {
+    /// sessions, but not each other's; after a handover, they may resume any. Stops if a handover occurs meanwhile,
+    /// or if the transfer's time is over.
+    async fn dial(&mut self, transfer: u32, count: usize) -> Result<Dialled> {
         let may_resume = transfer > 0 || self.handovers.borrow().count > 0;
         let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);
         let until_ns = self.bulk.until_ns;
         let dialling = async {
             tokio::select! {
                 biased;
-                dialled = dial_all(dialer, server, count, may_resume, order) => dialled,
-                over = time_over(until_ns) => {
-                    over?;
-                    bail!("its time was over before it was connected")
-                }
+                dialled = dial_all(dialer, server, count, may_resume, order) => dialled.map(Dialled::Connected),
+                over = time_over(until_ns) => over.map(|()| Dialled::TimeOver),
             }
         };
         match unless_handed_over(&mut self.handovers, dialling).await {
-            None => Ok(None),
-            Some(Ok(connections)) => Ok(Some(connections)),
+            None => Ok(Dialled::Moved),
+            Some(Ok(dialled)) => Ok(dialled),
             Some(Err(error)) => {
                 let is_awaited =
                     self.handovers.has_changed()? || self.bulk.run.hands_over_after(*self.handovers.borrow());
                 let (true, Error::Unreachable(_)) = (is_awaited, &error) else { return Err(error) };
                 // The client has no address between two paths: nothing can be done before the next handover.
                 self.handovers.changed().await.context("waiting for the next path")?;
-                Ok(None)
+                Ok(Dialled::Moved)
             }
         }
     }

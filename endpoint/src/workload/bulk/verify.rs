@@ -80,6 +80,8 @@ fn difference_of_broken_off(ends: &[&TransferRecord], expected: &Expected, recei
             ends.iter().filter(|end| (end.side, end.chunk) == (receiver, chunk)).map(|end| end.bytes).collect();
         match received[..] {
             [arrived] if arrived <= bytes => None,
+            // The client's time may have been over before it was connected, so that the server knows of nothing.
+            [] if receiver == Side::Server => None,
             [arrived] => Some(format!("chunk {chunk}: {arrived} bytes came, of {bytes}")),
             _ => Some(format!("chunk {chunk}: the {} has {} records of it", name(receiver), received.len())),
         }

@@ -8,7 +8,7 @@ from typing import Any
 from netwarp import wire
 from netwarp.fields import KeyValueError
 from netwarp.measure.run_records import Arrival
-from netwarp.measure.select import leaves_file, of_kind, of_transfer, received
+from netwarp.measure.select import connections, leaves_file, of_kind, of_transfer, received
 from netwarp.regular_files import UnreadableFileError
 from netwarp.wire import Download, FileContent, Job, Record, Transfer
 from netwarp.workloads.base import GUEST_MEMORY_BYTES, NO_FILES, FileSize, Reads, Workload
@@ -85,9 +85,13 @@ class BulkWorkload(Workload[wire.Bulk]):
         return None
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Give the time at which the client first called connect, or its program was started."""
+        """Give the time at which the client first called connect, or its program was started; 0
+        where its time was over before it was connected.
+        """
         left = of_kind(records, Download)
-        return left[0].started_ns if left else super().start_ns(records)
+        if left:
+            return left[0].started_ns
+        return super().start_ns(records) if connections(records, "client") else 0
 
     def breaks_off(self, job: Job) -> bool:
         """Say whether it is aborted after a given time."""
@@ -108,7 +112,7 @@ class BulkWorkload(Workload[wire.Bulk]):
         if leaves_file(job):
             return max(each.ended_ns for each in of_kind(records, Download))
         bulk, came = self.of(job), received(job, records)
-        last_ns = max(transfer.last_byte_ns for transfer in came)
+        last_ns = max((transfer.last_byte_ns for transfer in came), default=0)
         if bulk.duration_ns is None or sum(each.bytes for each in came) == bulk.content.size_bytes:
             return last_ns
         # The abort counts, not the last byte: afterwards other workloads may have used the path.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netwarp.measure.select import leaves_file, of_kind, receiver, start_ns
+from netwarp.measure.select import connections, leaves_file, of_kind, receiver, start_ns
 from netwarp.measure.two_clocks import upload_refusal
 from netwarp.wire import Bulk, Download, Job, Record, Transfer
 
@@ -41,6 +41,8 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
     """Describe an impossible record of the receiver; the sender of an aborted transfer has none."""
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
+    if not came and receiver(job) == "server" and not connections(records, "client"):
+        return None  # its time was over before it was connected: the server knows of nothing
     if sorted(each.chunk for each in came) != list(range(bulk.chunks)):
         return f"the {receiver(job)} recorded {len(came)} of {bulk.chunks} chunks"
     came_bytes = sum(each.bytes for each in came)
