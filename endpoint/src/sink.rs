@@ -1,5 +1,8 @@
-//! The receiving end of a content: counts and hashes the bytes that arrive, and notes their arrival times.
+//! The receiving end of a content: counts and hashes the bytes that arrive, notes their arrival times, and writes them to
+//! a file if one is asked for.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,11 +19,13 @@ const TOO_MUCH: &str = "the peer sent more content than it was asked for";
 /// up.
 pub(crate) type SharedSink = Arc<Mutex<Sink>>;
 
-/// Consumes received bytes: hashes them if the content is verified, otherwise only counts them.
+/// Consumes received bytes: hashes them if the content is verified, writes them if they are kept, otherwise only counts
+/// them.
 pub(crate) struct Sink {
     size_bytes: u64,
     remaining_bytes: u64,
     hasher: Option<Hasher>,
+    file: Option<File>,
     first_byte: Option<Moment>,
     last_byte: Option<Moment>,
     arrivals: Option<Arrivals>,
@@ -44,7 +49,12 @@ impl Sink {
     pub(crate) fn new(size_bytes: u64, verify: bool) -> Self {
         let hasher = verify.then(new_hasher);
         let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
-        Self { size_bytes, remaining_bytes, hasher, first_byte, last_byte, arrivals }
+        Self { size_bytes, remaining_bytes, hasher, file: None, first_byte, last_byte, arrivals }
+    }
+
+    /// Writes what arrives to a file, if there is one.
+    pub(crate) fn writing_to(self, file: Option<File>) -> Self {
+        Self { file, ..self }
     }
 
     /// Records arrivals in the run's log and measures the longest gap, if there is a log. Bytes must then be taken as
@@ -89,17 +99,18 @@ impl Sink {
         self.remaining_bytes
     }
 
-    /// Returns whether bytes are not hashed, so that the kernel may discard them without copying ([`Self::discard`]).
+    /// Returns whether bytes are neither hashed nor kept, so that the kernel may discard them without copying
+    /// ([`Self::discard`]).
     pub(crate) fn discards(&self) -> bool {
-        self.hasher.is_none()
+        self.hasher.is_none() && self.file.is_none()
     }
 
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// More bytes than were announced.
+    /// More bytes than were announced; as [`Self::keep`].
     pub(crate) fn consume(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hash(bytes);
+        self.keep(bytes)?;
         self.discard(bytes.len() as u64)
     }
 
@@ -116,11 +127,16 @@ impl Sink {
         Ok(())
     }
 
-    /// Hashes the next bytes if the content is verified. The caller counts them by [`Self::record_arrival`].
-    pub(crate) fn hash(&mut self, bytes: &[u8]) {
+    /// Hashes the next bytes if the content is verified, and writes them if it is kept. The caller counts them by
+    /// [`Self::record_arrival`].
+    ///
+    /// # Errors
+    /// As `write(2)`.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> Result<()> {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
         }
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes)).context("writing what arrived to a file")
     }
 
     /// Counts bytes, the last of which arrived at `at`.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from guest.lab import ALL, Measured, run_study_cells
-from netwarp.wire import Connection, Side, Transfer
+from netwarp.wire import Connection, Merged, Side, Transfer
 
 RTT_S = 0.1
 LINE: dict[str, Any] = {"rtt": "100ms", "rate": "50mbit"}
@@ -34,6 +34,28 @@ def connect_times_s(run: Measured) -> list[float]:
     """From the first dial until each of the client's connections may send."""
     clients = connections(run, "client")
     return [(each.connected_ns - clients[0].start_ns) / 1e9 for each in clients]
+
+
+def test_the_client_puts_the_chunks_together_to_a_file_that_is_the_original(tmp_path: Path) -> None:
+    original = bytes((7 * at ^ at >> 8) & 0xFF for at in range(400_003))
+    (tmp_path / "original").write_bytes(original)
+    keys: dict[str, Any] = {"size": None, "file": str(tmp_path / "original")}
+    keys |= {"chunks": CHUNKS, "transfers": 2}
+    plain, merged = (
+        run_study_cells(tmp_path / str(merge), {**LINE, "loss": "2%"}, merge=merge, **keys)
+        for merge in (False, True)
+    )
+    for one, other in zip(plain, merged, strict=True):
+        files = [each for each in other.records if isinstance(each, Merged)]
+        assert [(each.transfer, each.chunks, each.bytes) for each in files] == [
+            (0, CHUNKS, len(original)), (1, CHUNKS, len(original)),
+        ]  # fmt: skip
+        assert {each.sha256 for each in files} == {hashlib.sha256(original).hexdigest()}
+        # In virtual time it takes none; the files are gone.
+        assert other.metrics["completion_time_s"] == pytest.approx(
+            one.metrics["completion_time_s"], abs=1e-4
+        ), other.transport
+        assert not list(other.path.glob("transfer-*"))
 
 
 @pytest.mark.parametrize("direction", ["down", "up"])

@@ -179,6 +179,12 @@ def test_a_timeline_counts_paths_from_one() -> None:
         ("sctp", {"transport": {"rto_min": "1ms"}}, "ticks of 10ms"),
         ("quic", {"path": {"mtu": 16_500}}, "path.mtu = 16500: quic would fill it with packets of"
          " 16472 bytes, and quinn writes a handshake packet's length in two bytes"),
+        ("tcp", {"workload": {"size": "1MB", "merge": True, "direction": "up"}},
+         "workload.merge = true: a server serves each connection by itself"),
+        ("tcp", {"workload": {"duration": "1s", "size": "1MB", "merge": True}},
+         "workload.merge = true: a content that is broken off is not whole"),
+        ("quic", {"workload": {"size": "1MB", "merge": True}, "transport": {"stack": "quic-go"}},
+         "workload.merge = true: quic-go's role hashes what it receives and writes no file"),
         ("sctp", {"workload": {"kind": "stream"}, "transport": {"streams": 65_535}},
          "transport.streams = 65535: a stream opens all of them at once, at most 2000"),
         ("sctp", {"transport": {"rto_min": "5s"}}, "rto_initial must lie between"),

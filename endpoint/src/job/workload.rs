@@ -52,6 +52,9 @@ pub struct Bulk {
     pub dial: Dial,
     /// How often the content is sent, on new connections each time; later ones may resume.
     pub transfers: u32,
+    /// Whether the receiver writes each chunk to a file, puts the files together in order to one once its connections
+    /// are closed, and compares that with the sender's content. Otherwise the hashes of the chunks are compared.
+    pub merge: bool,
     /// How long after it began the client breaks off, so that what has arrived by then is the result. Null: the content
     /// arrives completely.
     pub duration_ns: Option<u64>,

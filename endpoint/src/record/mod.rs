@@ -34,6 +34,8 @@ pub enum Record {
     Connection(ConnectionRecord),
     /// A content, or a chunk of one, moved over one stream; each end has a record of it.
     Transfer(TransferRecord),
+    /// The file that the receiver put together from the chunks of a transfer.
+    Merged(MergedRecord),
     /// A segment of a medium at the player.
     Segment(SegmentRecord),
     /// A segment that the player wanted and did not get, because the viewer moved or left before it had arrived. Its

@@ -114,6 +114,22 @@ pub struct TransferRecord {
     pub longest_gap_at_ns: Option<u64>,
 }
 
+/// The file that the receiver put together from the chunks of a transfer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergedRecord {
+    /// Which of the run's transfers.
+    pub transfer: u32,
+    /// How many files were put together.
+    pub chunks: u32,
+    /// When the file was complete. In virtual time neither computing nor writing takes any.
+    pub merged_ns: u64,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Hex SHA-256 of the file, read back from the disk.
+    pub sha256: String,
+}
+
 /// The client was told of its address on another path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

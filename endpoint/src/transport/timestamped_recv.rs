@@ -64,7 +64,7 @@ fn receive_batches(socket: &Socket, sink: &mut Sink) -> Result<()> {
                 let at = stamp_ns.map_or_else(Moment::now, |stamp_ns| Moment::after(stamp_ns.saturating_sub(lead_ns)));
                 let at = previous.map_or(at, |previous| at.max(previous));
                 previous = Some(at);
-                sink.hash(block.get(..received).unwrap_or_default());
+                sink.keep(block.get(..received).unwrap_or_default())?;
                 sink.record_arrival(received as u64, at, is_first)?;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock && is_first => {

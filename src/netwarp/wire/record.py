@@ -28,7 +28,7 @@ from netwarp.wire.page import PageLoad, Resource
 from netwarp.wire.playing import CutSegment, Player, Segment
 from netwarp.wire.samples import ConnectionSamples, QueueSamples
 from netwarp.wire.timeline import Event
-from netwarp.wire.transfers import Connection, Goodput, Handover, Side, Transfer
+from netwarp.wire.transfers import Connection, Goodput, Handover, Merged, Side, Transfer
 
 ClockKind = Annotated[
     Literal["virtual", "real"],
@@ -117,6 +117,7 @@ Record = Annotated[
     Start
     | Connection
     | Transfer
+    | Merged
     | Segment
     | CutSegment
     | Player

@@ -83,6 +83,23 @@ class Stats(Wire):
     """Part of `busy_ns` in which the send buffer limited sending."""
 
 
+class Merged(Wire):
+    """The file that the receiver put together from the chunks of a transfer."""
+
+    record: Literal["merged"]
+    """Always `merged`."""
+    transfer: U32
+    """Which of the run's transfers."""
+    chunks: U32
+    """How many files were put together."""
+    merged_ns: U64
+    """When the file was complete. In virtual time neither computing nor writing takes any."""
+    bytes: U64
+    """Size of the file."""
+    sha256: str
+    """Hex SHA-256 of the file, read back from the disk."""
+
+
 class Transfer(Wire):
     """A content, or a chunk of one, moved over one stream; each end has a record of it."""
 

@@ -38,6 +38,10 @@ class Bulk(Wire):
     """How the connections are opened."""
     transfers: Annotated[int, Field(ge=1, lt=2**32)]
     """How often the content is sent, on new connections each time; later ones may resume."""
+    merge: bool
+    """Whether the receiver writes each chunk to a file, puts the files together in order to one
+    once its connections are closed, and compares that with the sender's content. Otherwise the
+    hashes of the chunks are compared."""
     duration_ns: U64 | None
     """How long after it began the client breaks off, so that what has arrived by then is the
     result. Null: the content arrives completely."""

@@ -119,6 +119,11 @@ class WorkloadSection(Section):
         return None
 
     @property
+    def merges(self) -> bool:
+        """Whether the receiver puts what arrives together to a file."""
+        return False
+
+    @property
     def fills_ns(self) -> int | None:
         """Time in ns for which it sends at full rate; None where it has a size or a rate."""
         return None

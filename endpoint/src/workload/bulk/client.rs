@@ -90,7 +90,8 @@ struct ConnectionOutcome {
 impl Client {
     /// Carries one transfer, over as many connections as the client's handovers make necessary.
     async fn transfer(&mut self, transfer: u32) -> Result<Vec<Record>> {
-        let mut remaining: Vec<Share> = (0..self.bulk.layout.connections).map(|number| self.share(number)).collect();
+        let shares = (0..self.bulk.layout.connections).map(|number| self.share(transfer, number));
+        let mut remaining: Vec<Share> = shares.collect::<Result<_>>()?;
         let mut records = Vec::new();
         while !remaining.is_empty() {
             // The dialer already knows of the handovers so far.
@@ -124,6 +125,7 @@ impl Client {
             }
             self.attempt += u32::from(!remaining.is_empty());
         }
+        records.extend(self.bulk.merge(transfer)?);
         Ok(records)
     }
 
@@ -133,16 +135,20 @@ impl Client {
         share.slots.iter().flat_map(broken_off).collect()
     }
 
-    fn share(&self, number: u32) -> Share {
+    fn share(&self, transfer: u32, number: u32) -> Result<Share> {
         let Bulk { layout, requested, run, .. } = &self.bulk;
         let chunk = |chunk| {
             let sink =
                 Sink::new(layout.part(chunk).length_bytes, requested.verify).watching_arrivals(run.watched_arrivals());
-            Chunk { number: chunk, sink: sink.shared() }
+            let sink = sink.writing_to(self.bulk.chunk_file(transfer, chunk)?);
+            Ok(Chunk { number: chunk, sink: sink.shared() })
         };
-        let slot = |slot| StreamSlot { number: slot, chunks: layout.chunks_of(slot).map(chunk).collect() };
-        let slots = (number * layout.streams..(number + 1) * layout.streams).map(slot).collect();
-        Share { number, slots, first_try: None }
+        let slot = |slot| {
+            let chunks = layout.chunks_of(slot).map(chunk).collect::<Result<_>>()?;
+            Ok(StreamSlot { number: slot, chunks })
+        };
+        let slots = (number * layout.streams..(number + 1) * layout.streams).map(slot).collect::<Result<_>>()?;
+        Ok(Share { number, slots, first_try: None })
     }
 
     /// Opens `count` connections and returns them in order once all are connected. They may resume earlier transfers'

@@ -172,6 +172,9 @@ class CellSpec:
         if stack.decides_alone and self.workload.dials_again:
             reason = f"{stack.name} makes the connections, and ends with the file"
             raise KeyValueError("workload.transfers", None, reason, "drop it")
+        if self.workload.merges:
+            reason = f"{stack.name}'s role hashes what it receives and writes no file"
+            raise KeyValueError("workload.merge", True, reason, "drop it")
         if self.workload.breaks_off:
             reason = f"{stack.name}'s role does not break a content off"
             raise KeyValueError("workload.duration", None, reason, "give a size instead")

@@ -46,6 +46,10 @@ class BulkSection(WorkloadSection):
     their number). Default: 1, and for `sctp` the number of its streams."""
     dial: wire.Dial = "sequential"
     """Whether each connection is opened when the one before is connected, or all at once."""
+    merge: bool = False
+    """The client writes each part to a file of its own and, once its connections are closed, puts
+    them together to one file, which is read back and compared with the content. In virtual time
+    this takes none, of CPU time little. Otherwise the hashes of the parts are compared."""
     transfers: Count = 1
     """Number of times that the content is sent in a run, each time on new connections. Metrics are
     those of the last transfer, which may resume sessions of the first."""
@@ -78,6 +82,7 @@ class BulkSection(WorkloadSection):
             verify=self.verify and self.duration_ns is None,
             chunks=parts,
             dial=self.dial,
+            merge=self.merge,
             transfers=self.transfers,
             duration_ns=self.duration_ns,
         )
@@ -86,6 +91,11 @@ class BulkSection(WorkloadSection):
     def least_ns(self) -> int:
         """Least time that it lasts, in ns: its duration where it has no size, else 0."""
         return self.fills_ns or 0
+
+    @property
+    def merges(self) -> bool:
+        """Whether the client puts the parts together to a file."""
+        return self.merge
 
     @property
     def breaks_off(self) -> bool:
@@ -134,6 +144,16 @@ class BulkSection(WorkloadSection):
             raise KeyValueError(
                 "size", None, f"of size and file, {found}", 'give one, such as size = "10MB"'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _is_merged_where_it_arrives_whole(self) -> Self:
+        if self.merge and self.direction == "up":
+            reason = "a server serves each connection by itself and has no transfer to merge"
+            raise KeyValueError("merge", True, reason, 'drop it, or choose direction = "down"')
+        if self.merge and self.duration_ns is not None:
+            reason = "a content that is broken off is not whole"
+            raise KeyValueError("merge", True, reason, "drop it, or the duration")
         return self
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from netwarp.measure.select import connections, leaves_file, of_kind, receiver, start_ns
 from netwarp.measure.two_clocks import upload_refusal
-from netwarp.wire import Bulk, Download, Job, Record, Transfer
+from netwarp.wire import Bulk, Download, Job, Merged, Record, Transfer
 
 
 def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
@@ -32,10 +32,19 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
             return f"the {side} recorded {moved_bytes} of {wanted_bytes} bytes"
     if bulk.verify and not _same_hashes(job, moved):
         return "what was received is not what was sent (SHA-256)"
+    if bulk.merge:
+        merged = [each.transfer for each in of_kind(records, Merged) if _is_whole(each, bulk)]
+        if merged != list(range(bulk.transfers)):
+            return f"{len(merged)} of {bulk.transfers} transfers were put together to a whole file"
     if job.direction == "up":
         end_ns = max(each.last_byte_ns for each in moved if each.side == "server")
         return upload_refusal(end_ns - start_ns(records), records)
     return None
+
+
+def _is_whole(merged: Merged, bulk: Bulk) -> bool:
+    """Say whether a merged file has all chunks; the endpoint has compared it with the content."""
+    return (merged.chunks, merged.bytes) == (bulk.chunks, bulk.content.size_bytes)
 
 
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
