@@ -26,7 +26,8 @@ from netwarp.measure.values import Values
 from netwarp.output.export import export_results
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.results.parquet import write_results
-from netwarp.run_directory import Clock, RunDirectory, Status, write_json
+from netwarp.run_directory import Clock, RunDirectory, Status
+from netwarp.run_files import write_json
 
 RUNS = 10_000
 MOST_MINUTES = 12.0

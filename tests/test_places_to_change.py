@@ -24,7 +24,8 @@ from netwarp.measure.metric import LOWER, Metric
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics import METRICS
 from netwarp.plan import plan_study
-from netwarp.run_directory import RunDirectory, write_json
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import write_json
 from netwarp.study import study_from_mapping
 from netwarp.study.study import StudyFile
 from netwarp.transports import TRANSPORTS

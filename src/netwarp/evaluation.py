@@ -16,16 +16,8 @@ from netwarp.results import Question, from_plan
 from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.harm import with_harm
 from netwarp.results.two_modes import bimodal_text
-from netwarp.run_directory import (
-    CONSOLE_FILE,
-    JOB_FILE,
-    RECORDS_FILE,
-    RunDirectory,
-    clock_of,
-    read_tail,
-    read_text,
-    require_regular,
-)
+from netwarp.run_directory import CONSOLE_FILE, JOB_FILE, RECORDS_FILE, RunDirectory, clock_of
+from netwarp.run_files import read_tail, read_text, require_regular
 from netwarp.suggestions import did_you_mean
 from netwarp.units import parse_ratio, span_text
 from netwarp.wire import job_from_json, read_records

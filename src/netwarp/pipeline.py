@@ -42,13 +42,8 @@ from netwarp.machine.speed import stored_speed
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.plan.interleaving import interleaved
 from netwarp.regular_files import is_file, is_there
-from netwarp.run_directory import (
-    RunDirectory,
-    remove,
-    write_bytes,
-    write_json,
-    write_text,
-)
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import remove, write_bytes, write_json, write_text
 from netwarp.study import Study
 from netwarp.version import __version__
 

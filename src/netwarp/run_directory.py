@@ -8,22 +8,29 @@ write anywhere else; read with what is damaged noted and left out.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from netwarp.errors import RunDirectoryError, one_line
+from netwarp.run_files import (
+    file_sha256,
+    make_folder,
+    read_tail,
+    read_text,
+    remove,
+    write_json,
+    write_text,
+)
 
 PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
@@ -99,8 +106,6 @@ def clock_of(provenance: Mapping[str, Any]) -> Clock:
 
 TAIL_BYTES = 4096
 MOST_REASON_CHARACTERS = 2000
-MOST_READ_BYTES = 1 << 30
-"""Largest file of a run directory that is read as a whole."""
 
 
 def last_line(run: Path) -> str | None:
@@ -366,126 +371,3 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
         return "it is a symbolic link, and none is followed here"
     return str(error.strerror or error) if isinstance(error, OSError) else str(error)
-
-
-def file_sha256(path: Path) -> str | None:
-    """Hash a regular file; None where there is none that can be read."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(path, flags), "rb") as content:
-            if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
-                return None
-            return file_digest(content, "sha256").hexdigest()
-    except OSError:
-        return None
-
-
-def require_regular(path: Path) -> None:
-    """See that a path is a regular file itself: no link, no device, no pipe that never ends, and of
-    a size that can be read.
-
-    Raises:
-        OSError: it is not there, or something else.
-    """
-    _require_readable(path.lstat())
-
-
-def _require_readable(about: os.stat_result) -> None:
-    if not stat.S_ISREG(about.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    if about.st_size > MOST_READ_BYTES:
-        most = f"{MOST_READ_BYTES >> 20} MiB"
-        raise OSError(errno.EFBIG, f"it has more than the {most} that are read")
-
-
-def read_text(path: Path) -> str:
-    """Read a regular file: no symbolic link, no device, no pipe that would be waited for.
-
-    Raises:
-        OSError: it is not there, not such a file, or cannot be read.
-        ValueError: it is not UTF-8.
-    """
-    with open(_open_regular(path), encoding="utf-8") as content:
-        _require_readable(os.fstat(content.fileno()))
-        return content.read()
-
-
-def read_tail(path: Path, most_bytes: int) -> str:
-    """Read the last bytes of a regular file, as `read_text` does; what is no UTF-8 is replaced.
-
-    Raises:
-        OSError: it is not there, not such a file, or cannot be read.
-    """
-    with open(_open_regular(path), "rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - most_bytes))
-        return file.read(most_bytes).decode(errors="replace")
-
-
-def _open_regular(path: Path) -> int:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "it is not a regular file")
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder where there is none yet.
-
-    Raises:
-        OSError: it cannot be made, or something else, a symbolic link too, has its name.
-    """
-    path.mkdir(exist_ok=True)
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-
-
-def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with all that is in it; nothing there is as good."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-        return
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write an object as JSON, atomically."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace a file as a whole: a reader sees the old text or the new, never half of one."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file of bytes as a whole, as `write_text` does; a link is replaced, not followed.
-
-    Raises:
-        OSError: there is no room, no permission, or a folder of that name.
-    """
-    with replaced(path) as file:
-        file.write(content)
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes another's place, or is there, once all of it is written.
-
-    Raises:
-        OSError: there is no room, no permission, or a folder of that name.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
-            yield file
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # the error of a failed write has no file name
-        raise

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from netwarp.errors import InputError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import RECORDS_FILE, RunDirectory, read_text
+from netwarp.run_directory import RECORDS_FILE, RunDirectory
+from netwarp.run_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

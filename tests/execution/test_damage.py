@@ -14,7 +14,8 @@ from netwarp import pipeline
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
-from netwarp.run_directory import RunDirectory, write_text
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import write_text
 from netwarp.study import study_from_mapping
 
 STUDY = support.STUDY | {"replicates": 1}

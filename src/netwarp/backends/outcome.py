@@ -8,7 +8,8 @@ from pathlib import Path
 
 from netwarp.backends.watch import CONSOLE_LIMIT_BYTES, Ending
 from netwarp.errors import RecordError
-from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status, read_tail
+from netwarp.run_directory import CONSOLE_FILE, RECORDS_FILE, Status
+from netwarp.run_files import read_tail
 from netwarp.wire import End
 from netwarp.wire.record import record_from_json
 

@@ -8,7 +8,8 @@ from typing import Any
 from netwarp.errors import RecordError, RunDirectoryError
 from netwarp.execution.files_read import FilesRead
 from netwarp.plan import PlannedRun
-from netwarp.run_directory import JOB_FILE, RunDirectory, read_text
+from netwarp.run_directory import JOB_FILE, RunDirectory
+from netwarp.run_files import read_text
 from netwarp.wire import job_from_json, job_sha256
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from netwarp.errors import RecordError
 from netwarp.measure.values import Values
 from netwarp.metrics import failure_from_records, metrics_from_records
-from netwarp.run_directory import JOB_FILE, RECORDS_FILE, file_sha256, read_text, require_regular
+from netwarp.run_directory import JOB_FILE, RECORDS_FILE
+from netwarp.run_files import file_sha256, read_text, require_regular
 from netwarp.wire import job_from_json, job_to_json, read_records
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from netwarp.figures.rows import ratio_rows
 from netwarp.figures.style import SCREEN
 from netwarp.metrics import metric_named
 from netwarp.results.comparisons import main_metric
-from netwarp.run_directory import write_bytes, write_text
+from netwarp.run_files import write_bytes, write_text
 from netwarp.study.questions import Figure
 from netwarp.wording import (
     condition_text,

@@ -21,7 +21,7 @@ from netwarp.backends.guest_files import endpoint_version
 from netwarp.cache import cache_directory
 from netwarp.execution import run_job
 from netwarp.plan import PlannedRun, plan_study
-from netwarp.run_directory import write_json
+from netwarp.run_files import write_json
 from netwarp.study import study_from_mapping
 from netwarp.transports import ON_ONE_PATH
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from netwarp.figures import draw_all, write_chart
 from netwarp.report.page import render
-from netwarp.run_directory import RunDirectory, make_folder, write_text
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import make_folder, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path

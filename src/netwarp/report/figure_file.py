@@ -11,7 +11,8 @@ from netwarp.figures import draw_all, write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.style import SCREEN, THEMES, Theme
 from netwarp.regular_files import UnreadableFileError, read_regular_file
-from netwarp.run_directory import RunDirectory, make_folder
+from netwarp.run_directory import RunDirectory
+from netwarp.run_files import make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

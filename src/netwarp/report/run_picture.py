@@ -10,7 +10,7 @@ from netwarp.figures import write_chart
 from netwarp.figures.figures import WRITERS
 from netwarp.figures.over_time.figure import run_chart
 from netwarp.results import RunResult
-from netwarp.run_directory import make_folder
+from netwarp.run_files import make_folder
 from netwarp.suggestions import did_you_mean
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from netwarp.run_directory import replaced
+from netwarp.run_files import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from netwarp.evaluation import RunData
 from netwarp.execution.time_limits import is_over, share
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.report import write_figures
-from netwarp.run_directory import write_json, write_text
+from netwarp.run_files import write_json, write_text
 from netwarp.sources.page import render
 from netwarp.sources.preparation import Prepared, PreparedStudy, first_cost_cpu_s
 from netwarp.sources.reproduction import (
