@@ -23,9 +23,10 @@ MOST_READ_BYTES = 1 << 30
 
 
 def file_sha256(path: Path) -> str | None:
-    """Hash a regular file; None where there is none that can be read."""
+    """Hash a regular file; None where there is none that can be read, or it is too large."""
     try:
         with open(_open_regular(path), "rb") as content:
+            _require_readable(os.fstat(content.fileno()))
             return file_digest(content, "sha256").hexdigest()
     except OSError:
         return None

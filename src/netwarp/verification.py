@@ -131,7 +131,7 @@ def verify(
             " `netwarp diff` compares two such directories by tests"
         )
     kept = RunDirectory(data.directory)
-    succeeded = [run.run for run in data.results.runs if run.outcome == "ok"]
+    succeeded = list(_succeeded(kept))
     if not succeeded:
         raise RunDirectoryError(f"{data.directory} has no run that succeeded: nothing to verify")
     plan = _planned_again(data, spread(succeeded, runs))
@@ -156,6 +156,16 @@ def verify(
     return Verification(
         verified, len(succeeded), _other_programs(data.provenance, backend.provenance())
     )
+
+
+def _succeeded(kept: RunDirectory) -> Iterator[str]:
+    """Name the runs that succeeded, in the order of the plan, also those whose records were altered
+    since: they are what verifying is to find.
+    """
+    for line in kept.plan_lines():
+        status = kept.status(line["run"])
+        if status is not None and status.outcome == "ok":
+            yield line["run"]
 
 
 def spread(runs: Sequence[str], count: int) -> list[str]:

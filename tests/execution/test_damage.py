@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
 from netwarp.run_directory import RunDirectory
-from netwarp.run_files import write_text
+from netwarp.run_files import file_sha256, write_text
 from netwarp.study import study_from_mapping
 
 STUDY = support.STUDY | {"replicates": 1}
@@ -261,3 +262,11 @@ def test_a_plan_cannot_name_a_run_outside_of_its_directory(out: Path) -> None:
     directory = RunDirectory(out)
     assert len(directory.plan_lines()) == RUNS - 1
     assert plan in directory.damage
+
+
+def test_a_file_of_terabytes_is_not_hashed(tmp_path: Path) -> None:
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", 8 << 40)
+    assert file_sha256(tmp_path / "sparse") is None
+    (tmp_path / "small").write_bytes(b"")
+    assert file_sha256(tmp_path / "small") == sha256(b"").hexdigest()
