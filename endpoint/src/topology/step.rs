@@ -125,7 +125,7 @@ pub(crate) struct Endpoint {
 pub(crate) struct Shaper {
     /// Of Ethernet frames, whole bytes a second of it. 0 stops the queue.
     pub rate_bit_s: u64,
-    /// Largest frame.
+    /// The size of the largest frame, in bytes.
     pub frame_bytes: u32,
     /// Room for packets that wait behind a netem; before one, they wait in it.
     pub queue_bytes: u32,
