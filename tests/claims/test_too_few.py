@@ -94,7 +94,7 @@ def test_the_warning_names_claims_and_the_remedy() -> None:
 
 def test_it_is_printed_when_a_study_begins() -> None:
     written = io.StringIO()
-    bar = ProgressBar(Console(file=written, width=200), lambda clock: f"{clock} [few]")
+    bar = ProgressBar(Console(file=written, width=200), lambda clock: [f"{clock} [few]"])
     bar.planned(2, "virtual")
     assert written.getvalue() == "warning: virtual [few]\n"
 

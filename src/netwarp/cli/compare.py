@@ -10,11 +10,17 @@ from netwarp.cli import options
 from netwarp.cli.options import levels
 from netwarp.cli.path_options import PathLevels, with_path_options
 from netwarp.cli.running import run_and_print
-from netwarp.cli.terminal import console, planning
+from netwarp.cli.terminal import planning
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+NO_PATH = (
+    "no path is given: nothing delays or limits a packet, so times are those of no network"
+    " (microseconds). Give --profile lte, or --rtt 50ms --rate 20mbit."
+)
+"""The warning of a race between hosts that are next to each other."""
 
 
 @with_path_options
@@ -166,10 +172,11 @@ def compare(
                 *options.question_overrides(metric, against),
             ],
         )
-    if lacks_path(path, set_ or [], backend):
-        _warn_without_path()
     staging = options.staging(precision, decide, max_time)
-    run_and_print(study, backend, out, jobs, filter_ or [], as_json, staging, executor)
+    run_and_print(
+        study, backend, out, jobs, filter_ or [], as_json, staging, executor,
+        NO_PATH if lacks_path(path, set_ or [], backend) else None,
+    )  # fmt: skip
 
 
 def lacks_path(
@@ -185,15 +192,6 @@ def lacks_path(
     is_elsewhere = backend is not None and backend.startswith(("remote", "replay"))
     keys = [each.removeprefix("factors.") for each in overrides]
     return not path and not is_elsewhere and not any(key.startswith("path.") for key in keys)
-
-
-def _warn_without_path() -> None:
-    """Say that hosts without a path are next to each other."""
-    console().print(
-        "[yellow]no path is given:[/] nothing delays or limits a packet, so times are those of no"
-        " network (microseconds). Give --profile lte, or --rtt 50ms --rate 20mbit.",
-        highlight=False,
-    )
 
 
 def _usual(*, has_page: bool, has_flow: bool) -> list[str]:

@@ -13,7 +13,7 @@ from netwarp.run_directory import Clock, Status
 from netwarp.units import span_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rich.console import Console
     from rich.progress import Progress
@@ -68,9 +68,9 @@ class ProgressBar:
     """An observer of runs that draws on a terminal, and prints a line now and then elsewhere."""
 
     def __init__(
-        self, console: Console, warning: Callable[[Clock], str | None] | None = None
+        self, console: Console, warnings: Callable[[Clock], Iterable[str]] | None = None
     ) -> None:
-        self._warning = warning
+        self._warnings = warnings
         self._made_s = time.monotonic()
         self.clocks = Clocks(self._made_s)
         self._total = 0
@@ -98,8 +98,8 @@ class ProgressBar:
         return f"{span_text(time.monotonic() - self._made_s)} in all, with figures and reports"
 
     def planned(self, runs: int, clock: Clock) -> None:
-        """A study begins, after a warning of what it cannot tell."""
-        if self._warning is not None and (text := self._warning(clock)) is not None:
+        """A study begins, after warnings of what it cannot tell."""
+        for text in () if self._warnings is None else self._warnings(clock):
             self._console.print(f"[yellow]warning:[/] {escaped(text)}", highlight=False)
         self.clocks = Clocks(time.monotonic(), clock)
         self._total = runs

@@ -14,7 +14,7 @@ from netwarp.cli.interruption import interruption
 from netwarp.errors import BackendError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
@@ -235,22 +235,26 @@ def run_and_print(
     as_json: bool,
     staging: Staging | None = None,
     executor: str | None = None,
+    warning: str | None = None,
 ) -> None:
-    """Run a study and print what came of it."""
+    """Run a study and print what came of it; `warning` is printed before anything runs."""
     from netwarp.cli.terminal import tell
     from netwarp.execution.opening import LOCAL
     from netwarp.library import run
 
-    def too_few(clock: Clock) -> str | None:
+    def warnings(clock: Clock) -> Iterator[str]:
         from netwarp.claims.too_few import too_few_as_planned
 
-        found = too_few_as_planned(study, staging, filters, in_real_time=clock == "real")
-        return None if found is None else found.text
+        if warning is not None:
+            yield warning
+        too_few = too_few_as_planned(study, staging, filters, in_real_time=clock == "real")
+        if too_few is not None:
+            yield too_few.text
 
     finished = run(
         study, backend, out=out, jobs=jobs, executor=LOCAL if executor is None else executor,
         filters=filters, staging=staging, command_line=command_line(),
-        observer=progress_bar(too_few),
+        observer=progress_bar(warnings),
     )  # fmt: skip
     tell(finished, as_json)
 
@@ -288,16 +292,16 @@ def _why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
     return None
 
 
-def progress_bar(warning: Callable[[Clock], str | None] | None = None) -> ProgressBar:
+def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> ProgressBar:
     """Make the progress bar, which knows what an interruption leaves.
 
     Args:
-        warning: says before anything runs what a study cannot tell, given its clock.
+        warnings: says before anything runs what a study cannot tell, given its clock.
     """
     from netwarp.cli.progress import ProgressBar
     from netwarp.cli.terminal import console
 
-    bar = ProgressBar(console(), warning)
+    bar = ProgressBar(console(), warnings)
     interruption.kept_text = bar.kept_text
     return bar
 
