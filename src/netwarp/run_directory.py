@@ -232,11 +232,10 @@ class RunDirectory:
         """Hash the records of these runs, names included; None where one of them has none."""
         digest = sha256()
         for run in sorted(runs):
-            try:
-                records = read_text(self.run_path(run) / RECORDS_FILE)
-            except (OSError, ValueError):
+            records = file_sha256(self.run_path(run) / RECORDS_FILE)
+            if records is None:
                 return None
-            digest.update(f"{run} {sha256(records.encode()).hexdigest()}\n".encode())
+            digest.update(f"{run} {records}\n".encode())
         return digest.hexdigest()
 
     def provenance(self) -> dict[str, Any]:
