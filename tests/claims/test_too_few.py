@@ -99,6 +99,15 @@ def test_it_is_printed_when_a_study_begins() -> None:
     assert written.getvalue() == "warning: virtual [few]\n"
 
 
+def test_progress_names_the_study_where_there_are_several() -> None:
+    written = io.StringIO()
+    bar = ProgressBar(Console(file=written, width=200))
+    bar.study("park-2008/fig-4/controls/bbr")
+    bar.planned(2, "virtual")
+    bar.ended()
+    assert written.getvalue().startswith("park-2008/fig-4/controls/bbr: 0 of 2 runs · ")
+
+
 def test_json_has_what_the_replicates_could_not_tell(tmp_path: Path) -> None:
     few = support.results(replicates=3, failed_run=None)
     given = study_from_mapping({**support.STUDY, "replicates": 3})

@@ -78,6 +78,11 @@ class ProgressBar:
         self._lock = threading.Lock()
         self._said_s = self.clocks.started_s
         self._progress: Progress | None = None
+        self._study = ""
+
+    def study(self, name: str) -> None:
+        """Name the study that begins next, where a command runs several."""
+        self._study = f"{name}: "
 
     def kept_text(self) -> str:
         """Say what of the study under way an interruption leaves."""
@@ -106,7 +111,9 @@ class ProgressBar:
         self._said_s = self.clocks.started_s
         if self._console.is_terminal:
             self._progress = _drawn(self._console)
-            self._task = self._progress.add_task("running", total=runs, clocks="")
+            self._task = self._progress.add_task(
+                escaped(self._study or "running"), total=runs, clocks=""
+            )
             self._progress.start()
 
     def added(self, runs: int) -> None:
@@ -163,7 +170,7 @@ class ProgressBar:
     def _say(self) -> None:
         resumed = f" ({self.clocks.resumed} from before)" if self.clocks.resumed else ""
         self._console.print(
-            f"{self.clocks.finished} of {self._total} runs{resumed} ·"
+            f"{escaped(self._study)}{self.clocks.finished} of {self._total} runs{resumed} ·"
             f" {self.clocks.text(time.monotonic())}",
             highlight=False,
         )

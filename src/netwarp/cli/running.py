@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -186,31 +187,32 @@ def reproduce(
     observer = progress_bar()
     done = []
     with open_executor(on_whose_cpus, jobs) as side_by_side:
+
+        def run_into(
+            source: Prepared, study: Study, directory: Path, staging: Staging | None
+        ) -> tuple[RunData, str | None]:
+            filters: list[str] = []
+            not_run = None
+            observer.study(source.name_of(directory))
+            if ns3_missing is not None and needs_ns3(study):
+                filters = kernel_filters(study) or []
+                if not filters:
+                    raise ns3_missing
+                not_run = f"its cells in ns-3. {ns3_missing}"
+            opened = backend_for(study, backend, filters)
+            # Runs that would disturb each other go one at a time, on this machine.
+            on = side_by_side if opened.parallel else LOCAL
+            finished = run(
+                study, opened, out=directory, executor=on, filters=filters, staging=staging,
+                command_line=command_line(), observer=observer,
+            )  # fmt: skip
+            finished.report()
+            return finished.data, not_run
+
         for each in prepared:
             # As long again for each other seed.
             limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME, 1 + seeds)
-
-            def run_into(
-                study: Study, directory: Path, staging: Staging | None
-            ) -> tuple[RunData, str | None]:
-                filters: list[str] = []
-                not_run = None
-                if ns3_missing is not None and needs_ns3(study):
-                    filters = kernel_filters(study) or []
-                    if not filters:
-                        raise ns3_missing
-                    not_run = f"its cells in ns-3. {ns3_missing}"
-                opened = backend_for(study, backend, filters)
-                # Runs that would disturb each other go one at a time, on this machine.
-                on = side_by_side if opened.parallel else LOCAL
-                finished = run(
-                    study, opened, out=directory, executor=on, filters=filters, staging=staging,
-                    command_line=command_line(), observer=observer,
-                )  # fmt: skip
-                finished.report()
-                return finished.data, not_run
-
-            done.append(reproduce_document(each, run_into, limit))
+            done.append(reproduce_document(each, partial(run_into, each), limit))
             if not as_json:
                 print_scorecard(done[-1], answer_console())
                 scorecard = done[-1].directory / SCORECARD_HTML

@@ -76,6 +76,10 @@ class Prepared:
     seed: int
     studies: tuple[PreparedStudy, ...]
 
+    def name_of(self, place: Path) -> str:
+        """Name what is run in a directory: `park-2008/fig-4/controls/bbr`."""
+        return f"{self.source.name}/{place.relative_to(self.directory).as_posix()}"
+
 
 def prepare(
     source: Source, *, out: Path | None = None, quick: bool = False, seed: int | None = None,
