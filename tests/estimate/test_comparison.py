@@ -8,6 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from netwarp.estimate.comparison import Comparison, Sample, Samples, Verdict, compare, holm
+from student import by_student
 
 
 def cell(*values: float | None, seeds: int | None = 100, random: bool = False) -> Samples:
@@ -36,15 +37,15 @@ def test_a_paired_comparison_agrees_with_scipy() -> None:
 def test_pairing_finds_what_an_unpaired_test_cannot() -> None:
     a = [1.0, 5.0, 20.0, 80.0]
     b = [1.1, 5.6, 21.8, 89.0]
-    assert compare(cell(*a), cell(*b), typical=True).verdict is Verdict.MORE
-    unpaired = compare(cell(*a, seeds=None), cell(*b, seeds=None), typical=True)
+    assert by_student(cell(*a), cell(*b)).verdict is Verdict.MORE
+    unpaired = by_student(cell(*a, seeds=None), cell(*b, seeds=None))
     assert not unpaired.paired
     assert unpaired.verdict is Verdict.UNDECIDED
 
 
 def test_an_unpaired_comparison_agrees_with_scipys_welch_test() -> None:
     a, b = [10.0, 11.0, 12.5, 9.5], [14.0, 15.5, 13.0, 16.0]
-    result = compare(cell(*a, seeds=1), cell(*b, seeds=50), relevant=0, typical=True)
+    result = by_student(cell(*a, seeds=1), cell(*b, seeds=50), relevant=0)
     expected = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
     assert not result.paired
     assert result.p == pytest.approx(expected.pvalue)
@@ -71,7 +72,7 @@ def test_equivalence_agrees_with_two_one_sided_tests_of_scipy() -> None:
     rng = np.random.default_rng(6)
     a = rng.lognormal(2, 0.4, size=12)
     b = a * rng.lognormal(0.01, 0.02, size=12)
-    found = compare(cell(*a), cell(*b), relevant=0.05, typical=True)
+    found = by_student(cell(*a), cell(*b), relevant=0.05)
     logs, limit = np.log(b) - np.log(a), math.log(1.05)
     above = scipy_stats.ttest_1samp(logs, -limit, alternative="greater").pvalue
     below = scipy_stats.ttest_1samp(logs, limit, alternative="less").pvalue
@@ -92,10 +93,12 @@ def test_a_relevant_difference_is_told_from_the_limit_not_from_nothing() -> None
 
 
 def test_equal_samples_are_identical() -> None:
-    result = compare(cell(3.0, 4.0, 5.0), cell(3.0, 4.0, 5.0), typical=True)
+    result = compare(cell(3.0, 3.0, 3.0), cell(3.0, 3.0, 3.0))
     assert result.verdict is Verdict.IDENTICAL
     assert result.effect == 1
     assert result.exact
+    sampled = compare(cell(3.0, 4.0, 5.0, random=True), cell(3.0, 4.0, 5.0, random=True))
+    assert sampled.verdict is Verdict.UNDECIDED
 
 
 def test_cells_without_chance_are_compared_exactly() -> None:
@@ -108,7 +111,7 @@ def test_cells_without_chance_are_compared_exactly() -> None:
 
 
 def test_zeros_are_compared_by_difference() -> None:
-    result = compare(cell(0.0, 1.0, 0.0, 2.0), cell(5.0, 7.0, 6.0, 6.0), typical=True)
+    result = by_student(cell(0.0, 1.0, 0.0, 2.0), cell(5.0, 7.0, 6.0, 6.0))
     assert result.scale == "difference"
     assert result.effect == pytest.approx(5.25)
     assert result.verdict is Verdict.MORE
@@ -135,7 +138,7 @@ def test_pairs_with_a_failed_run_are_left_out_and_counted() -> None:
 
 
 def test_a_constant_shift_is_certain() -> None:
-    result = compare(cell(1.0, 2.0, 4.0), cell(2.0, 4.0, 8.0), typical=True)
+    result = by_student(cell(1.0, 2.0, 4.0), cell(2.0, 4.0, 8.0))
     assert result.verdict is Verdict.MORE
     assert result.effect == pytest.approx(2)
     assert result.p == pytest.approx(0, abs=1e-9)
@@ -150,7 +153,7 @@ def test_the_rank_test_needs_six_pairs() -> None:
 
 def test_holm_on_the_classic_example() -> None:
     # p = 0.01, 0.04, 0.03, 0.005 → 0.03, 0.06, 0.06, 0.02 (Holm 1979, four hypotheses).
-    base = compare(cell(1.0, 2.0, 3.0), cell(2.0, 2.5, 5.0), typical=True)
+    base = by_student(cell(1.0, 2.0, 3.0), cell(2.0, 2.5, 5.0))
     family = [_with_p(base, p) for p in (0.01, 0.04, 0.03, 0.005)]
     adjusted = holm(family)
     assert [c.adjusted_p for c in adjusted] == pytest.approx([0.03, 0.06, 0.06, 0.02])

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import iperf3
@@ -16,7 +15,6 @@ import support
 from netwarp.cli.printing import print_results
 from netwarp.errors import InputError
 from netwarp.estimate.comparison import Comparison, Sample
-from netwarp.estimate.comparison import compare as compare_samples
 from netwarp.estimate.levels import ordered, scale_of
 from netwarp.estimate.stats import estimate
 from netwarp.evaluation import RunData, load
@@ -36,8 +34,7 @@ from netwarp.wording import (
     sentence_case,
     spread_note,
 )
-
-compare = partial(compare_samples, typical=True)
+from student import by_student
 
 
 def printed(results: Results, width: int = 100, *, colour: bool = False) -> str:
@@ -135,29 +132,29 @@ def test_units_suit_the_largest_value(metric: str, largest: float, unit: str) ->
 def test_verdicts_speak_of_time_and_of_rates() -> None:
     slow = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
     fast = {r: Sample(v / 2, r) for r, v in enumerate([10.1, 10.9, 12.1, 13.0])}
-    found = compare(slow, fast)
+    found = by_student(slow, fast)
     assert verdict_text(found, "completion_time_s").startswith("2.00× faster [1.9")
     assert favourable(found, "completion_time_s") is True
     assert verdict_text(found, "goodput_bit_s").startswith("2.00× lower [")
     assert favourable(found, "goodput_bit_s") is False
-    back = compare(fast, slow)
+    back = by_student(fast, slow)
     assert verdict_text(back, "completion_time_s").startswith("2.00× slower [1.9")
 
 
 def test_a_difference_near_one_is_given_in_percent() -> None:
     a = {0: Sample(1.0, 0), 1: Sample(1.0, 1)}
     b = {0: Sample(1.0021, 0), 1: Sample(1.0021, 1)}
-    found = compare(a, b, relevant=0.001)
+    found = by_student(a, b, relevant=0.001)
     assert verdict_text(found, "completion_time_s") == "0.21 % slower (exact)"
-    assert verdict_text(compare(a, b), "completion_time_s") == "equivalent (exact)"
+    assert verdict_text(by_student(a, b), "completion_time_s") == "equivalent (exact)"
 
 
 def test_what_is_open_is_given_with_its_interval() -> None:
     a = {r: Sample(v, r) for r, v in enumerate([10.0, 11.0, 12.0, 13.0])}
     b = {r: Sample(v, r) for r, v in enumerate([11.0, 10.5, 13.0, 12.0])}
-    assert verdict_text(compare(a, b), "completion_time_s") == "undecided [−12, +17 %]"
+    assert verdict_text(by_student(a, b), "completion_time_s") == "undecided [−12, +17 %]"
     close = {r: Sample(v, r) for r, v in enumerate([9.93904, 10.93295, 11.92685, 12.92076])}
-    assert verdict_text(compare(a, close), "completion_time_s") == "equivalent [−0.6, −0.6 %]"
+    assert verdict_text(by_student(a, close), "completion_time_s") == "equivalent [−0.6, −0.6 %]"
 
 
 def test_wide_intervals_are_given_by_their_bounds() -> None:
@@ -172,7 +169,7 @@ def compared(*ratios: float, relevant: float = 0.01) -> Comparison:
     first = [10.0, 11.0, 12.0, 13.0, 14.0][: len(ratios)]
     a = {r: Sample(v, r) for r, v in enumerate(first)}
     b = {r: Sample(v * by, r) for r, (v, by) in enumerate(zip(first, ratios, strict=True))}
-    return compare(a, b, relevant)
+    return by_student(a, b, relevant)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +207,7 @@ def test_digits_suffice_to_see_the_difference() -> None:
 def test_a_difference_from_zero_is_given_in_units() -> None:
     a = {0: Sample(0.0, 0), 1: Sample(0.0, 1)}
     b = {0: Sample(0.25, 0), 1: Sample(0.25, 1)}
-    assert effect_text(compare(a, b), "completion_time_s") == "250 ms"
+    assert effect_text(by_student(a, b), "completion_time_s") == "250 ms"
 
 
 def test_p_values_stop_at_a_thousandth() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console, RenderableType
 
     from netwarp.evaluation import RunData
@@ -25,9 +27,9 @@ def print_results(data: RunData, console: Console) -> None:
         _print_trimmed(block, console, width)
 
 
-def print_difference(found: Difference, console: Console) -> None:
+def print_differences(found: Sequence[Difference], console: Console) -> None:
     """Print how a run directory differs from an earlier one."""
-    from netwarp.output.diff import difference_lines
+    from netwarp.output.diff_lines import difference_lines
 
     width = min(console.width, WIDTH)
     for line in difference_lines(found, width):

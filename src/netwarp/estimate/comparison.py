@@ -138,9 +138,7 @@ class Comparison:
         return self.verdict.decided and self.wilcoxon_p is not None and self.wilcoxon_p >= ALPHA
 
 
-def compare(
-    baseline: Samples, contender: Samples, relevant: float = RELEVANT, *, typical: bool = False
-) -> Comparison:
+def compare(baseline: Samples, contender: Samples, relevant: float = RELEVANT) -> Comparison:
     """Compare two cells; paired where replicates share their seeds, else Welch's test.
 
     Where a run failed, or has no such metric, the verdict is only that, as comparing the remaining
@@ -152,20 +150,15 @@ def compare(
         baseline: samples by replicate.
         contender: samples of the cell that is compared with it.
         relevant: the smallest relevant difference, as a ratio to the larger mean.
-        typical: whether only what was seen is compared, as between two executions of the same
-            cells: modes and events too rare to be in the samples are then left out of account.
     """
     shared = _shared(baseline, contender)
-    random = not typical and any(
-        sample.random for of in (baseline, contender) for sample in of.values()
-    )
+    random = any(sample.random for of in (baseline, contender) for sample in of.values())
     if shared is not None:
         pairs = [(baseline[r].value, contender[r].value) for r in shared]
         complete = [(a, b) for a, b in pairs if a is not None and b is not None]
         return _compared(
             [a for a, _ in complete], [b for _, b in complete],
             relevant, left_out=len(pairs) - len(complete), paired=True, random=random,
-            typical=typical,
             withheld=_withheld(s for r in shared for s in (baseline[r], contender[r])),
         )  # fmt: skip
     a = [s.value for s in baseline.values() if s.value is not None]
@@ -173,9 +166,8 @@ def compare(
     left_out = len(baseline) + len(contender) - len(a) - len(b)
     withheld = _withheld([*baseline.values(), *contender.values()])
     return _compared(
-        a, b, relevant, left_out=left_out, paired=False, withheld=withheld, random=random,
-        typical=typical,
-    )  # fmt: skip
+        a, b, relevant, left_out=left_out, paired=False, withheld=withheld, random=random
+    )
 
 
 def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]:
@@ -201,6 +193,29 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
     return adjusted
 
 
+def replicates_needed(
+    comparison: Comparison, family: Sequence[Comparison], alpha: float = ALPHA
+) -> int | None:
+    """Give the replicates that would decide a comparison of a family, in four studies of five.
+
+    Holm's procedure leaves each of the k undecided ones a k-th of the error at least. None where
+    too many would be needed, or nothing is random.
+    """
+    undecided = comparison.undecided
+    if undecided is None:
+        return None
+    still_open = sum(each.verdict is Verdict.UNDECIDED for each in family)
+    return undecided.replicates(alpha / max(1, still_open))
+
+
+def same_executions(baseline: Samples, contender: Samples) -> bool:
+    """Whether all replicates have the same values, each with the same seed."""
+    return baseline.keys() == contender.keys() and all(
+        (a.value, a.seed) == (b.value, b.seed) and a.value is not None and a.seed is not None
+        for a, b in ((baseline[r], contender[r]) for r in baseline)
+    )
+
+
 def _withheld(samples: Iterable[Sample]) -> Verdict | None:
     """Give the verdict where values are missing; None where none is."""
     missing = [sample for sample in samples if sample.value is None]
@@ -220,7 +235,7 @@ def _shared(baseline: Samples, contender: Samples) -> list[int] | None:
 
 def _compared(
     a: Sequence[float], b: Sequence[float], relevant: float, *,
-    left_out: int, paired: bool, withheld: Verdict | None, random: bool, typical: bool,
+    left_out: int, paired: bool, withheld: Verdict | None, random: bool,
 ) -> Comparison:  # fmt: skip
     n = min(len(a), len(b))
     positive = n == 0 or min(*a, *b) > 0
@@ -234,8 +249,7 @@ def _compared(
     second = [math.log(value) if positive else value for value in b]
     differences = [y - x for x, y in zip(first, second, strict=True)] if paired else []
     constant = min(a) == max(a) and min(b) == max(b)
-    equal = constant or (paired and list(a) == list(b))
-    random = random or not (equal if typical else constant)
+    random = random or not constant
     location = (
         location_of(differences, random=random, is_log=positive)
         if paired
@@ -245,8 +259,6 @@ def _compared(
         # This is the quotient of the values themselves, as logarithms are rounded.
         value = math.log(b[0] / a[0]) if positive else b[0] - a[0]
         location = Location(value, 0.0, n - 1, n if random else 0, positive)
-    if typical:
-        location = replace(location, sampled=0, cautious=None)
     exact = not random
     limit = math.log1p(relevant) if positive else relevant
     scale: Scale = "ratio" if positive else "difference"

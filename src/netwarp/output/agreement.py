@@ -79,6 +79,11 @@ class Agreement:
     asked: PathAsked | None
     """The path in virtual time, where it is equal in all cells and constant; else None."""
 
+    @property
+    def family(self) -> list[Comparison]:
+        """The comparisons of all cells."""
+        return [cell.comparison for cell in self.cells]
+
     def count(self, answer: Answer) -> int:
         """Count the cells with an answer."""
         return sum(cell.answer is answer for cell in self.cells)
@@ -202,7 +207,7 @@ def _compared(
     samples = b.samples(metric)
     if not is_paired:
         samples = {number: Sample(each.value) for number, each in samples.items()}
-    return compare(a.samples(metric), samples, relevant, typical=True)
+    return compare(a.samples(metric), samples, relevant)
 
 
 def _refuse_wrong_clocks(virtual: RunData, real: RunData) -> None:

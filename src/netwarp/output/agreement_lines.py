@@ -10,6 +10,7 @@ from rich.text import Text
 
 from netwarp.output.agreement import Answer
 from netwarp.output.table import grid
+from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import (
     cell_text,
@@ -142,8 +143,8 @@ def _notes(found: Agreement) -> Iterator[str]:
         f"± and brackets are 95 % confidence intervals; less than {relevant} is no difference;"
         f" verdicts by {how}, Holm-adjusted."
     )
-    if found.count(Answer.UNDECIDED):
-        yield "undecided: the interval allows for both; more replicates narrow it."
+    if undecided := open_text(found.family):
+        yield f"{undecided} (--replicates)."
     for data in (found.virtual, found.real):
         failed = data.results.failed
         if failed:

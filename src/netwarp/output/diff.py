@@ -1,23 +1,29 @@
-"""Compares two run directories, the second with the first, for each cell."""
+"""Compares two run directories, the second with the first, for each cell and metric."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
 from netwarp.errors import InputError
-from netwarp.estimate.comparison import Comparison, Verdict, compare, holm
+from netwarp.estimate.comparison import (
+    Comparison,
+    Sample,
+    Samples,
+    Verdict,
+    compare,
+    holm,
+    replicates_needed,
+    same_executions,
+)
+from netwarp.estimate.stats import Estimate, estimate
 from netwarp.metrics import metric_named
-from netwarp.results.comparisons import main_metric
-from netwarp.verdict_wording import favourable, verdict_text
-from netwarp.wording import cell_text, mean_text, quantity
+from netwarp.results.comparisons import main_metrics
 
 if TYPE_CHECKING:
-    from netwarp.estimate.stats import Estimate
     from netwarp.evaluation import RunData
-    from netwarp.results import CellResult, Factors
+    from netwarp.results import CellResult, Factors, Results
 
 UNCHANGED = frozenset({Verdict.IDENTICAL, Verdict.EQUIVALENT})
 
@@ -39,19 +45,17 @@ class CellChange:
     @property
     def is_unchanged(self) -> bool:
         """Whether the cells are identical, or equivalent within the relevant difference."""
-        same = (
-            self.before is not None
-            and self.after is not None
-            and self.before.samples == self.after.samples
-        )
-        return same or self.comparison.verdict in UNCHANGED
+        return self.comparison.verdict in UNCHANGED
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The differences between a run directory and an earlier one."""
+    """The differences between a run directory and an earlier one by one metric."""
 
     metric: str
+    against: Factors
+    """The level by which each cell's values are divided, by its factor; empty where the values
+    themselves are compared."""
     cells: tuple[CellChange, ...]
     """The cells that both have; their verdicts are one family (Holm)."""
     only_before: tuple[Factors, ...]
@@ -67,42 +71,110 @@ class Difference:
     @property
     def unchanged(self) -> tuple[CellChange, ...]:
         """Cells that are identical, or equivalent within the relevant difference."""
-        return tuple(cell for cell in self.cells if cell.is_unchanged and not cell.is_changed)
+        return tuple(cell for cell in self.cells if cell.is_unchanged)
+
+    @property
+    def family(self) -> list[Comparison]:
+        """The comparisons of all cells."""
+        return [cell.comparison for cell in self.cells]
 
 
-def difference(before: RunData, after: RunData, metric: str | None = None) -> Difference:
-    """Compare two run directories by one metric.
+def differences(
+    before: RunData, after: RunData, metrics: Sequence[str] = (), against: Factors | None = None
+) -> list[Difference]:
+    """Compare two run directories by each of some metrics.
 
-    Replicates that share their seeds are compared pair by pair, others by Welch's test.
+    Replicates that share their seeds are compared pair by pair, others by Welch's test, by the same
+    rules as cells of one directory. Replicates with the same seeds and values are identical,
+    whatever is random in them.
 
     Args:
         before: the earlier one.
         after: the one compared with it.
-        metric: None for the main metric of `after`.
+        metrics: empty for the main ones of `after`.
+        against: a level by its factor: each cell is divided by the cell that has this level, so
+            that it is told how its ratio to that one changed. None to compare the values.
 
     Raises:
-        InputError: one of them has no such metric.
+        InputError: one of them has no such metric, or no such level.
     """
-    chosen = metric or main_metric(after.results)
-    for data in (before, after):
-        require_metric(data, chosen)
-    earlier = {_key(cell): cell for cell in before.results.cells}
-    later = {_key(cell): cell for cell in after.results.cells}
-    shared = [(earlier[key], cell) for key, cell in later.items() if key in earlier]
+    asked = [data.asked(metrics, against or {}) for data in (before, after)]
+    chosen = list(metrics) or main_metrics(asked[1].results)
+    for data, metric in ((data, metric) for data in asked for metric in chosen):
+        require_metric(data, metric)
+    return [_difference(asked[0], asked[1], metric, against or {}) for metric in chosen]
+
+
+def _difference(before: RunData, after: RunData, metric: str, against: Factors) -> Difference:
+    earlier, later = (_samples(data.results, metric, against) for data in (before, after))
     relevant = after.results.criteria.relevant
-    adjusted = holm(
-        [compare(a.samples(chosen), b.samples(chosen), relevant, typical=True) for a, b in shared]
-    )
+    shared = [key for key in later if key in earlier]
+    compared = holm([_compared(earlier[key], later[key], relevant) for key in shared])
+    factors = {_key(cell): cell.factors for cell in (*before.results.cells, *after.results.cells)}
+    estimates = [
+        {_key(cell): _estimate(cell, metric, samples, against) for cell, samples in listed}
+        for listed in (_with_samples(before.results, earlier), _with_samples(after.results, later))
+    ]
     return Difference(
-        chosen,
+        metric,
+        against,
         tuple(
-            CellChange(b.factors, a.estimate(chosen), b.estimate(chosen), comparison)
-            for (a, b), comparison in zip(shared, adjusted, strict=True)
+            CellChange(factors[key], estimates[0][key], estimates[1][key], comparison)
+            for key, comparison in zip(shared, compared, strict=True)
         ),
-        tuple(cell.factors for key, cell in earlier.items() if key not in later),
-        tuple(cell.factors for key, cell in later.items() if key not in earlier),
+        tuple(factors[key] for key in earlier if key not in later),
+        tuple(factors[key] for key in later if key not in earlier),
         _changed_conditions(before, after),
     )
+
+
+_Key = frozenset[tuple[str, str]]
+
+
+def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samples]:
+    """Give each cell's samples; with `against` divided by those of the cell that has its level."""
+    if not against:
+        return {_key(cell): cell.samples(metric) for cell in results.cells}
+    ((factor, level),) = against.items()
+    bases = {_key(cell): cell.samples(metric) for cell in results.select(against)}
+    found: dict[_Key, Samples] = {}
+    for cell in results.cells:
+        base = bases.get(_key({**cell.factors, factor: level}))
+        if cell.factors.get(factor) != level and base is not None:
+            found[_key(cell)] = _divided(cell.samples(metric), base)
+    return found
+
+
+def _divided(samples: Samples, base: Samples) -> dict[int, Sample]:
+    """Divide samples by those of the same replicate; by 0 there is no value."""
+    found = {}
+    for replicate in sorted(samples.keys() & base.keys()):
+        own, other = samples[replicate], base[replicate]
+        lacks_value = own.value is None or other.value is None
+        value = None if lacks_value or not other.value else (own.value or 0.0) / other.value
+        failed = any(each.value is None and each.failed for each in (own, other))
+        found[replicate] = Sample(value, own.seed, failed, own.random or other.random)
+    return found
+
+
+def _with_samples(
+    results: Results, samples: Mapping[_Key, Samples]
+) -> list[tuple[CellResult, Samples]]:
+    return [(cell, samples[_key(cell)]) for cell in results.cells if _key(cell) in samples]
+
+
+def _estimate(cell: CellResult, metric: str, samples: Samples, against: Factors) -> Estimate | None:
+    if not against:
+        return cell.estimate(metric)
+    values = [each.value for each in samples.values() if each.value is not None]
+    return estimate(values) if values else None
+
+
+def _compared(earlier: Samples, later: Samples, relevant: float) -> Comparison:
+    found = compare(earlier, later, relevant)
+    if not same_executions(earlier, later):
+        return found
+    return replace(found, p=None, equivalence_p=None, adjusted_p=None, verdict=Verdict.IDENTICAL)
 
 
 def require_metric(data: RunData, metric: str) -> None:
@@ -116,8 +188,8 @@ def require_metric(data: RunData, metric: str) -> None:
         raise InputError(f"{data.directory} has no metric {metric}: it has {known or 'none'}")
 
 
-def _key(cell: CellResult) -> frozenset[tuple[str, str]]:
-    return frozenset(cell.factors.items())
+def _key(of: CellResult | Factors) -> _Key:
+    return frozenset((of if isinstance(of, Mapping) else of.factors).items())
 
 
 def _changed_conditions(before: RunData, after: RunData) -> tuple[tuple[str, str, str], ...]:
@@ -138,68 +210,37 @@ def _conditions(data: RunData) -> dict[str, str]:
     }
 
 
-def difference_lines(found: Difference, width: int) -> list[Text]:
-    """Write differing conditions, each cell that changed, and the number of other cells.
+def differences_json(found: Sequence[Difference]) -> dict[str, Any]:
+    """Make the object that `netwarp diff --json` prints; values in base units.
 
-    Args:
-        found: the difference.
-        width: a line that is longer is divided between its values and its verdict.
+    It is that of the first metric, and has those of all in `by_metric`.
     """
-    lines = [
-        Text(f"{name}: {before} → {after}", style="dim") for name, before, after in found.conditions
-    ]
-    for cell in found.changed:
-        better = favourable(cell.comparison, found.metric)
-        values = f"    {_both(cell, found.metric)}"
-        verdict = verdict_text(cell.comparison, found.metric)
-        between = ", " if len(values) + len(verdict) + 2 <= width else "\n    "
-        lines += [
-            Text(cell_text(cell.factors, ", "), style="bold"),
-            Text.assemble(values, between, (verdict, "green" if better else "yellow")),
-        ]
-    title = quantity(found.metric, 1).title.lower()
-    changed, unchanged = len(found.changed), len(found.unchanged)
-    counts = (
-        f"{title} of {len(found.cells)} cells: {changed} changed, {unchanged} did not,"
-        f" {len(found.cells) - changed - unchanged} undecided"
-    )
-    lines.append(Text(counts))
-    for which, cells in (("before", found.only_before), ("after", found.only_after)):
-        if cells:
-            names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
-            more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
-            lines.append(Text(f"only {which}: {names}{more}"))
-    return lines
+    by_metric = [_by_one(each) for each in found]
+    conditions = {name: [a, b] for name, a, b in found[0].conditions}
+    return {**by_metric[0], "conditions": conditions, "by_metric": by_metric}
 
 
-def _both(cell: CellChange, metric: str) -> str:
-    """Write both values, in one unit."""
-    means = [each.mean for each in (cell.before, cell.after) if each is not None]
-    shown = quantity(metric, max(means, default=0.0))
-    before, after = (
-        "–" if each is None else mean_text(each, shown) for each in (cell.before, cell.after)
-    )
-    return f"{before} → {after} {shown.unit}".rstrip()
-
-
-def difference_json(found: Difference) -> dict[str, Any]:
-    """Make the object that `netwarp diff --json` prints; values in base units."""
+def _by_one(found: Difference) -> dict[str, Any]:
     return {
         "metric": found.metric,
-        "unit": metric_named(found.metric).unit,
-        "conditions": {name: [a, b] for name, a, b in found.conditions},
-        "cells": [
-            {
-                "factors": dict(cell.factors),
-                "before": cell.before.mean if cell.before else None,
-                "after": cell.after.mean if cell.after else None,
-                "verdict": cell.comparison.verdict.value,
-                cell.comparison.scale: cell.comparison.effect,
-                "ci95": list(cell.comparison.ci95) if cell.comparison.ci95 else None,
-                "adjusted_p": cell.comparison.adjusted_p,
-            }
-            for cell in found.cells
-        ],
+        "unit": "" if found.against else metric_named(found.metric).unit,
+        "against": dict(found.against) or None,
+        "cells": [_cell_json(cell, found) for cell in found.cells],
         "only_before": [dict(factors) for factors in found.only_before],
         "only_after": [dict(factors) for factors in found.only_after],
+    }
+
+
+def _cell_json(cell: CellChange, found: Difference) -> dict[str, Any]:
+    comparison = cell.comparison
+    is_open = comparison.verdict is Verdict.UNDECIDED
+    return {
+        "factors": dict(cell.factors),
+        "before": cell.before.mean if cell.before else None,
+        "after": cell.after.mean if cell.after else None,
+        "verdict": comparison.verdict.value,
+        comparison.scale: comparison.effect,
+        "ci95": list(comparison.ci95) if comparison.ci95 else None,
+        "adjusted_p": comparison.adjusted_p,
+        "replicates_needed": replicates_needed(comparison, found.family) if is_open else None,
     }

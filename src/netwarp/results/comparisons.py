@@ -6,7 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.comparison import ALPHA, Comparison, Verdict, compare, holm
+from netwarp.estimate.comparison import (
+    ALPHA,
+    Comparison,
+    Verdict,
+    compare,
+    holm,
+    replicates_needed,
+)
 from netwarp.metrics import MAIN_METRICS, METRICS
 from netwarp.study.contenders import LATENCY, shapes_queues
 
@@ -72,15 +79,8 @@ class Comparisons:
         return sorted(self._open, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
-        """Give the replicates that would decide a comparison, in four studies of five.
-
-        Holm's procedure leaves each of the k undecided ones a k-th of the error at least. None
-        where too many would be needed, or nothing is random.
-        """
-        undecided = comparison.undecided
-        if undecided is None:
-            return None
-        return undecided.replicates(self.alpha / max(1, len(self._open)))
+        """Give the replicates that would decide one; see `netwarp.estimate.comparison`."""
+        return replicates_needed(comparison, self.comparisons, self.alpha)
 
     @property
     def _open(self) -> list[Comparison]:

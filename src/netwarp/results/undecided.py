@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from netwarp.estimate.comparison import Verdict
+from netwarp.estimate.comparison import ALPHA, Verdict, replicates_needed
 from netwarp.estimate.staging import FUTILE, LOOKS
 from netwarp.wording import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.estimate.comparison import Comparison
     from netwarp.results.comparisons import Comparisons
     from netwarp.results.results import Results
 
@@ -28,26 +32,27 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
 
     None where all are decided.
     """
-    undecided = compared.undecided
-    if not undecided:
-        return None
-    nearest, hardest = (compared.replicates_needed(each) for each in (undecided[0], undecided[-1]))
-    total = sum(each.verdict is not Verdict.NO_VALUE for each in compared.comparisons)
-    if len(undecided) == 1:
-        text = f"1 of {total} is undecided: {needed_text(hardest)}"
-    elif nearest is None:
-        text = f"{len(undecided)} of {total} are undecided: {needed_text(None, 'them')}"
-    elif hardest is None:
-        text = (
-            f"{len(undecided)} of {total} are undecided: {needed_text(nearest, 'the nearest')},"
-            f" {needed_text(None, 'the hardest')}"
-        )
-    else:
-        text = f"{len(undecided)} of {total} are undecided: {needed_text(hardest, 'them all')}"
-    if results.criteria.looks == 1:
-        return f"{text}; --decide adds them, up to {TIMES} times as many."
-    most = max(each.n for each in undecided)
+    text = open_text(compared.comparisons, compared.alpha)
+    if text is None or results.criteria.looks == 1:
+        return text and f"{text}; --decide adds them, up to {TIMES} times as many."
+    most = max(each.n for each in compared.undecided)
     return (
         f"{text}. It stopped at {count(most)} replicates: no more than {TIMES} times the study's"
         f" are added, and none where over {FUTILE * TIMES} times would be needed."
     )
+
+
+def open_text(family: Sequence[Comparison], alpha: float = ALPHA) -> str | None:
+    """Write how many of a family are undecided, and what would decide them; None where none is."""
+    undecided = [each for each in family if each.verdict is Verdict.UNDECIDED]
+    if not undecided:
+        return None
+    needed = sorted((replicates_needed(each, family, alpha) or math.inf) for each in undecided)
+    nearest, hardest = (None if math.isinf(each) else int(each) for each in (needed[0], needed[-1]))
+    total = sum(each.verdict is not Verdict.NO_VALUE for each in family)
+    if len(undecided) == 1:
+        return f"1 of {total} is undecided: {needed_text(hardest)}"
+    start = f"{len(undecided)} of {total} are undecided"
+    if nearest is None or hardest is not None:
+        return f"{start}: {needed_text(hardest, 'them' if nearest is None else 'them all')}"
+    return f"{start}: {needed_text(nearest, 'the nearest')}, {needed_text(None, 'the hardest')}"

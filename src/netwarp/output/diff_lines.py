@@ -1,0 +1,75 @@
+"""Writes the differences between two run directories as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from netwarp.results.undecided import open_text
+from netwarp.verdict_wording import favourable, verdict_text
+from netwarp.wording import cell_text, mean_text, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from netwarp.estimate.stats import Estimate
+    from netwarp.output.diff import CellChange, Difference
+
+
+def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
+    """Write differing conditions, and of each metric the cells that changed and the number of other
+    cells.
+
+    Args:
+        found: the differences by each metric.
+        width: a line that is longer is divided between its values and its verdict.
+    """
+    first = found[0]
+    lines = [
+        Text(f"{name}: {before} → {after}", style="dim") for name, before, after in first.conditions
+    ]
+    for each in found:
+        lines += _lines_of_one(each, width)
+    for which, cells in (("before", first.only_before), ("after", first.only_after)):
+        if cells:
+            names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
+            more = f" and {len(cells) - 5} more" if len(cells) > 5 else ""
+            lines.append(Text(f"only {which}: {names}{more}"))
+    return lines
+
+
+def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
+    for cell in found.changed:
+        better = favourable(cell.comparison, found.metric)
+        values = f"    {_both(cell, found)}"
+        verdict = verdict_text(cell.comparison, found.metric)
+        between = ", " if len(values) + len(verdict) + 2 <= width else "\n    "
+        yield Text(cell_text(cell.factors, ", "), style="bold")
+        yield Text.assemble(values, between, (verdict, "green" if better else "yellow"))
+    title = quantity(found.metric, 1).title.lower()
+    if found.against:
+        title += f", against {cell_text(found.against, ', ')},"
+    changed, unchanged = len(found.changed), len(found.unchanged)
+    yield Text(
+        f"{title} of {len(found.cells)} cells: {changed} changed, {unchanged} did not,"
+        f" {len(found.cells) - changed - unchanged} undecided"
+    )
+    if open_ := open_text(found.family):
+        yield Text(f"{open_}.", style="dim")
+
+
+def _both(cell: CellChange, found: Difference) -> str:
+    """Write both values, in one unit; against a level both are ratios."""
+    if found.against:
+        before, after = (
+            "–" if each is None else f"{number(each.mean)}×" for each in (cell.before, cell.after)
+        )
+        return f"{before} → {after} {cell_text(found.against, ', ')}"
+    means = [each.mean for each in (cell.before, cell.after) if each is not None]
+    shown = quantity(found.metric, max(means, default=0.0))
+
+    def text(each: Estimate | None) -> str:
+        return "–" if each is None else mean_text(each, shown)
+
+    return f"{text(cell.before)} → {text(cell.after)} {shown.unit}".rstrip()
