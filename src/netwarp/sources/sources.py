@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from netwarp.errors import InputError
 from netwarp.fields import KeyValueError, Section
@@ -13,7 +13,8 @@ from netwarp.regular_files import is_file
 from netwarp.sources.shipped import PLACES, SOURCE_FILE
 from netwarp.study.load import read_toml
 from netwarp.study.refusal import Refusals
-from netwarp.study.sections.diagnose import key_value_error
+from netwarp.study.sections.diagnose import validated
+from netwarp.study.tables import Table
 from netwarp.suggestions import did_you_mean
 
 
@@ -99,10 +100,7 @@ def load_source(folder: Path) -> Source:
     path = folder / SOURCE_FILE
     _, raw = read_toml(path)
     with Refusals(str(path)).told():
-        try:
-            index = SourceFile.model_validate(raw)
-        except ValidationError as error:
-            raise key_value_error(error, SourceFile, raw) from None
+        index = validated(SourceFile, Table.of(raw))
         studies = tuple(folder / f"{name}.toml" for name in index.studies)
         for study in studies:
             if not study.is_file():

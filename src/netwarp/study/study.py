@@ -7,23 +7,22 @@ and every cell is built completely. An error is one line that names file, key, v
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from netwarp.collector import paused_collector
 from netwarp.estimate.comparison import RELEVANT
 from netwarp.fields import KeyValueError, Kind, RatioField, SamplingField, Section
 from netwarp.metrics import METRICS, metrics_of_workloads
-from netwarp.regular_files import UnreadableFileError, located
 from netwarp.study.bounds import refuse_unbounded
 from netwarp.study.cells.design import Cell, build_design
-from netwarp.study.cells.factors import Factor, factor_key, flattened, what_can_vary
+from netwarp.study.cells.factors import Factor, flat_factors, what_can_vary
 from netwarp.study.claims import Claim, checked_claims
+from netwarp.study.outside import with_contents
 from netwarp.study.questions import (
     Figure,
     checked_figure,
@@ -31,17 +30,16 @@ from netwarp.study.questions import (
     resolve_levels,
 )
 from netwarp.study.refusal import Display, Refusals
-from netwarp.study.sections.competing import workload_names
-from netwarp.study.sections.diagnose import key_value_error
-from netwarp.study.stacks import with_stacks
-from netwarp.study.traces import with_traces
+from netwarp.study.sections.competing import named_workloads
+from netwarp.study.sections.diagnose import validated
+from netwarp.study.tables import Table, Written
 from netwarp.study.variants import (
     Control,
     Sensitivity,
     checked_controls,
     checked_sensitivities,
 )
-from netwarp.workloads import FileReader, file_readers, relative_paths, workload_of
+from netwarp.workloads import workload_of
 
 Replicates = Annotated[
     int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")
@@ -188,18 +186,22 @@ def study_from_mapping(
     refusals = Refusals(file, lines or {}, display)
     with refusals.told():
         refuse_unbounded(raw)
-        tables = with_stacks(with_traces(_normalised(raw, folder), folder), folder)
+        written = _with_short_forms(Table.of(raw))
         try:
-            header = StudyFile.model_validate(tables)
-        except ValidationError as error:
-            raise _of_a_section(key_value_error(error, StudyFile, tables)) from None
-        design = build_design(tables)
-        names = workload_names(tables)
-        own_metrics = metrics_of_workloads(names) if names else _own_metrics(design.cells[0])
+            header = validated(StudyFile, written)
+        except KeyValueError as error:
+            raise _of_a_section(error) from None
+        written = with_contents(written, folder)
+        workloads = named_workloads(written)
+        design = build_design(written, workloads)
+        own_metrics = (
+            metrics_of_workloads(tuple(workloads)) if workloads else _own_metrics(design.cells[0])
+        )
         claims = checked_claims(header.claim, design.factors, own_metrics)
         for metric in header.metrics:
             refuse_unknown_metric(metric, "metrics", own_metrics)
         against = _against(header.against, design.factors)
+        tables = written.plain()
         if against:
             tables["against"] = against
         return Study(
@@ -266,71 +268,13 @@ def _own_metrics(cell: Cell) -> tuple[str, ...]:
     return tuple(own)
 
 
-def _normalised(raw: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Expand short forms of keys, and make relative file names absolute."""
-
-    def absolute(name: Any, key: str) -> Any:
-        try:
-            return located(name, folder) if isinstance(name, str) else name
-        except UnreadableFileError as error:
-            raise KeyValueError(key, name, error.reason, "name a readable file") from None
-
-    tables = copy.deepcopy(dict(raw))
-    if isinstance(tables.get("transport"), str):
-        tables["transport"] = {"kind": tables["transport"]}
-    factors = tables.get("factors")
-    if isinstance(factors, dict):
-        tables["factors"] = factors = flattened(factors)
-    for at, workload in _workload_tables(tables):
-        prefix = _factors_of(at, workload)
-        for key, usual in relative_paths(workload).items():
-            if isinstance(workload, dict) and (key in workload or usual is not None):
-                workload[key] = absolute(workload.get(key, usual), f"{at}.{key}")
-            varied = f"{prefix}.{key}"
-            if isinstance(factors, dict) and isinstance(factors.get(varied), list):
-                where = factor_key(varied)
-                factors[varied] = [absolute(name, where) for name in factors[varied]]
-    _read_files(tables)
-    return tables
-
-
-def _workload_tables(tables: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Give each workload's table with its dotted key."""
-    found = tables.get("workload")
-    if isinstance(found, list):
-        return [(f"workload.{index}", each) for index, each in enumerate(found)]
-    return [("workload", found)]
-
-
-def _factors_of(at: str, workload: Any) -> str:
-    """Give the prefix of the factors that vary a workload."""
-    named = isinstance(workload, dict) and at != "workload"
-    return f"workload.{workload.get('name')}" if named else "workload"
-
-
-def _read_files(tables: dict[str, Any]) -> None:
-    """Replace the names of files that define a workload by their contents.
-
-    From here on the study needs no files. Contents that were read before stay as they are.
-    """
-    factors = tables.get("factors")
-    for at, workload in _workload_tables(tables):
-        prefix = _factors_of(at, workload)
-        for key, read in file_readers(workload).items():
-            if isinstance(workload, dict) and isinstance(workload.get(key), str):
-                workload[key] = _read_file(read, workload[key], f"{at}.{key}")
-            varied = f"{prefix}.{key}"
-            if isinstance(factors, dict) and isinstance(factors.get(varied), list):
-                factors[varied] = [
-                    _read_file(read, name, factor_key(varied)) if isinstance(name, str) else name
-                    for name in factors[varied]
-                ]
-
-
-def _read_file(read: FileReader, name: str, key: str) -> Mapping[str, Any]:
-    try:
-        return read(name)
-    except UnreadableFileError as error:
-        raise KeyValueError(key, name, error.reason, "name one that can be read") from None
-    except KeyValueError as error:
-        raise KeyValueError(key, name, error.reason, error.remedy) from None
+def _with_short_forms(study: Table) -> Table:
+    """Expand ``transport = "tcp"``, and factors in tables of their own."""
+    kind = study.text("transport")
+    if kind is not None:
+        named = Table.of({"kind": kind}, "transport")
+        study = study.replaced({"transport": Written(named, "transport")})
+    if isinstance(study.find("factors").value, Table):
+        factors = flat_factors(study.table("factors"))
+        study = study.replaced({"factors": Written(factors, "factors")})
+    return study

@@ -38,10 +38,9 @@ __all__ = [
     "Tone",
     "Workload",
     "WorkloadSection",
-    "file_readers",
     "reads_of",
-    "relative_paths",
     "section_model",
+    "section_of",
     "workload_of",
 ]
 
@@ -70,21 +69,14 @@ def reads_of(job: wire.Job) -> Sequence[Reads]:
     return [reads for reads in of_each if reads is not None]
 
 
-def relative_paths(table: object) -> Mapping[str, str | None]:
-    """Give the keys of a ``[workload]`` table that name files relative to the study's folder.
+def section_of(kind: str | None) -> type[WorkloadSection]:
+    """Give the model of the ``[workload]`` tables of a kind; of the usual one where none is named.
 
-    It is empty for a table of unknown kind and for other values, which `section_model` refuses.
+    An unknown kind, which `section_model` refuses, has the keys of all.
     """
-    kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
-    chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
-    return chosen.section.relative_paths if chosen else {}
-
-
-def file_readers(table: object) -> Mapping[str, FileReader]:
-    """Give the functions that read files named in a ``[workload]`` table with the study, by key."""
-    kind = table.get("kind", next(iter(WORKLOADS))) if isinstance(table, dict) else None
-    chosen = WORKLOADS.get(kind) if isinstance(kind, str) else None
-    return chosen.section.file_readers if chosen else {}
+    if kind is None:
+        kind = next(iter(WORKLOADS))
+    return WORKLOADS[kind].section if kind in WORKLOADS else WorkloadSection
 
 
 def section_model(table: Mapping[str, Any]) -> type[WorkloadSection]:

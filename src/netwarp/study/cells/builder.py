@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from netwarp.fields import KeyValueError, Section, parse_sampling
-from netwarp.study.cells.factors import Level, factor_key, word_of
+from netwarp.study.cells.factors import Level, word_of
 from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.template import JobTemplates
 from netwarp.study.cells.transport import CellTransport
-from netwarp.study.sections.diagnose import key_value_error, with_value
+from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.paths import PathSection
-from netwarp.study.sections.transport import merge_transport
+from netwarp.study.sections.transport import merged_transport
+from netwarp.study.tables import Table, Written
 from netwarp.wire import Job, TransportKind
 from netwarp.workloads import WorkloadSection, section_model
 
@@ -28,28 +26,20 @@ _SECTIONS = (*_MODELS, "workload")
 """Names of a cell's sections; the model of `workload` depends on its kind."""
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The table of a section in one cell, levels included."""
-
-    content: Mapping[str, Any]
-    origins: Mapping[str, str]
-    """Dotted key → the dotted key at which the user wrote it, where that is another one."""
-
-
 class CellBuilder:
     """Builds the sections and jobs of cells with one workload."""
 
-    def __init__(self, raw: Mapping[str, Any], keys: Sequence[str]) -> None:
+    def __init__(self, study: Table, keys: Sequence[str]) -> None:
         """Take a study's tables, and the keys of its factors."""
-        self._raw = raw
+        self._study = study
         self._keys = {name: [key for key in keys if _section_of(key) == name] for name in _SECTIONS}
         """Keys of the factors that vary each section, by the section's name."""
+        sampling = study.find("sampling").value
         self._templates = JobTemplates(
-            capture=raw.get("capture") is not None,
-            sampling=parse_sampling(raw.get("sampling", "auto")),
+            capture=study.find("capture").value is not None,
+            sampling=parse_sampling("auto" if sampling is None else sampling),
         )
-        self._sections: dict[tuple[str | None, ...], tuple[Section, _Table]] = {}
+        self._sections: dict[tuple[str | None, ...], tuple[Section, Table]] = {}
 
     def build(self, chosen: Mapping[str, Level]) -> tuple[CellSpec, Job]:
         """Build the sections of a cell, and the job that its runs share.
@@ -68,13 +58,12 @@ class CellBuilder:
             spec = CellSpec(**sections)
             return spec, self._templates.template(spec)
         except KeyValueError as error:
-            tables = {name: table for name, (_, table) in found.items()}
-            contents = {name: table.content for name, table in tables.items()}
-            raise _where_written(with_value(error, contents), tables.values()) from None
+            cell = {name: Written(table, table.place) for name, (_, table) in found.items()}
+            raise Table(cell).told(error) from None
 
     def _section(
         self, name: str, chosen: Mapping[str, Level], usual: TransportKind | None = None
-    ) -> tuple[Section, _Table]:
+    ) -> tuple[Section, Table]:
         """Validate a section, once for each combination of the levels that vary it.
 
         Args:
@@ -87,12 +76,29 @@ class CellBuilder:
         section = self._sections.get(known)
         if section is None:
             own = {key: chosen[key] for key in self._keys[name]}
-            table = _table(self._raw, name, own, usual)
-            try:
-                section = self._sections[known] = _validated(name, table.content), table
-            except KeyValueError as error:
-                raise _where_written(error, [table]) from None
+            section = self._sections[known] = self._validated(name, own, usual)
         return section
+
+    def _validated(
+        self, name: str, own: Mapping[str, Level], usual: TransportKind | None
+    ) -> tuple[Section, Table]:
+        if name == "transport":
+            table = _transport(self._study, own, usual)
+            return validated(CellTransport, table), table
+        table = self._study.table(name)
+        for key, level in own.items():
+            word = word_of(key)
+            if word and "words" not in table:
+                table = table.replaced({"words": Written(Table({}, level.place), level.place)})
+            parts = ("words", word) if word else key.split(".")[1:]
+            table = table.with_value(level.written, *parts)
+        if name != "workload":
+            return validated(_MODELS[name], table), table
+        try:
+            model = section_model(table.plain())
+        except KeyValueError as error:
+            raise table.told(error) from None
+        return validated(model, table), table
 
 
 def _section_of(key: str) -> str:
@@ -100,81 +106,24 @@ def _section_of(key: str) -> str:
     return "workload" if word_of(key) else key.partition(".")[0]
 
 
-def _validated(name: str, content: Mapping[str, Any]) -> Section:
-    """Validate a section; a workload's model depends on its kind."""
-    try:
-        model = section_model(content) if name == "workload" else _MODELS[name]
-    except KeyValueError as error:
-        raise error.within(name) from None
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise key_value_error(error, model, content, name) from None
+def _transport(study: Table, own: Mapping[str, Level], usual: TransportKind | None) -> Table:
+    """Give the table of a cell's transport, of all that the study says of it.
 
-
-def _where_written(error: KeyValueError, tables: Iterable[_Table]) -> KeyValueError:
-    """Give an error the key that the user wrote in place of the resolved one."""
-    origins = {key: origin for table in tables for key, origin in table.origins.items()}
-    key = origins.get(error.key or "", error.key)
-    return KeyValueError(key, error.value, error.reason, error.remedy)
-
-
-def _table(
-    raw: Mapping[str, Any], section: str, own: Mapping[str, Level], usual: TransportKind | None
-) -> _Table:
-    """Give a section's table in a cell: the study's table with the cell's levels applied."""
-    content = raw.get(section, {})
-    if not isinstance(content, Mapping):
-        raise KeyValueError(section, content, "not a table", f"write [{section}]")
-    origins = {}
-    level: Mapping[str, Any] = {}
-    for key, chosen in own.items():
-        if key == "transport":
-            level = chosen.value if isinstance(chosen.value, dict) else {"kind": chosen.value}
-            origins["transport.kind"] = factor_key(key)
-        else:
-            word = word_of(key)
-            path = f"workload.words.{word}" if word else key
-            content = _with_level(content, path, chosen.value)
-            origins[path] = factor_key(key)
-            if word:  # which only one workload has
-                origins["workload.words"] = factor_key(key)
-    if section != "transport":
-        return _Table(content, origins)
-    if usual is not None:
-        content = {"kind": usual, **content}
-    return _merged(content, level, origins)
-
-
-def _with_level(section: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]:
-    """Set a dotted key in a copy; only the tables on the way to it are copied."""
-    _, *parents, name = key.split(".")
-    changed = table = dict(section)
-    for parent in parents:
-        inner = table.get(parent, {})
-        if not isinstance(inner, Mapping):
-            above = key.rpartition(".")[0]
-            raise KeyValueError(above, inner, "not a table", f"write [{above}]")
-        table[parent] = table = dict(inner)
-    table[name] = value
-    return changed
-
-
-def _merged(
-    section: Mapping[str, Any], level: Mapping[str, Any], origins: Mapping[str, str]
-) -> _Table:
-    """Apply the level of the factor ``transport`` to the section."""
-    by_option = {key.removeprefix("transport."): origin for key, origin in origins.items()}
-    try:
-        merged = merge_transport(section, level, by_option)
-    except KeyValueError as error:
-        raise error.within("transport") from None
-    if "kind" not in merged.options:
-        raise KeyValueError(
-            "factors.transport",
-            None,
-            "no transport is named",
-            'add [factors] transport = ["tcp", "quic"], or [transport] kind = "tcp"',
-        )
-    found = {f"transport.{option}": origin for option, origin in merged.origins.items()}
-    return _Table(merged.options, {**found, **origins})
+    Raises:
+        KeyValueError: an option is given twice, or no transport is named.
+    """
+    section, workload = study.table("transport"), study.table("workload")
+    if usual is not None and "kind" not in section:
+        section = section.replaced({"kind": Written(usual, f"{section.place}.kind")})
+    named = own.get("transport")
+    level = Table({}) if named is None else named.as_transport
+    varied = {key.partition(".")[2]: each.written for key, each in own.items() if "." in key}
+    merged = merged_transport(section, level, varied)
+    if "kind" in merged:
+        return merged
+    if workload.place == "workload":
+        key, remedy = "factors.transport", 'add [factors] transport = ["tcp", "quic"], or'
+        remedy = f'{remedy} [transport] kind = "tcp"'
+    else:
+        key, remedy = f"{workload.place}.transport", 'add it, such as transport = "tcp"'
+    raise KeyValueError(key, None, "no transport is named", remedy)

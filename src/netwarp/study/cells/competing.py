@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import ValidationError
 
 from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
@@ -22,9 +19,9 @@ from netwarp.study.sections.competing import (
     FIRST_PORT,
     OWN_KEYS,
     CompetingSection,
-    workload_names,
 )
-from netwarp.study.sections.diagnose import key_value_error
+from netwarp.study.sections.diagnose import validated
+from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S, format_duration
@@ -53,11 +50,11 @@ class NamedWorkload:
 class CompetingBuilder:
     """Builds the cells of a study with several workloads."""
 
-    def __init__(self, raw: Mapping[str, Any], keys: Sequence[str]) -> None:
-        """Take a study's tables, and the keys of its factors."""
-        self._raw = raw
-        self._names = workload_names(raw)
-        self._tables: list[Mapping[str, Any]] = raw["workload"]
+    def __init__(self, study: Table, workloads: Mapping[str, Table], keys: Sequence[str]) -> None:
+        """Take a study's tables, those of its workloads by name, and the keys of its factors."""
+        self._study = study
+        self._names = tuple(workloads)
+        self._tables = tuple(workloads.values())
         self._keys = keys
         self._builders: dict[tuple[str, int | None], CellBuilder] = {}
         if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
@@ -98,12 +95,9 @@ class CompetingBuilder:
     def _one(self, index: int, chosen: Mapping[str, Level]) -> tuple[NamedWorkload, Job]:
         own = self._levels(index, chosen)
         timed = {key.removeprefix("workload."): own.pop(key) for key in _TIMED if key in own}
-        section = self._section(index, timed)
-        try:
-            builder = self._builder(index, section)
-            spec, job = builder.build(own)
-        except KeyValueError as error:
-            raise self._written(error, index, section) from None
+        table = self._tables[index].replaced({key: each.written for key, each in timed.items()})
+        section = _section(table)
+        spec, job = self._builder(index, section, table).build(own)
         port = section.port or FIRST_PORT + index
         return NamedWorkload(section.name, index, spec, section.start_ns, port), job
 
@@ -120,8 +114,8 @@ class CompetingBuilder:
                 continue
             elif key != "transport" or not self._has_own_transport(index):
                 own[key] = level
-        given = self._tables[index].get("transport")
-        if given is not None:
+        given = self._tables[index].find("transport")
+        if given.value is not None:
             if "transport" in own:
                 raise KeyValueError(
                     factor_key(f"{prefix}transport"),
@@ -129,35 +123,14 @@ class CompetingBuilder:
                     f"the workload {self._names[index]} has a transport in its table as well",
                     "keep it in one place",
                 )
-            own["transport"] = Level(str(given), given)
+            own["transport"] = Level(str(plain(given.value)), plain(given.value), given.place)
         return own
 
     def _has_own_transport(self, index: int) -> bool:
         varied = f"workload.{self._names[index]}.transport" in self._keys
-        return varied or self._tables[index].get("transport") is not None
+        return varied or self._tables[index].find("transport").value is not None
 
-    def _section(self, index: int, timed: Mapping[str, Level]) -> CompetingSection:
-        table = {key: value for key, value in self._tables[index].items() if key in OWN_KEYS}
-        table |= {key: level.value for key, level in timed.items()}
-        try:
-            section = CompetingSection.model_validate(table)
-        except ValidationError as error:
-            found = key_value_error(error, CompetingSection, table, f"workload.{index}")
-            key = (found.key or "").rpartition(".")[2]
-            if key in timed:
-                written = factor_key(f"workload.{self._names[index]}.{key}")
-                raise KeyValueError(written, found.value, found.reason, found.remedy) from None
-            raise found from None
-        if section.stop_ns is not None and section.stop_ns <= section.start_ns:
-            raise KeyValueError(
-                f"workload.{index}.stop",
-                table["stop"],
-                f"it begins after {format_duration(section.start_ns)}",
-                "choose a later stop",
-            )
-        return section
-
-    def _builder(self, index: int, section: CompetingSection) -> CellBuilder:
+    def _builder(self, index: int, section: CompetingSection, table: Table) -> CellBuilder:
         """Give the builder of a workload as if it were alone, with `stop` converted to a duration.
 
         Raises:
@@ -166,55 +139,50 @@ class CompetingBuilder:
         lasts_ns = None if section.stop_ns is None else section.stop_ns - section.start_ns
         known = (section.name, lasts_ns)
         if known not in self._builders:
-            table = {k: v for k, v in self._tables[index].items() if k not in OWN_KEYS}
+            workload = table.without(OWN_KEYS)
             if lasts_ns is not None:
-                _refuse_stop(table)
-                table["duration"] = format_duration(lasts_ns)
-            own = self._levels(index, dict.fromkeys(self._keys, Level("", None)))
+                _refuse_stop(workload, table["stop"])
+                text = format_duration(lasts_ns)
+                workload = workload.replaced({"duration": table["stop"].made(text)})
+            transport = self._study.table("transport")
+            if self._has_own_transport(index):
+                transport = Table(transport, f"{table.place}.transport")
+            study = self._study.replaced(
+                {
+                    "workload": Written(workload, table.place),
+                    "transport": Written(transport, transport.place),
+                }
+            )
+            own = self._levels(index, dict.fromkeys(self._keys, Level("", None, "")))
             keys = [key for key in own if key not in _TIMED]
-            self._builders[known] = CellBuilder({**self._raw, "workload": table}, keys)
+            self._builders[known] = CellBuilder(study, keys)
         return self._builders[known]
 
-    def _written(
-        self, error: KeyValueError, index: int, section: CompetingSection
-    ) -> KeyValueError:
-        """Give an error of a workload the key that the user wrote."""
-        key, name, remedy = error.key or "", self._names[index], error.remedy
-        value = error.value
-        if key == "workload.duration" and section.stop_ns is not None:
-            key, value = f"workload.{index}.stop", format_duration(section.stop_ns)
-        elif key.startswith("workload."):
-            key = f"workload.{index}.{key.removeprefix('workload.')}"
-        elif key.startswith('factors."workload.'):
-            key = key.replace('factors."workload.', f'factors."workload.{name}.', 1)
-        elif key == "factors.transport" and error.value is None and key not in self._keys:
-            key = f"workload.{index}.transport"
-            remedy = (
-                'add it, such as transport = "tcp"' if "no transport" in error.reason else remedy
-            )
-        elif key.startswith(("factors.transport", "transport.")) and self._has_own_transport(index):
-            varied = f"workload.{name}.transport"
-            given = self._tables[index].get("transport")
-            option = key.partition("transport.")[2]
-            inside = f".{option}" if isinstance(given, Mapping) and option in given else ""
-            key = (
-                factor_key(varied)
-                if varied in self._keys
-                else f"workload.{index}.transport{inside}"
-            )
-        return KeyValueError(key or None, value, error.reason, remedy)
+
+def _section(table: Table) -> CompetingSection:
+    """Validate the keys that workloads of every kind have beside others."""
+    section = validated(CompetingSection, table.without([*(set(table) - OWN_KEYS)]))
+    if section.stop_ns is not None and section.stop_ns <= section.start_ns:
+        raise KeyValueError(
+            table["stop"].place,
+            table["stop"].value,
+            f"it begins after {format_duration(section.start_ns)}",
+            "choose a later stop",
+        )
+    return section
 
 
-def _refuse_stop(table: Mapping[str, Any]) -> None:
+def _refuse_stop(table: Table, stop: Written) -> None:
     if "duration" in table:
         reason = "stop says when it ends"
-        raise KeyValueError("workload.duration", table["duration"], reason, "keep one of them")
-    model = section_model(table)
+        raise KeyValueError(stop.place, stop.value, reason, "keep one of them")
+    try:
+        model = section_model(table.plain())
+    except KeyValueError as error:
+        raise table.told(error) from None
     if not any(field.alias == "duration" for field in model.model_fields.values()):
-        kind = table.get("kind", next(iter(WORKLOADS)))
-        raise KeyValueError(
-            "workload.stop", None, f"a {kind} ends when all of it is done", "drop it"
-        )
+        kind = table.text("kind") or next(iter(WORKLOADS))
+        raise KeyValueError(stop.place, None, f"a {kind} ends when all of it is done", "drop it")
 
 
 def _refuse_alone(one: NamedWorkload) -> None:

@@ -6,18 +6,15 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import ValidationError
 
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.builder import CellBuilder
 from netwarp.study.cells.competing import CompetingBuilder, NamedWorkload
 from netwarp.study.cells.factors import Factor, factor_key, read_factors
 from netwarp.study.cells.spec import CellSpec
-from netwarp.study.sections.competing import workload_names
-from netwarp.study.sections.diagnose import key_value_error
+from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.transport import TransportOptions
+from netwarp.study.tables import Table, Written
 from netwarp.transports import TRANSPORTS, with_two_paths_in_words
 from netwarp.wire import Job
 from netwarp.workloads import WORKLOADS
@@ -54,17 +51,20 @@ class Design:
     cells: tuple[Cell, ...]
 
 
-def build_design(raw: Mapping[str, Any]) -> Design:
+def build_design(study: Table, workloads: Mapping[str, Table]) -> Design:
     """Build every cell of a study completely, so that errors are found before anything runs.
 
     Args:
-        raw: the study file's tables.
+        study: the study's tables, factors flattened.
+        workloads: those of its workloads by name, where it has several.
 
     Raises:
         KeyValueError: a factor, level or combination that cannot be run.
     """
-    factors = read_factors(raw.get("factors", {}), workload_names(raw))
-    _refuse_options_that_are_none(raw)
+    factors = read_factors(study.table("factors"), tuple(workloads))
+    transports = study.table("transport")
+    for kind in (kind for kind in TRANSPORTS if kind in transports):
+        validated(TransportOptions, transports.table(kind))
     if math.prod(len(factor.levels) for factor in factors) > MOST_CELLS:
         raise KeyValueError(
             "factors",
@@ -72,9 +72,10 @@ def build_design(raw: Mapping[str, Any]) -> Design:
             f"the factors make more than {MOST_CELLS} cells",
             "drop levels, or make two studies of it",
         )
-    cells = tuple(_cells(raw, factors))
-    _refuse_unused_options(raw, cells)
-    _refuse_unused_keys(raw, cells)
+    cells = tuple(_cells(study, workloads, factors))
+    _refuse_unused_options(transports, cells)
+    if not workloads:  # only a command has keys that may go unused, and it is alone
+        _refuse_unused_keys(study, factors, cells)
     _refuse_an_unused_path(cells)
     return Design(factors, cells)
 
@@ -87,58 +88,49 @@ def select_cells(cells: Sequence[Cell], wanted: Mapping[str, Sequence[str]]) -> 
             yield cell
 
 
-def _cells(raw: Mapping[str, Any], factors: Sequence[Factor]) -> Iterator[Cell]:
+def _cells(
+    study: Table, workloads: Mapping[str, Table], factors: Sequence[Factor]
+) -> Iterator[Cell]:
     keys = [factor.key for factor in factors]
-    competing = CompetingBuilder(raw, keys) if isinstance(raw.get("workload"), list) else None
-    alone = CellBuilder(raw, keys)
+    competing = CompetingBuilder(study, workloads, keys) if workloads else None
+    alone = CellBuilder(study, keys)
     for index, combination in enumerate(itertools.product(*(each.levels for each in factors))):
         chosen = dict(zip(keys, combination, strict=True))
         labels = {key: level.label for key, level in chosen.items()}
         if competing is not None:
-            workloads, template = competing.build(chosen)
-            yield Cell(index, labels, workloads[0].spec, template, workloads)
+            built, template = competing.build(chosen)
+            yield Cell(index, labels, built[0].spec, template, built)
         else:
             spec, template = alone.build(chosen)
             yield Cell(index, labels, spec, template)
 
 
-def _refuse_options_that_are_none(raw: Mapping[str, Any]) -> None:
-    """Refuse unknown options of each transport, also of transports that no cell has."""
-    section = raw.get("transport", {})
-    for kind in TRANSPORTS:
-        if isinstance(section, Mapping) and kind in section:
-            try:
-                TransportOptions.model_validate(section[kind])
-            except ValidationError as error:
-                raise key_value_error(
-                    error, TransportOptions, section[kind], f"transport.{kind}"
-                ) from None
-
-
-def _refuse_unused_options(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+def _refuse_unused_options(transports: Table, cells: Sequence[Cell]) -> None:
+    """Refuse options of a transport that no cell has."""
     used = {spec.transport.kind for cell in cells for spec in cell.specs}
     for kind in TRANSPORTS:
-        if kind in raw.get("transport", {}) and kind not in used:
+        if kind in transports and kind not in used:
             raise KeyValueError(
                 f"transport.{kind}",
-                raw["transport"][kind],
+                transports.table(kind).plain(),
                 f"the study does not use {kind}",
                 "drop the table, or add the transport",
             )
 
 
-def _refuse_unused_keys(raw: Mapping[str, Any], cells: Sequence[Cell]) -> None:
-    if isinstance(raw.get("workload"), list):
-        return  # only a command has keys that may go unused, and it is a run's only workload
+def _refuse_unused_keys(study: Table, factors: Sequence[Factor], cells: Sequence[Cell]) -> None:
     sections = [cell.spec.workload for cell in cells]
-    factors = raw.get("factors", {})
-    varied = {key.removeprefix("workload."): levels for key, levels in factors.items()}
+    varied = {
+        factor.key.removeprefix("workload."): Written(
+            [level.value for level in factor.levels], factor_key(factor.key)
+        )
+        for factor in factors
+    }
+    table = study.table("workload").replaced(varied)
     try:
-        WORKLOADS[sections[0].kind].refuse_unused(raw.get("workload", {}) | varied, sections)
+        WORKLOADS[sections[0].kind].refuse_unused(table.plain(), sections)
     except KeyValueError as error:
-        told = error.within("workload")
-        key = factor_key(f"{told.key}") if told.key in factors else told.key
-        raise KeyValueError(key, told.value, told.reason, told.remedy) from None
+        raise table.told(error) from None
 
 
 def _refuse_an_unused_path(cells: Sequence[Cell]) -> None:

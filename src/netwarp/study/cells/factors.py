@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from netwarp.study.sections.timeline import (
     TraceSection,
 )
 from netwarp.study.sections.transport import TransportOptions, TransportSection
+from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean
 from netwarp.transports import TRANSPORTS
 from netwarp.workloads import WORKLOADS
@@ -47,6 +48,20 @@ class Level:
     """The level's text in the study, or its label where it is a table."""
     value: Any
     """The level's value in the study: text, number or table."""
+    place: str
+    """Where it was written: the dotted key of its factor, or of a workload's own table."""
+
+    @property
+    def written(self) -> Written:
+        """The value, with where it was written."""
+        return Written(self.value, self.place)
+
+    @property
+    def as_transport(self) -> Table:
+        """The level as a table of transport options; a text is the transport's kind."""
+        options = self.value if isinstance(self.value, dict) else {"kind": self.value}
+        located = Table.of(options, self.place)
+        return Table({key: replace(each, place=self.place) for key, each in located.items()})
 
 
 @dataclass(frozen=True)
@@ -65,17 +80,25 @@ class Factor:
         return {_squeezed(level.label): level for level in self.levels}
 
 
-def read_factors(raw: Mapping[str, Any], workloads: Sequence[str] = ()) -> tuple[Factor, ...]:
-    """Read the ``[factors]`` table of a study, flattened.
+def read_factors(factors: Table, workloads: Sequence[str] = ()) -> tuple[Factor, ...]:
+    """Read the ``[factors]`` table of a study.
 
     Args:
-        raw: levels by key.
+        factors: levels by key, flattened.
         workloads: the names of its workloads, where it has several.
 
     Raises:
-        KeyValueError: nothing of this name can vary, not a list, or a level listed twice.
+        KeyValueError: nothing of this name can vary, no levels, or a level listed twice.
     """
-    return tuple(Factor(key, _levels(key, values, workloads)) for key, values in raw.items())
+    return tuple(
+        Factor(key, _levels(key, plain(each.value), workloads)) for key, each in factors.items()
+    )
+
+
+def flat_factors(factors: Table) -> Table:
+    """Read ``path.loss = […]`` under [factors] like ``"path.loss" = […]``."""
+    flat = flattened(factors.plain())
+    return Table({key: Written(each, factor_key(key)) for key, each in flat.items()}, "factors")
 
 
 def factor_key(key: str) -> str:
@@ -109,7 +132,7 @@ def _levels(key: str, values: Any, workloads: Sequence[str]) -> tuple[Level, ...
             "a factor is a list of at least one level",
             'write a list, such as ["tcp", "quic"]',
         )
-    levels = tuple(Level(_label(key, value), value) for value in values)
+    levels = tuple(Level(_label(key, value), value, factor_key(key)) for value in values)
     seen: set[str] = set()
     for level in levels:
         squeezed = _squeezed(level.label)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, PeriodNs, Section
+from netwarp.study.tables import Table, plain
 
 FIRST_PORT = 4433
 """Port of the first workload's server; each further workload has the next port."""
@@ -52,24 +53,24 @@ OWN_KEYS = frozenset(field.alias or name for name, field in CompetingSection.mod
 """Keys that workloads of every kind have in a ``[[workload]]`` table."""
 
 
-def workload_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the names of a study's ``[[workload]]`` tables; empty where it has one ``[workload]``.
+def named_workloads(study: Table) -> Mapping[str, Table]:
+    """Give a study's ``[[workload]]`` tables by their names; none where it has one ``[workload]``.
 
     Raises:
         KeyValueError: not a table, or a name used twice.
     """
-    tables = raw.get("workload")
-    if not isinstance(tables, list):
-        return ()
-    names: list[str] = []
-    for index, table in enumerate(tables):
-        if not isinstance(table, Mapping):
-            raise KeyValueError(f"workload.{index}", table, "not a table", "write [[workload]]")
-        name = table.get("name")
-        if name in names or name == ALL:
-            reason = "two workloads have this name" if name in names else "it stands for all"
-            raise KeyValueError(f"workload.{index}.name", name, reason, "choose another")
-        names.append(str(name))
-    if not names:
+    written = study.find("workload")
+    if not isinstance(written.value, list):
+        return {}
+    named: dict[str, Table] = {}
+    for index in range(len(written.value)):
+        table = Table.at(written.inside(str(index)), "write [[workload]]")
+        name = table.find("name")
+        text = str(plain(name.value))
+        if text in named or text == ALL:
+            reason = "two workloads have this name" if text in named else "it stands for all"
+            raise KeyValueError(name.place, plain(name.value), reason, "choose another")
+        named[text] = table
+    if not named:
         raise KeyValueError("workload", None, "there is none", "write [[workload]] for each")
-    return tuple(names)
+    return named

@@ -1,40 +1,41 @@
-"""Turns validation errors of the models into errors with key, value, reason and remedy."""
+"""Validates tables by their models; errors have key, value, reason and remedy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from netwarp.fields import KeyValueError, Kind
+from netwarp.study.tables import Table, joined
 from netwarp.suggestions import did_you_mean
 from netwarp.units import UnitError
 
+Model = TypeVar("Model", bound=BaseModel)
 
-def key_value_error(
-    error: ValidationError, model: type[BaseModel], raw: Mapping[str, Any], within: str = ""
-) -> KeyValueError:
-    """Describe the first error in a table of a study file.
 
-    Args:
-        error: the error that the model raised.
-        model: the model that the table was validated with.
-        raw: the table.
-        within: the dotted key of the table itself.
+def validated(model: type[Model], table: Table) -> Model:
+    """Validate a table of a study.
+
+    Raises:
+        KeyValueError: the first error in it, with the place where the user wrote the value.
     """
+    try:
+        return model.model_validate(table.plain())
+    except ValidationError as error:
+        raise table.told(_key_value_error(error, model)) from None
+
+
+def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValueError:
+    """Describe the first error in a table; its key is relative to the table."""
     details = error.errors(include_url=False)[0]
-    location = details["loc"]
-    key = ".".join(str(part) for part in (*filter(None, [within]), *location))
+    key = joined(*map(str, details["loc"]))
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, KeyValueError):
-        inner = ".".join(str(part) for part in location)
-        found = with_value(cause, look_up(raw, inner) if inner else raw)
-        return KeyValueError(
-            f"{key}.{found.key}" if key else found.key, found.value, found.reason, found.remedy
-        )
+        return KeyValueError(joined(key, cause.key or ""), cause.value, cause.reason, cause.remedy)
     if isinstance(cause, UnitError):
         return KeyValueError(key, details["input"], cause.reason, cause.remedy)
     reason, remedy = _explain(details, model)
@@ -42,33 +43,9 @@ def key_value_error(
     return KeyValueError(key, value, reason, remedy)
 
 
-def with_value(error: KeyValueError, raw: Any) -> KeyValueError:
-    """Add the value that the user wrote to an error that has none.
-
-    An error of a key for both directions also finds the value at the key for one direction.
-    """
-    candidates = [f"{error.key}{suffix}" for suffix in ("", "_down", "_up")]
-    key = next((key for key in candidates if look_up(raw, key) is not None), candidates[0])
-    value = error.value if error.value is not None else look_up(raw, key)
-    return KeyValueError(key, value, error.reason, error.remedy)
-
-
 def keys_of(model: type[BaseModel]) -> list[str]:
     """List the keys that a table of a model may have."""
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def look_up(raw: Any, dotted: str) -> Any:
-    """Give the value at a dotted key, or None."""
-    value: Any = raw
-    for part in dotted.split("."):
-        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
-        elif isinstance(value, Mapping) and part in value:
-            value = value[part]
-        else:
-            return None
-    return value
 
 
 def _explain(details: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:

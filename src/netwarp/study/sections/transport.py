@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
 from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
 from netwarp.stacks import StackField
+from netwarp.study.tables import Table, Written
 from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
 from netwarp.wire import Model, Reconnect, Recovery, Resume, TcpOptions, TransportKind
 
@@ -152,52 +152,35 @@ TransportSection: type[_TransportSection] = create_model(
 """The `[transport]` section with a table of options for each transport."""
 
 
-@dataclass(frozen=True)
-class MergedTransport:
-    """The options of one cell's transport, and the key at which each was given."""
-
-    options: Mapping[str, Any]
-    origins: Mapping[str, str]
-    """Dotted key for messages, by option."""
-
-
-def merge_transport(
-    section: Mapping[str, Any], level: Mapping[str, Any], origins: Mapping[str, str]
-) -> MergedTransport:
+def merged_transport(section: Table, level: Table, varied: Mapping[str, Written]) -> Table:
     """Merge the options of a cell's transport.
 
     The level's own options take precedence over those of its kind (``[transport.quic]``), and these
     over the section's.
 
     Args:
-        section: the ``[transport]`` table, factors on single options applied.
+        section: the ``[transport]`` table.
         level: the level of the factor ``transport`` as a table, or empty.
-        origins: keys for messages of the options that a factor sets.
+        varied: levels of factors on single options, by option.
 
     Raises:
-        KeyValueError: a factor sets an option that ``[transport.<kind>]`` sets as well.
+        KeyValueError: a factor sets an option that a level or ``[transport.<kind>]`` sets as well.
     """
-    kind = level.get("kind", section.get("kind"))
-    own = section.get(kind, {}) if isinstance(kind, str) else {}
-    rivals = [option for option in own if option in origins]
-    twice = [option for option in level if option in origins and option != "kind"]
-    if twice:
+    kind = level.text("kind") if "kind" in level else section.text("kind")
+    own = section.table(kind) if kind is not None and kind in TRANSPORTS else Table({})
+    if twice := [option for option in level if option in varied and option != "kind"]:
         raise KeyValueError(
-            twice[0],
-            level[twice[0]],
+            f"transport.{twice[0]}",
+            level[twice[0]].value,
             f"{twice[0]} is a factor, and stands in a level of transport as well",
             "keep it in one place",
         )
-    if rivals:
+    if rivals := [option for option in own if option in varied]:
         raise KeyValueError(
-            f"{kind}.{rivals[0]}",
-            own[rivals[0]],
+            own[rivals[0]].place,
+            own[rivals[0]].value,
             f"{rivals[0]} is a factor as well",
             "drop one of them, or write the variants as levels of transport",
         )
-    common = {key: value for key, value in section.items() if key not in TRANSPORTS}
-    chosen = {key: value for key, value in level.items() if key != "label"}
-    found = {key: origins.get(key, f"transport.{key}") for key in common}
-    found |= {key: f"transport.{kind}.{key}" for key in own}
-    found |= dict.fromkeys(chosen, "factors.transport")
-    return MergedTransport({**common, **own, **chosen}, found)
+    common = section.without(TRANSPORTS)
+    return common.replaced(varied).replaced(own).replaced(level.without(["label"]))

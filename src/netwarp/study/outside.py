@@ -1,0 +1,158 @@
+"""Reads what a study names outside of itself: files of workloads, rate traces, stacks.
+
+From here on a study needs none of them: its tables alone make the same study. What was read before,
+such as in the tables that a run directory keeps, stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from netwarp.errors import InputError
+from netwarp.fields import DIRECTIONS, KeyValueError
+from netwarp.regular_files import UnreadableFileError, located
+from netwarp.stacks import interop_stack, stack_table
+from netwarp.study.sections.timeline import DEFAULT_STEP_NS
+from netwarp.study.tables import Table, Written, plain
+from netwarp.study.traces import read_trace, step_ns
+from netwarp.transports import TRANSPORTS
+from netwarp.workloads import FileReader, section_of
+
+INTEROP_KEYS = frozenset({"interop", "name", "version"})
+Reader = Callable[[Written], object]
+"""Gives what is known of a file or stack in place of its name, and other values as they are."""
+
+
+def with_contents(study: Table, folder: Path | None) -> Table:
+    """Replace the names of files and stacks by what is known of them, also in levels of factors.
+
+    Args:
+        study: the study's tables, factors flattened.
+        folder: folder that relative names start from; None leaves files where they are, and has
+            programs of stacks in the working directory.
+
+    Raises:
+        KeyValueError: a file that cannot be read, or a stack that is not built on this machine.
+        StudyError: a trace file that is no trace; the error names the file and the line.
+    """
+    for place, workload in _workloads(study):
+        varied = f"workload.{workload.text('name')}" if place != "workload" else place
+        for key, usual in section_of(workload.text("kind")).relative_paths.items():
+            if usual is not None and key not in workload:
+                study = study.with_value(Written(usual, f"{place}.{key}"), *place.split("."), key)
+        study = _read(study, place, varied, _of_workload(workload, folder))
+        if varied != place:
+            stack = {"stack": _of_stacks(folder)["stack"]}
+            study = _read(study, f"{place}.transport", f"{varied}.transport", stack)
+    study = _read(study, "path", "path", _of_path(study.table("path"), folder))
+    return _read(study, "transport", "transport", _of_stacks(folder))
+
+
+def _workloads(study: Table) -> list[tuple[str, Table]]:
+    """Give the tables of a study's workloads with their places."""
+    found = study.find("workload").value
+    several = enumerate(found) if isinstance(found, list) else ()
+    tables = [("workload", found), *((f"workload.{index}", each) for index, each in several)]
+    return [(place, table) for place, table in tables if isinstance(table, Table)]
+
+
+def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) -> Table:
+    """Read what is named in a section, and in levels of the factors that vary it.
+
+    Args:
+        study: the study's tables.
+        place: dotted key of the section.
+        varied: what the keys of these factors begin with; a factor of this name varies the section
+            as a whole, by tables.
+        readers: by dotted key of the section.
+    """
+    for key, read in readers.items():
+        study = study.changed(read, *place.split("."), *key.split("."))
+
+    def of_section(level: Written) -> object:
+        if not isinstance(level.value, dict):
+            return level.value
+        table = Table.of(level.value, level.place)
+        for key, read in readers.items():
+            table = table.changed(read, *key.split("."))
+        return table.plain()
+
+    # A stack is chosen with its transport, so that its levels are of the section as a whole.
+    is_transport = varied.rpartition(".")[2] == "transport"
+    of_keys = {} if is_transport else {f"{varied}.{key}": read for key, read in readers.items()}
+    of_factors: Mapping[str, Reader] = {**of_keys, varied: of_section}
+    for name, levels in study.table("factors").items():
+        if name in of_factors and isinstance(levels.value, list):
+            each = [of_factors[name](Written(value, levels.place)) for value in levels.value]
+            study = study.with_value(Written(each, levels.place), "factors", name)
+    return study
+
+
+def _of_workload(workload: Table, folder: Path | None) -> Mapping[str, Reader]:
+    section = section_of(workload.text("kind"))
+    return {
+        key: _file_reader(section.file_readers.get(key), folder) for key in section.relative_paths
+    }
+
+
+def _file_reader(read: FileReader | None, folder: Path | None) -> Reader:
+    def of_name(written: Written) -> object:
+        name = written.value
+        if not isinstance(name, str):
+            return name
+        try:
+            path = located(name, folder)
+        except UnreadableFileError as error:
+            remedy = "name a readable file"
+            raise KeyValueError(written.place, name, error.reason, remedy) from None
+        try:
+            return path if read is None else read(path)
+        except UnreadableFileError as error:
+            remedy = "name one that can be read"
+            raise KeyValueError(written.place, path, error.reason, remedy) from None
+        except KeyValueError as error:
+            raise KeyValueError(written.place, path, error.reason, error.remedy) from None
+
+    return of_name
+
+
+def _of_path(path: Table, folder: Path | None) -> Mapping[str, Reader]:
+    first_ns = step_ns(path.find("trace", "step"), DEFAULT_STEP_NS)
+    second_ns = step_ns(path.find("second", "trace", "step"), first_ns)
+    return {
+        f"{prefix}trace.{direction}": _trace_reader(each_ns, folder)
+        for prefix, each_ns in (("", first_ns), ("second.", second_ns))
+        for direction in DIRECTIONS
+    }
+
+
+def _trace_reader(each_ns: int, folder: Path | None) -> Reader:
+    return lambda written: read_trace(written, each_ns, folder)
+
+
+def _of_stacks(folder: Path | None) -> Mapping[str, Reader]:
+    def of_name(written: Written) -> object:
+        named = plain(written.value)
+        try:
+            if isinstance(named, str):
+                return stack_table(named)
+            # A table that was looked up before has a manifest's keys in place of `interop`.
+            if isinstance(named, dict) and isinstance(named.get("interop"), str):
+                return _interop_table(named, folder or Path())
+        except InputError as error:
+            raise KeyValueError(written.place, None, str(error)) from None
+        return named
+
+    return {"stack": of_name, **{f"{kind}.stack": of_name for kind in TRANSPORTS}}
+
+
+def _interop_table(named: dict[str, str], folder: Path) -> object:
+    if set(named) - INTEROP_KEYS or not all(isinstance(value, str) for value in named.values()):
+        raise InputError(
+            'write { interop = "PROGRAM" }, with a name and a version (texts) if there are any'
+        )
+    of_stack = interop_stack(
+        named["interop"], folder, name=named.get("name"), version=named.get("version")
+    )
+    return of_stack.model_dump(mode="json")
