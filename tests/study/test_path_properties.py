@@ -10,7 +10,7 @@ from netwarp import wire
 from netwarp.path_properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
 from netwarp.plan import plan_study
 from netwarp.study.compare import PATH_OPTIONS, study_from_compare
-from netwarp.study.sections.path import SinglePath
+from netwarp.study.sections.path import ReadByName, SinglePath
 from netwarp.study.sections.paths import inherited
 from netwarp.study.sections.properties import value_type
 from support import job_of
@@ -37,6 +37,13 @@ def test_every_key_of_a_path_is_a_row_or_a_table_and_an_option() -> None:
     assert set(SinglePath.model_fields) == {*keys, *TABLES}
     assert set(PATH_OPTIONS) == set(keys)
     assert set(VALUES) == {row.key for row in OF_EACH_DIRECTION}
+
+
+@pytest.mark.parametrize("key", ReadByName.model_fields)
+def test_what_the_code_reads_by_name_is_its_row_s(key: str) -> None:
+    typed, made = ReadByName.model_fields[key], SinglePath.model_fields[key]
+    assert (typed.annotation, typed.metadata) == (made.annotation, made.metadata)
+    assert typed.default == made.default
 
 
 def test_what_becomes_a_field_of_the_job_is_one() -> None:

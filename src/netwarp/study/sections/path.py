@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import create_model, model_validator
 
 from netwarp import wire
-from netwarp.fields import DIRECTIONS, LARGEST_JITTER_NS, Duplex, KeyValueError, Section
+from netwarp.fields import (
+    DIRECTIONS,
+    LARGEST_JITTER_NS,
+    Duplex,
+    DurationNs,
+    KeyValueError,
+    Mtu,
+    Section,
+)
 from netwarp.path_properties import (
     BY_KEY,
     PATH_PROPERTIES,
@@ -23,8 +31,18 @@ from netwarp.study.sections.timeline import RedrawSection, TraceSection, halves_
 from netwarp.units import QueueLength
 from netwarp.wire import Direction
 
+
+class ReadByName(Section):
+    """The keys of a path whose values are read by name here; a test holds them to their rows."""
+
+    rtt: DurationNs | None = None
+    mtu: Mtu = 1500
+    neighbours: wire.Neighbours = "warm"
+    duplex: Duplex | None = None
+
+
 if TYPE_CHECKING:
-    _Keys = Section
+    _Keys = ReadByName
 else:
     _Keys = create_model("_Keys", __base__=Section, **fields())
 
@@ -110,26 +128,22 @@ class SinglePath(_Keys):
     @property
     def rtt_ns(self) -> int | None:
         """Round-trip time of the idle path in ns; None where the study does not give it."""
-        rtt_ns: int | None = getattr(self, "rtt")  # noqa: B009 - a field that a row makes
-        return rtt_ns
+        return self.rtt
 
     @property
     def mtu_bytes(self) -> int:
         """Largest IP packet in bytes, headers included."""
-        mtu_bytes: int = getattr(self, "mtu")  # noqa: B009 - a field that a row makes
-        return mtu_bytes
+        return self.mtu
 
     @property
     def known_neighbours(self) -> wire.Neighbours:
         """Whether hosts and router know each other's MAC addresses in advance, or use ARP."""
-        neighbours: wire.Neighbours = getattr(self, "neighbours")  # noqa: B009 - a row's field
-        return neighbours
+        return self.neighbours
 
     @property
     def asked_duplex(self) -> Duplex | None:
         """The duplex that the study relies on; None accepts any."""
-        duplex: Duplex | None = getattr(self, "duplex")  # noqa: B009 - a row's field
-        return duplex
+        return self.duplex
 
     @cached_property
     def down(self) -> ImpairmentSpec:
