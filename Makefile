@@ -1,6 +1,6 @@
 # Everything starts with the set-up, which is quick when there is nothing to do.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
+.PHONY: help demo test fuzz soak lock audit bench stacks calibrate-statistics reference-hashes fidelity docs picture site setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ MUTANTS ?= $(shell expr 3 '*' $(RUNS))
 fuzz: setup ## run RUNS random studies from SEED on, and three times as many broken ones
 	NETWARP_FUZZ_SEED=$(SEED) NETWARP_FUZZ_RUNS=$(RUNS) NETWARP_FUZZ_MUTANTS=$(MUTANTS) \
 		.venv/bin/python -m pytest -q -n auto tests/fuzz
+
+soak: setup ## fuzz with fresh seeds for an hour, watch memory, descriptors, guests and scratch, and write a report
+	.venv/bin/python scripts/soak.py $(ARGS)
 
 bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3, and Shadow if it is installed
 	.venv/bin/python -m bench $(ARGS)

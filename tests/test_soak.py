@@ -1,0 +1,58 @@
+"""The soak: what it counts of a round, and that nothing left behind is overlooked."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "soak.py"
+_spec = importlib.util.spec_from_file_location("soak", SCRIPT)
+assert _spec is not None
+assert _spec.loader is not None
+soak = importlib.util.module_from_spec(_spec)
+sys.modules["soak"] = soak
+_spec.loader.exec_module(soak)
+
+WATCH = f"""
+import sys
+sys.path.insert(0, {str(SCRIPT.parent)!r})
+import soak
+from pathlib import Path
+soak.GRACE_S = 0.2
+soak.adopt_orphans()
+found = soak.watched(["sh", "-c", sys.argv[1]], 7, Path(sys.argv[2]))
+print(found.passed, found.failed, found.processes_left, found.is_clean)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("echo '5 passed in 3s'", "5 0 0 True"),
+        ("echo '1 failed, 5 passed in 3s'; exit 1", "5 1 0 False"),
+        ("echo '5 passed in 3s'; exit 3", "5 1 0 False"),
+        ("echo 'no tests ran'", "0 0 0 False"),
+        # Its parent ends at once, in a session of its own.
+        ("setsid sleep 60 & echo '5 passed in 3s'", "5 0 1 False"),
+    ],
+)
+def test_a_round_is_clean_only_if_all_passed_and_nothing_is_left(
+    command: str, found: str, tmp_path: Path
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WATCH, command, tmp_path / "log"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout.strip() == found
+
+
+def test_the_report_has_a_row_for_each_round() -> None:
+    clean = soak.Round(7, passed=5)
+    left = soak.Round(391, passed=5, scratch_left=["netwarp-memory-x"])
+    text = soak.report([clean, left])
+    assert text.startswith("# Soak: 1 of 2 rounds clean\n")
+    assert "| 391 | 5 | 0 | 0.0 | 0 | 0 | 0 | 0 | netwarp-memory-x |" in text
