@@ -17,6 +17,7 @@ use crate::job::{Direction, Distribution, Impairments, Loss, Reorder};
 use crate::netlink::NetlinkError;
 use crate::network::Network;
 use crate::programs::on_host;
+use crate::programs::root::FilesOf;
 use crate::topology::{BuildStep, Namespace, bottleneck, client_device};
 use crate::transport::socket;
 use crate::userns::{self, Privilege};
@@ -177,7 +178,7 @@ fn socket_buffer_bytes() -> Result<u64> {
 /// Tries to make the file system for programs of the machine.
 fn programs() -> Result<()> {
     userns::enter_private_userns()?;
-    on_host::lay_files(PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
+    on_host::lay_files(FilesOf::run(false), PROGRAMS_BYTES, Path::new("/"), &[], &[])?;
     restriction(&[], CompatLevel::HardRequirement, true).map(drop)
 }
 

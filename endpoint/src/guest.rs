@@ -17,7 +17,7 @@ use crate::host::Namespaces;
 use crate::job::Job;
 use crate::netns::write_sysctl;
 use crate::orchestrate;
-use crate::programs::root::{self, Base};
+use crate::programs::root::{self, Base, FilesOf};
 use crate::programs::written;
 use crate::record::{ClockKind, Failure};
 use crate::record_writer::RecordWriter;
@@ -49,11 +49,12 @@ fn live(run_directory: &Path) -> Result<()> {
     set_timerslack(1).context("ask for exact timers (prctl PR_SET_TIMERSLACK)")?;
     mount_all(run_directory)?;
     await_fine_timers()?;
-    let mut host = Namespaces::new(ClockKind::Virtual, prepare, finish);
+    let prepared = run_directory.to_owned();
+    let mut host = Namespaces::new(ClockKind::Virtual, move |job| prepare(job, &prepared), finish);
     orchestrate::run_directory(Path::new(RUN_DIRECTORY), &mut host).map(drop)
 }
 
-fn prepare(job: &Job) -> Result<()> {
+fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
     raise_limits(job)?;
     reveal_content(job)?;
     let workload = workload::of(&job.workload);
@@ -62,13 +63,18 @@ fn prepare(job: &Job) -> Result<()> {
     if let Some(start_date_s) = workload.start_date_s() {
         set_date(start_date_s)?;
     }
-    root::build(&Base::Guest, sandbox.working_directory, &sandbox.hosts())?;
+    for files in FilesOf::run(sandbox.is_shared) {
+        root::build(*files, &Base::Guest, sandbox.working_directory, &sandbox.hosts())?;
+    }
+    sandbox.hide(run_directory)?;
     workload.fill_sandbox(job)
 }
 
 fn finish(job: &Job) -> Result<()> {
     match workload::of(&job.workload).sandbox(job) {
-        Some(sandbox) if sandbox.keep => written::keep(&Path::new(RUN_DIRECTORY).join(written::KEPT)),
+        Some(sandbox) if sandbox.keep => {
+            written::keep(sandbox.is_shared, &Path::new(RUN_DIRECTORY).join(written::KEPT))
+        }
         _ => Ok(()),
     }
 }

@@ -81,6 +81,14 @@ pub(crate) fn unshare_mounts_and_messages() -> Result<()> {
         .context("keep mounts to ourselves (MS_PRIVATE)")
 }
 
+/// Moves the caller into a new IPC namespace.
+///
+/// # Errors
+/// A kernel without this namespace, or a caller without the right to make it.
+pub(crate) fn unshare_messages() -> Result<()> {
+    unshare(CloneFlags::CLONE_NEWIPC).context("make a namespace for messages (unshare CLONE_NEWIPC)")
+}
+
 /// Makes a directory the root of the calling process, in a mount namespace of its own from which everything else is
 /// gone: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private.
 /// It makes only system calls, so it can be called between fork and exec.

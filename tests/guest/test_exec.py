@@ -148,7 +148,7 @@ def test_what_programs_write_is_kept_when_it_is_asked_for(tmp_path: Path) -> Non
     command = ("--keep", "--out", str(place), "--server", SERVE, "--", "sh", "-ec", script)
     done = run_exec(tmp_path, *command)
     assert done.returncode == 0, done.stderr
-    written = place / "runs" / "c000-r00" / "written"
+    written = place / "runs" / "c000-r00" / "written" / "client"
     assert (written / "etc/new").read_text() == "c000-r00\n"
     assert (written / "tmp/d/link").is_symlink()
     assert (written / tmp_path.relative_to("/") / "mine").read_text() == "after\n"

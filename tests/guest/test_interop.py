@@ -69,6 +69,7 @@ def test_the_servers_certificate_is_verified_by_openssl(tmp_path: Path) -> None:
         ("unsupported", "does not support the test case transfer"),
         ("hangs", "was not over after 30"),
         ("leaves-nothing", "left no /downloads/content"),
+        ("takes-it", "No such file or directory: '/www/content'"),
     ],
 )
 def test_a_wrong_endpoint_is_found_out(tmp_path: Path, program: str, reason: str) -> None:

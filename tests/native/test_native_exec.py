@@ -96,7 +96,7 @@ def test_what_programs_write_is_kept_when_it_is_asked_for(tmp_path: Path) -> Non
         tmp_path, "--keep", "--out", "kept", "--server", SERVE, "--", "sh", "-ec", script
     )
     assert done.returncode == 0, done.stderr
-    written = tmp_path / "kept" / "runs" / "c000-r00" / "written"
+    written = tmp_path / "kept" / "runs" / "c000-r00" / "written" / "client"
     files = {path.relative_to(written) for path in written.rglob("*") if path.is_file()}
     assert files == {tmp_path.relative_to("/") / "mine", Path("tmp/new")}
 

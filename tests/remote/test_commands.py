@@ -124,3 +124,11 @@ def test_nothing_is_hidden_behind_the_length_of_a_command() -> None:
 
 def test_a_terminal_obeys_no_command_that_is_shown() -> None:
     assert shown("echo \x1b[2J\n\u202e") == r"echo \x1b[2J\n\u202e"
+
+
+def test_two_hosts_are_asked_to_share_no_files() -> None:
+    asked = json.loads(COMMAND)
+    assert refusal(job_from_json(json.dumps(asked)), Limits(), command_ports_from=1) is None
+    asked["workload"]["shared"] = True
+    refused = refusal(job_from_json(json.dumps(asked)), Limits(), command_ports_from=1)
+    assert refused == "two hosts share no files: drop shared"

@@ -8,6 +8,7 @@ import pytest
 from netwarp.errors import RecordError
 from netwarp.metrics import METRICS, failure_from_records, metrics_from_records
 from netwarp.wire import (
+    Command,
     End,
     Record,
     Transfer,
@@ -49,6 +50,19 @@ def test_what_is_not_a_job_is_refused_with_the_place(
     with pytest.raises(RecordError, match=r"x\.json: not a job of format 1: ") as caught:
         job_from_json(text, "x.json")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["start_date_s", "exact_coarse_clocks", "shared"])
+def test_a_command_that_is_older_than_a_key_is_read(key: str) -> None:
+    job = json.loads((GOLDEN / "job-command-line.json").read_text())
+    del job["workload"][key]
+    workload = job_from_json(json.dumps(job)).workload
+    assert isinstance(workload, Command)
+    assert (workload.start_date_s, workload.shared) == {
+        "start_date_s": (1_767_225_600, False),
+        "exact_coarse_clocks": (1_798_761_600, False),
+        "shared": (1_798_761_600, True),
+    }[key]
 
 
 def test_a_record_cut_short_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A server and a client that are programs of the machine, each in its host's namespaces.
 ///
-/// They see the machine's files below a layer in memory, which receives what they write.
+/// They see the machine's files below layers in memory, which receive what they write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
@@ -25,6 +25,9 @@ pub struct Command {
     pub start_date_s: u64,
     /// Whether coarse clocks are as exact as the others, in virtual time.
     pub exact_coarse_clocks: bool,
+    /// Whether both hosts have the same layer, so that each sees the files and Unix sockets of the other; otherwise
+    /// each has its own.
+    pub shared: bool,
     /// Whether the files that they write are kept, in `written/` of the run directory.
     pub keep: bool,
     /// Numbers that are read from their output when the run is over; the endpoint does not read them.

@@ -17,7 +17,7 @@ pub enum Workload {
     Stream(Stream),
     /// A server and a client that are programs of the machine, each in its host's namespaces.
     ///
-    /// They see the machine's files below a layer in memory, which receives what they write.
+    /// They see the machine's files below layers in memory, which receive what they write.
     Command(Command),
     /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
     ///

@@ -22,7 +22,7 @@ use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
 use super::on_host::{self, NetworkOf};
 use super::process::{Hold, Program, Start};
 use super::reaper::Reaper;
-use super::root::{self, HOME};
+use super::root::{self, FilesOf, HOME};
 use crate::capabilities::kernel_release;
 use crate::check;
 use crate::native::complain;
@@ -102,9 +102,10 @@ fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Res
     leave_keys()?;
     // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
-    on_host::lay_files(written_bytes, Path::new("/"), &[], names)?;
+    // There is one host's programs alone.
+    on_host::lay_files(&[FilesOf::Both], written_bytes, Path::new("/"), &[], names)?;
     bound_shared_memory(written_bytes)?;
-    hidden.hidden.iter().try_for_each(|directory| root::hide(directory))
+    hidden.hidden.iter().try_for_each(|directory| root::hide(FilesOf::Both, directory))
 }
 
 /// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
@@ -184,7 +185,7 @@ fn leave_keys() -> Result<()> {
 }
 
 fn try_program() -> Result<()> {
-    let _reaper = Reaper::start("server")?;
+    let _reaper = Reaper::start("server", FilesOf::Both)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context("start the event loop")?;
     runtime.block_on(async {
         let mut program = Program::start(&Start {

@@ -16,14 +16,11 @@ use anyhow::{Context as _, Result};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 
-use super::root::{EMPTIED, ROOT, WORK, WRITTEN, below_root, bind};
+use super::root::{EMPTIED, FilesOf, bind};
 use crate::mount_attributes::{Change, change};
 
 /// Directories that do not hold files of the machine.
 const NOT_LAYERED: [&str; 3] = ["/proc", "/sys", "/dev"];
-
-/// The devices that programs see.
-const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
 /// The machine's file systems, before the run mounts anything over them.
 pub(crate) struct HostFiles {
@@ -43,76 +40,16 @@ impl HostFiles {
         Ok(Self { mount_points: mount_points(&mounts), tmp })
     }
 
-    /// Puts a layer over all files that programs see, below [`ROOT`].
+    /// Puts a layer over all files that programs see.
     ///
     /// # Arguments
+    /// * `files` - the file system of which they become part.
     /// * `working_directory` - remains visible even below a directory that programs see as empty.
     ///
     /// # Errors
     /// The kernel has no overlayfs, or refuses it here.
-    pub(super) fn layer(&self, working_directory: &Path) -> Result<()> {
-        let mut layers = 0;
-        self.layer_entries(Path::new("/"), working_directory, &mut layers)
-    }
-
-    fn layer_entries(&self, directory: &Path, working_directory: &Path, layers: &mut u32) -> Result<()> {
-        let target = below_root(directory)?;
-        fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
-        // Programs do not see directories that the user may not read.
-        let Ok(entries) = fs::read_dir(self.reached_at(directory)) else { return Ok(()) };
-        for entry in entries {
-            let entry = entry.with_context(|| format!("list {}", directory.display()))?;
-            self.layer_entry(&directory.join(entry.file_name()), &entry, working_directory, layers)?;
-        }
-        Ok(())
-    }
-
-    fn layer_entry(&self, path: &Path, entry: &DirEntry, working_directory: &Path, layers: &mut u32) -> Result<()> {
-        let (kind, target) =
-            (entry.file_type().with_context(|| format!("look at {}", path.display()))?, below_root(path)?);
-        if kind.is_symlink() {
-            let link = fs::read_link(self.reached_at(path)).with_context(|| format!("read {}", path.display()))?;
-            return symlink(link, &target).with_context(|| format!("link {}", target.display()));
-        }
-        if kind.is_file() {
-            File::create(&target).with_context(|| format!("create {}", target.display()))?;
-            bind(&self.reached_at(path), &target)?;
-            return make_read_only(&target);
-        }
-        if !kind.is_dir() {
-            return Ok(());
-        }
-        let is_emptied = EMPTIED.iter().any(|emptied| path == Path::new("/").join(emptied));
-        let is_ours = NOT_LAYERED.iter().any(|ours| path == Path::new(ours));
-        if is_ours || (is_emptied && !working_directory.starts_with(path)) {
-            return fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()));
-        }
-        if self.mount_points.iter().any(|point| point != path && point.starts_with(path)) {
-            return self.layer_entries(path, working_directory, layers);
-        }
-        *layers += 1;
-        self.put_layer(path, &target, *layers)
-    }
-
-    fn put_layer(&self, path: &Path, target: &Path, number: u32) -> Result<()> {
-        let upper = Path::new(WRITTEN).join(path.strip_prefix("/").unwrap_or(path));
-        let work = Path::new(WORK).join(number.to_string());
-        for directory in [target, &upper, &work] {
-            fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
-        }
-        let lower = self.reached_at(path);
-        let options =
-            format!("userxattr,lowerdir={},upperdir={},workdir={}", escaped(&lower), escaped(&upper), escaped(&work));
-        match mount(Some("overlay"), target, Some("overlay"), MsFlags::empty(), Some(options.as_str())) {
-            // A file system that overlayfs does not support, such as FAT, or that the user may not read.
-            Err(Errno::EINVAL | Errno::EACCES) => Ok(()),
-            mounted => mounted.with_context(|| {
-                format!(
-                    "mount overlayfs over {} in a user namespace (Linux 6.6 or later): or use the virtual backend",
-                    path.display()
-                )
-            }),
-        }
+    pub(super) fn layer(&self, files: FilesOf, working_directory: &Path) -> Result<()> {
+        Layering { machine: self, files, working_directory, layers: 0 }.layer_entries(Path::new("/"))
     }
 
     /// Returns the path through which a file of the machine is reached.
@@ -143,20 +80,81 @@ impl HostFiles {
     }
 }
 
-/// Builds `/dev` with the devices that any user may open.
-pub(super) fn bind_devices() -> Result<()> {
-    for device in DEVICES {
-        let (source, target) = (Path::new("/dev").join(device), Path::new(ROOT).join("dev").join(device));
-        File::create(&target).with_context(|| format!("create {}", target.display()))?;
-        bind(&source, &target)?;
-        // They can still be written to; their modes and times are the machine's.
-        make_read_only(&target)?;
+/// The making of the layers of one file system.
+struct Layering<'a> {
+    machine: &'a HostFiles,
+    files: FilesOf,
+    /// The directory that remains visible.
+    working_directory: &'a Path,
+    /// How many layers there are so far.
+    layers: u32,
+}
+
+impl Layering<'_> {
+    fn layer_entries(&mut self, directory: &Path) -> Result<()> {
+        let target = self.files.below(directory)?;
+        fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()))?;
+        // Programs do not see directories that the user may not read.
+        let Ok(entries) = fs::read_dir(self.machine.reached_at(directory)) else { return Ok(()) };
+        for entry in entries {
+            let entry = entry.with_context(|| format!("list {}", directory.display()))?;
+            self.layer_entry(&directory.join(entry.file_name()), &entry)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn layer_entry(&mut self, path: &Path, entry: &DirEntry) -> Result<()> {
+        let kind = entry.file_type().with_context(|| format!("look at {}", path.display()))?;
+        let target = self.files.below(path)?;
+        if kind.is_symlink() {
+            let link =
+                fs::read_link(self.machine.reached_at(path)).with_context(|| format!("read {}", path.display()))?;
+            return symlink(link, &target).with_context(|| format!("link {}", target.display()));
+        }
+        if kind.is_file() {
+            File::create(&target).with_context(|| format!("create {}", target.display()))?;
+            bind(&self.machine.reached_at(path), &target)?;
+            return make_read_only(&target);
+        }
+        if !kind.is_dir() {
+            return Ok(());
+        }
+        let is_emptied = EMPTIED.iter().any(|emptied| path == Path::new("/").join(emptied));
+        let is_ours = NOT_LAYERED.iter().any(|ours| path == Path::new(ours));
+        if is_ours || (is_emptied && !self.working_directory.starts_with(path)) {
+            return fs::create_dir_all(&target).with_context(|| format!("create {}", target.display()));
+        }
+        if self.machine.mount_points.iter().any(|point| point != path && point.starts_with(path)) {
+            return self.layer_entries(path);
+        }
+        self.layers += 1;
+        self.put_layer(path, &target)
+    }
+
+    fn put_layer(&self, path: &Path, target: &Path) -> Result<()> {
+        let upper = self.files.written().join(path.strip_prefix("/").unwrap_or(path));
+        let work = self.files.work().join(self.layers.to_string());
+        for directory in [target, &upper, &work] {
+            fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
+        }
+        let lower = self.machine.reached_at(path);
+        let options =
+            format!("userxattr,lowerdir={},upperdir={},workdir={}", escaped(&lower), escaped(&upper), escaped(&work));
+        match mount(Some("overlay"), target, Some("overlay"), MsFlags::empty(), Some(options.as_str())) {
+            // A file system that overlayfs does not support, such as FAT, or that the user may not read.
+            Err(Errno::EINVAL | Errno::EACCES) => Ok(()),
+            mounted => mounted.with_context(|| {
+                format!(
+                    "mount overlayfs over {} in a user namespace (Linux 6.6 or later): or use the virtual backend",
+                    path.display()
+                )
+            }),
+        }
+    }
 }
 
 /// Makes a mount read-only and keeps its other attributes.
-fn make_read_only(target: &Path) -> Result<()> {
+pub(super) fn make_read_only(target: &Path) -> Result<()> {
     let read_only = Change { set: libc::MOUNT_ATTR_RDONLY, ..Change::default() };
     change(target, read_only).with_context(|| format!("keep {} from being written to", target.display()))
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod coarse_clocks;
 pub(crate) mod containment;
+mod devices;
 pub(crate) mod host_layers;
 pub(crate) mod on_host;
 pub(crate) mod output;

@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
 
 use super::host_layers::HostFiles;
-use super::root::{self, Base};
+use super::root::{self, Base, FilesOf};
 use super::written;
 use crate::job::Job;
 use crate::netns::{unshare_mounts_and_messages, unshare_processes};
@@ -56,10 +56,10 @@ pub(crate) fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Resul
     }
 }
 
-/// Builds the file system that a job's programs see.
+/// Builds the file systems that a job's programs see.
 ///
 /// # Arguments
-/// * `run_directory` - where their output is kept; it remains visible.
+/// * `run_directory` - where their output is kept; it remains visible to the caller.
 /// * `hosts` - host names that resolve, with their addresses.
 ///
 /// # Errors
@@ -72,11 +72,13 @@ pub(crate) fn build_files(
 ) -> Result<()> {
     let workload = workload::of(&job.workload);
     let in_sight: Vec<_> = workload.files().into_iter().chain([run_directory]).collect();
-    lay_files(sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
+    let all = FilesOf::run(sandbox.is_shared);
+    lay_files(all, sandbox.written_bytes, sandbox.working_directory, &in_sight, hosts)?;
+    sandbox.hide(run_directory)?;
     workload.fill_sandbox(job)
 }
 
-/// Builds the file system that programs see, with room for the bytes that they may write.
+/// Builds file systems that programs see, with room for the bytes that they may write in all of them together.
 ///
 /// # Arguments
 /// * `in_sight` - files and directories of the machine that the caller still needs.
@@ -84,16 +86,18 @@ pub(crate) fn build_files(
 /// # Errors
 /// The host does not allow it.
 pub(crate) fn lay_files(
+    all: &[FilesOf],
     written_bytes: u64,
     working_directory: &Path,
     in_sight: &[&Path],
     hosts: &[(&str, IpAddr)],
 ) -> Result<()> {
     unshare_mounts_and_messages()?;
-    let files = HostFiles::now()?;
+    let machine = HostFiles::now()?;
     root::mount_memory(written_bytes)?;
-    in_sight.iter().try_for_each(|file| files.reveal(file))?;
-    root::build(&Base::Host(files), working_directory, hosts)
+    in_sight.iter().try_for_each(|file| machine.reveal(file))?;
+    let base = Base::Host(machine);
+    all.iter().try_for_each(|files| root::build(*files, &base, working_directory, hosts))
 }
 
 /// Keeps the files that a job's programs have written, if the job says so.
@@ -102,7 +106,7 @@ pub(crate) fn lay_files(
 /// A file cannot be copied.
 pub(crate) fn keep_written(job: &Job, run_directory: &Path) -> Result<()> {
     match workload::of(&job.workload).sandbox(job) {
-        Some(Sandbox { keep: true, .. }) => written::keep(&run_directory.join(written::KEPT)),
+        Some(Sandbox { keep: true, is_shared, .. }) => written::keep(is_shared, &run_directory.join(written::KEPT)),
         _ => Ok(()),
     }
 }

@@ -13,8 +13,8 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::sethostname;
 
-use super::root::mount_view;
-use crate::netns::{NetNs, unshare_mounts_names_and_processes};
+use super::root::{FilesOf, mount_view};
+use crate::netns::{NetNs, unshare_messages, unshare_mounts_names_and_processes};
 
 /// The line on standard output that says that the mounts are done.
 const READY: &[u8] = b"ready\n";
@@ -25,15 +25,20 @@ pub(crate) struct Reaper(Child);
 
 impl Reaper {
     /// Moves the calling process into new mount and UTS namespaces, and every process that it starts from now on into a
-    /// PID namespace that ends with the reaper.
+    /// PID namespace that ends with the reaper. A host with files of its own has its own System V objects and POSIX
+    /// message queues too.
     ///
     /// # Errors
     /// The kernel does not have these namespaces.
-    pub(crate) fn start(host_name: &str) -> Result<Self> {
+    pub(crate) fn start(host_name: &str, files: FilesOf) -> Result<Self> {
         unshare_mounts_names_and_processes()?;
         let private = MsFlags::MS_PRIVATE | MsFlags::MS_REC;
         mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
             .context("keep mounts to ourselves (MS_PRIVATE)")?;
+        if files != FilesOf::Both {
+            unshare_messages()?;
+        }
+        files.put_at_root()?;
         sethostname(host_name).with_context(|| format!("take the host name {host_name}"))?;
         let mut child = Command::new("/proc/self/exe")
             .arg("reap")

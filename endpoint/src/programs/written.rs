@@ -6,22 +6,34 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::root::{EMPTIED, NAME_FILES, ROOT, WRITTEN};
+use super::root::{EMPTIED, FilesOf, NAME_FILES};
+use crate::record::Side;
+use crate::role_process::name;
 
 /// The directory in the run directory for these files.
 pub(crate) const KEPT: &str = "written";
 
-/// Copies all files and links that programs wrote to a directory, each at its own path below it.
+/// Copies all files and links that programs wrote to a directory, each at its own path below it, or, if each host has
+/// files of its own, below `server` or `client` in it.
 ///
 /// Sockets, devices and directories without a file are left out, and deleted files are not listed.
 ///
 /// # Errors
 /// A file cannot be copied, usually because the disk is full.
-pub(crate) fn keep(directory: &Path) -> Result<()> {
+pub(crate) fn keep(is_shared: bool, directory: &Path) -> Result<()> {
+    if is_shared {
+        return keep_all(FilesOf::Both, directory);
+    }
+    let sides = [Side::Server, Side::Client];
+    sides.into_iter().try_for_each(|side| keep_all(FilesOf::One(side), &directory.join(name(side))))
+}
+
+fn keep_all(files: FilesOf, directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("create {}", directory.display()))?;
-    copy_below(Path::new(WRITTEN), directory, Path::new(""))?;
+    copy_below(&files.written(), directory, Path::new(""))?;
     for emptied in EMPTIED {
-        copy_below(&Path::new(ROOT).join(emptied), &directory.join(emptied), Path::new(emptied))?;
+        let from = files.below(&Path::new("/").join(emptied))?;
+        copy_below(&from, &directory.join(emptied), Path::new(emptied))?;
     }
     Ok(())
 }

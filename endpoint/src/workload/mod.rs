@@ -21,6 +21,7 @@ use self::command::RunPlace;
 use crate::arrival_log::SharedArrivalLog;
 use crate::job::{self, Change, Direction, Event, Job};
 use crate::problems::Problems;
+use crate::programs::root::{self, FilesOf};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::request_prefix::RequestPrefix;
 use crate::role::{Begin, Orchestrator};
@@ -214,6 +215,8 @@ pub(crate) enum End<'a> {
 pub(crate) struct Sandbox<'a> {
     /// The directory in which programs start.
     pub working_directory: &'a Path,
+    /// Whether both hosts have the same files and message queues; otherwise each has its own.
+    pub is_shared: bool,
     /// Whether the files that they write are kept.
     pub keep: bool,
     /// The most bytes that they can write to files, where a guest's memory does not limit it.
@@ -223,6 +226,17 @@ pub(crate) struct Sandbox<'a> {
 }
 
 impl Sandbox<'_> {
+    /// Makes hosts with files of their own see the run directory as empty: the other's output would be in it.
+    ///
+    /// # Errors
+    /// It cannot be covered.
+    pub(crate) fn hide(&self, run_directory: &Path) -> anyhow::Result<()> {
+        if self.is_shared || self.working_directory.starts_with(run_directory) {
+            return Ok(());
+        }
+        FilesOf::run(false).iter().try_for_each(|files| root::hide(*files, run_directory))
+    }
+
     /// Returns the host names that resolve in a run with a path of its own, with their addresses.
     pub(crate) fn hosts(&self) -> Vec<(&str, IpAddr)> {
         let usual = [("client", client_address(0)), ("server", server_address(0)), ("router", router_address(0))];

@@ -59,6 +59,15 @@ def exec(  # noqa: A001 - what the command is called
             rich_help_panel=options.STUDY,
         ),
     ] = None,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared",
+            help="Let both hosts see the files that either writes, and its Unix sockets. Default:"
+            " each has its own, and only the path connects them.",
+            rich_help_panel=options.STUDY,
+        ),
+    ] = False,
     keep: Annotated[
         bool,
         typer.Option(
@@ -124,8 +133,8 @@ def exec(  # noqa: A001 - what the command is called
         )
     study = study_from_exec(
         server=server, client=client, path=path, ready=ready, environment=env or [],
-        memory=memory, start_date=start_date, keep=keep, congestion=congestion, seed=seed,
-        replicates=replicates, overrides=set_ or [],
+        memory=memory, start_date=start_date, shared=shared, keep=keep, congestion=congestion,
+        seed=seed, replicates=replicates, overrides=set_ or [],
     )  # fmt: skip
     planned = plan_study(study)
     if len(study.cells) > 1 or (len(planned) > 1 and replicates is None):

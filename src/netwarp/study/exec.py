@@ -27,6 +27,7 @@ def study_from_exec(
     environment: Sequence[str] = (),
     memory: str | None = None,
     start_date: str | None = None,
+    shared: bool = False,
     keep: bool = False,
     congestion: str | None = None,
     seed: int | None = None,
@@ -44,6 +45,7 @@ def study_from_exec(
         environment: ``NAME=VALUE`` each, for both programs.
         memory: memory for the programs and the files they write; None for the default.
         start_date: the date at which programs start in virtual time; None for the default.
+        shared: whether both hosts have the same files.
         keep: whether the files they write are kept.
         congestion: congestion control of the hosts' TCP; None for the default.
         seed: None for the default.
@@ -61,7 +63,8 @@ def study_from_exec(
             raise _refusal(KeyValueError(f"path.{key}", None, reason, remedy))
     workload: dict[str, Any] = {"kind": "command", "server": server, "client": list(client)}
     workload["environment"] = dict(_variable(each) for each in environment)
-    given = {"ready": ready, "memory": memory, "start_date": start_date, "keep": keep or None}
+    given: dict[str, Any] = {"ready": ready, "memory": memory, "start_date": start_date}
+    given |= {"shared": shared or None, "keep": keep or None}
     workload |= {key: value for key, value in given.items() if value is not None}
     tables = {
         "title": "A server and a client",
@@ -103,6 +106,7 @@ def _display(key: str) -> str:
         "workload.environment": "--env",
         "workload.memory": "--memory",
         "workload.start_date": "--start-date",
+        "workload.shared": "--shared",
         "transport.congestion": "--congestion",
     }
     return named.get(key, f"--set {key}" if name else option_of(key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from netwarp.wire.base import U64, Direction, Meaning, Wire
 from netwarp.wire.transfers import Side
@@ -16,7 +16,7 @@ U16 = Annotated[int, Field(ge=0, lt=2**16)]
 class Command(Wire):
     """A server and a client that are programs of the machine, each in its host's namespaces.
 
-    They see the machine's files below a layer in memory, which receives what they write.
+    They see the machine's files below layers in memory, which receive what they write.
     """
 
     kind: Literal["command"]
@@ -38,16 +38,33 @@ class Command(Wire):
     """Date at which they start on a clock of virtual time, in seconds since 1970."""
     exact_coarse_clocks: bool
     """Whether coarse clocks are as exact as the others, in virtual time."""
+    shared: bool
+    """Whether both hosts have the same layer, so that each sees the files and Unix sockets of the
+    other; otherwise each has its own."""
     keep: bool
     """Whether the files that they write are kept, in `written/` of the run directory."""
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)
     """Numbers that are read from their output when the run is over; the endpoint does not read
     them."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _take_older(cls, fields: object) -> object:
+        """Say of a job that is older than some keys what they would have said of it."""
+        return _BEFORE | fields if isinstance(fields, dict) else fields
+
     @property
     def direction(self) -> Direction:
         """Servers send more than clients, as a rule."""
         return "down"
+
+
+_BEFORE: dict[str, object] = {
+    "start_date_s": 1_767_225_600,
+    "exact_coarse_clocks": False,
+    "shared": True,
+}
+"""What jobs did before they had these keys; the date is 2026-01-01."""
 
 
 class Variable(Wire):

@@ -33,6 +33,8 @@ def fetch(way: str) -> None:
     content = b""
     while piece := ours.recv(PIECE_BYTES):
         content += piece
+    if way == "takes-it":
+        content = Path("/www", name).read_bytes()
     if way == "wrong-bytes":
         content = bytes([content[0] ^ 1]) + content[1:]
     if way == "hangs":

@@ -20,7 +20,7 @@ use crate::capture::{Ring, Selection, key_log};
 use crate::clock;
 use crate::content::{self, Part, Reader};
 use crate::job::{Bulk, Command, Content, Contract, Job, Ready, Variable};
-use crate::programs::root::{self, below_root};
+use crate::programs::root::{FilesOf, below_root};
 use crate::record::{DownloadRecord, Record, Side};
 use crate::role::{Begin, Orchestrator};
 use crate::role_process::name;
@@ -98,31 +98,34 @@ impl<'a> Interop<'a> {
         Self::of(job, bulk).context("the job's stack does not keep the interop runner's contract")
     }
 
-    /// Returns the file system that both programs see.
+    /// Returns the file systems that the programs see, one each: the runner's are containers with only these
+    /// directories from outside.
     pub(super) fn sandbox(&self) -> Sandbox<'a> {
         let written_bytes = LOGGED_BYTES + 2 * self.content.size_bytes();
-        Sandbox { working_directory: self.directory(), keep: false, written_bytes, server_names: &[SERVER] }
+        let working_directory = self.directory();
+        Sandbox { working_directory, is_shared: false, keep: false, written_bytes, server_names: &[SERVER] }
     }
 
-    /// Writes the files that both programs need.
+    /// Writes the files that the programs need.
     ///
     /// # Errors
     /// The content cannot be read, or memory has no room for it.
     pub(super) fn fill_sandbox(&self) -> Result<()> {
-        for directory in DIRECTORIES {
-            root::mount_fresh("tmpfs", directory, None)?;
-        }
+        let certificates = certificates()?;
         for side in [Side::Server, Side::Client] {
-            let logs = below_root(Path::new(&logs(side)))?.join("qlog");
+            let files = FilesOf::One(side);
+            DIRECTORIES.iter().try_for_each(|directory| files.mount_fresh("tmpfs", directory, None))?;
+            let logs = files.below(Path::new(&logs(side)))?.join("qlog");
             fs::create_dir_all(&logs).with_context(|| format!("create {}", logs.display()))?;
+            for script in SCRIPTS {
+                let path = files.below(&Path::new("/").join(script))?;
+                write(&path, b"#!/bin/sh\n")?;
+                let allowed = fs::set_permissions(&path, Permissions::from_mode(0o755));
+                allowed.with_context(|| format!("make {} executable", path.display()))?;
+            }
+            let directory = files.below(Path::new("/certs"))?;
+            certificates.iter().try_for_each(|(file, text)| write(&directory.join(file), text.as_bytes()))?;
         }
-        for script in SCRIPTS {
-            let path = below_root(&Path::new("/").join(script))?;
-            write(&path, b"#!/bin/sh\n")?;
-            let allowed = fs::set_permissions(&path, Permissions::from_mode(0o755));
-            allowed.with_context(|| format!("make {} executable", path.display()))?;
-        }
-        write_certificates()?;
         self.write_content()
     }
 
@@ -132,7 +135,7 @@ impl<'a> Interop<'a> {
     }
 
     fn write_content(&self) -> Result<()> {
-        let path = below_root(&Path::new("/www").join(FILE))?;
+        let path = FilesOf::One(Side::Server).below(&Path::new("/www").join(FILE))?;
         let attempt = || format!("write {} for the server's program", path.display());
         let mut file = File::create(&path).with_context(attempt)?;
         let whole = Part { offset_bytes: 0, length_bytes: self.content.size_bytes() };
@@ -199,6 +202,7 @@ impl<'a> Interop<'a> {
             memory_bytes: 0,
             start_date_s: 0,
             exact_coarse_clocks: false,
+            shared: false,
             keep: false,
             metrics: Vec::new(),
         }
@@ -237,8 +241,9 @@ fn logs(side: Side) -> String {
     format!("/logs/{}", name(side))
 }
 
-/// Writes certificates like the runner's: issued by an authority of their own, for the server's names.
-fn write_certificates() -> Result<()> {
+/// Returns the names and contents of certificates like the runner's: issued by an authority of their own, for the
+/// server's names.
+fn certificates() -> Result<[(&'static str, String); 3]> {
     let generate = || KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).context("make a key for the server's certificate");
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -253,13 +258,11 @@ fn write_certificates() -> Result<()> {
     server.use_authority_key_identifier_extension = true;
     let server =
         server.signed_by(&key, &Issuer::new(authority, authority_key)).context("sign the server's certificate")?;
-    let files = [
+    Ok([
         ("ca.pem", pem("CERTIFICATE", root.der())),
         ("cert.pem", pem("CERTIFICATE", server.der())),
         ("priv.key", pem("PRIVATE KEY", &key.serialize_der())),
-    ];
-    let directory = below_root(Path::new("/certs"))?;
-    files.iter().try_for_each(|(file, text)| write(&directory.join(file), text.as_bytes()))
+    ])
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {

@@ -13,10 +13,10 @@ use crate::job::{Command, Job};
 use crate::programs::coarse_clocks;
 use crate::programs::process::{Hold, Program, Start, how_it_ended};
 use crate::programs::reaper::Reaper;
-use crate::programs::root::HOME;
+use crate::programs::root::{FilesOf, HOME};
 use crate::record::{ProgramRecord, Side};
 use crate::role_process::name;
-use crate::workload::bulk::interop;
+use crate::workload::{self, bulk::interop};
 
 /// The search path for programs.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -39,6 +39,13 @@ impl RunPlace<'_> {
     /// Returns the directory in which programs start. A path on the client's host has no meaning on another one.
     fn working_directory(self, command: &Command) -> &str {
         if self.directory.is_some() { &command.working_directory } else { HOME }
+    }
+
+    /// Returns the files that one side's programs see. Programs on another host's orders are alone there.
+    fn files(self, side: Side) -> FilesOf {
+        let sandbox = workload::of(&self.job.workload).sandbox(self.job);
+        let is_shared = self.directory.is_none() || sandbox.is_none_or(|sandbox| sandbox.is_shared);
+        FilesOf::host(side, is_shared)
     }
 
     fn hold(self) -> Hold {
@@ -96,7 +103,7 @@ impl Host {
         control: Option<(OwnedFd, OwnedFd)>,
     ) -> Result<Self> {
         let argv = if side == Side::Server { &command.server } else { &command.client };
-        let reaper = Reaper::start(name(side))?;
+        let reaper = Reaper::start(name(side), run.files(side))?;
         let defaults = ENVIRONMENT.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
         let named = command.environment.iter().map(|variable| (variable.name.clone(), run.named_in(&variable.value)));
         let secrets = std::env::var(key_log::VARIABLE).map(|file| (key_log::VARIABLE.to_owned(), file));

@@ -41,7 +41,13 @@ impl Workload for Command {
 
     fn sandbox<'a>(&'a self, _job: &'a Job) -> Option<Sandbox<'a>> {
         let working_directory = Path::new(&self.working_directory);
-        Some(Sandbox { working_directory, keep: self.keep, written_bytes: self.memory_bytes / 2, server_names: &[] })
+        Some(Sandbox {
+            working_directory,
+            is_shared: self.shared,
+            keep: self.keep,
+            written_bytes: self.memory_bytes / 2,
+            server_names: &[],
+        })
     }
 
     fn start_date_s(&self) -> Option<u64> {

@@ -86,7 +86,15 @@ impl Workload for job::Page {
         let working_directory = Path::new("/tmp");
         let written_bytes = WRITTEN_BYTES + 2 * self.content_bytes();
         let server_names = &[SERVER_NAME];
-        self.has_programs().then_some(Sandbox { working_directory, keep: false, written_bytes, server_names })
+        // Browser and server have the page's files from netwarp, and exchange nothing but over connections.
+        let is_shared = true;
+        self.has_programs().then_some(Sandbox {
+            working_directory,
+            is_shared,
+            keep: false,
+            written_bytes,
+            server_names,
+        })
     }
 
     fn fill_sandbox(&self, _job: &Job) -> anyhow::Result<()> {

@@ -71,6 +71,7 @@ pub(super) fn command(argv: Vec<String>) -> Command {
         memory_bytes: 0,
         start_date_s: 0,
         exact_coarse_clocks: false,
+        shared: true,
         keep: false,
         metrics: Vec::new(),
     }

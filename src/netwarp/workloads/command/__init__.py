@@ -53,9 +53,9 @@ class CommandWorkload(Workload[wire.Command]):
         values = (variable.value for variable in command.environment)
         return Reads((*command.server, *command.client, *values), command.working_directory)
 
-    def server_refusal(self, job: Job) -> None:
-        """Say no more than that there is a command: whether it may run is its owner's to say."""
-        del job
+    def server_refusal(self, job: Job) -> str | None:
+        """Refuse shared files: whether a command may run at all is the owner's to say."""
+        return "two hosts share no files: drop shared" if self.of(job).shared else None
 
     def server_command(self, job: Job) -> ServerCommand:
         """Give the server's program."""

@@ -92,8 +92,8 @@ class CommandSection(WorkloadSection):
     """A server and a client, unmodified programs of the machine.
 
     Each runs on its host, and sees the machine's files below an overlay in memory to which it
-    writes. The names `server` and `client` resolve to the hosts' addresses. `/tmp`, `/run` and
-    `$HOME` are empty.
+    writes, and which the other does not see. The names `server` and `client` resolve to the hosts'
+    addresses. `/tmp`, `/run` and `$HOME` are empty.
     """
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"directory": "."}
@@ -138,8 +138,13 @@ class CommandSection(WorkloadSection):
     the kernel has them, they move at its ticks, every 10 ms, and stand still while programs
     compute. `exact`: the time of the clocks that are not coarse, for programs that measure with
     them or wait for them; each reading then costs some 100 µs of CPU time."""
+    shared: bool = False
+    """Whether the programs share the files that they write, Unix sockets, shared memory and message
+    queues. By default each host has its own, as two machines have, and only the path connects them.
+    """
     keep: bool = False
-    """Whether files that the programs wrote are kept, in `written/` of the run's directory."""
+    """Whether files that the programs wrote are kept, in `written/server/` and `written/client/` of
+    the run's directory, or in `written/` if they share them."""
 
     @model_validator(mode="after")
     def _refuse_what_cannot_be(self) -> Self:
@@ -184,6 +189,7 @@ class CommandSection(WorkloadSection):
             memory_bytes=self.memory_bytes >> 20 << 20,
             start_date_s=int(self.start_date.timestamp()),
             exact_coarse_clocks=self.coarse_clocks == "exact",
+            shared=self.shared,
             keep=self.keep,
             metrics=tuple(each.rule(name) for name, each in self.metrics.items()),
         )

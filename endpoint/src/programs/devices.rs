@@ -1,0 +1,58 @@
+//! The devices that programs see in `/dev`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::stat::{Mode, SFlag, mknod};
+
+use super::host_layers::make_read_only;
+use super::root::bind;
+
+/// The devices that any user of a host may open.
+const USUAL: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Binds the usual devices of a host to files in `directory`.
+pub(super) fn bind_usual(directory: &Path) -> Result<()> {
+    for device in USUAL {
+        let (source, target) = (Path::new("/dev").join(device), directory.join(device));
+        File::create(&target).with_context(|| format!("create {}", target.display()))?;
+        bind(&source, &target)?;
+        // They can still be written to; their modes and times are the machine's.
+        make_read_only(&target)?;
+    }
+    Ok(())
+}
+
+/// Makes all devices of a guest in `directory`. Its kernel has one file system with them (devtmpfs), in which a program
+/// of one host could leave a file for the other.
+///
+/// # Arguments
+/// * `view` - where that file system is mounted meanwhile.
+pub(super) fn copy_all(view: &Path, directory: &Path) -> Result<()> {
+    fs::create_dir_all(view).with_context(|| format!("create {}", view.display()))?;
+    mount(Some("devtmpfs"), view, Some("devtmpfs"), MsFlags::empty(), None::<&str>)
+        .with_context(|| format!("mount devtmpfs on {}", view.display()))?;
+    for entry in fs::read_dir(view).with_context(|| format!("list {}", view.display()))? {
+        let entry = entry.with_context(|| format!("list {}", view.display()))?;
+        copy(&entry.path(), &directory.join(entry.file_name()))?;
+    }
+    umount2(view, MntFlags::empty()).with_context(|| format!("unmount {}", view.display()))
+}
+
+fn copy(device: &Path, target: &Path) -> Result<()> {
+    let about = fs::symlink_metadata(device).with_context(|| format!("look at {}", device.display()))?;
+    let kind = match about.file_type() {
+        kind if kind.is_char_device() => SFlag::S_IFCHR,
+        kind if kind.is_block_device() => SFlag::S_IFBLK,
+        _ => return Ok(()),
+    };
+    let mode = Mode::from_bits_truncate(about.mode());
+    mknod(target, kind, mode, about.rdev())
+        .and_then(|()| {
+            nix::sys::stat::fchmodat(nix::fcntl::AT_FDCWD, target, mode, nix::sys::stat::FchmodatFlags::FollowSymlink)
+        })
+        .with_context(|| format!("make the device {}", target.display()))
+}
