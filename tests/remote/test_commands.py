@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ def jobs(draw: st.DrawFn) -> str:
     for _ in range(draw(st.integers(0, 3))):
         holder, key = draw(st.sampled_from(places(job)))
         other, place = draw(st.sampled_from(places(draw(st.sampled_from(OTHERS)))))
-        holder[key] = draw(st.just(other[place]) | VALUES)
+        # A copy: the next of these changes may be in it, and others are drawn from the same jobs.
+        holder[key] = draw(st.just(deepcopy(other[place])) | VALUES)
     return json.dumps(job)
 
 
