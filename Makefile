@@ -42,6 +42,7 @@ docs: ## regenerate the key reference and the endpoint's wire types from the mod
 	scripts/setup.sh python
 	.venv/bin/python scripts/generate_docs.py
 	.venv/bin/python scripts/generate_wire.py
+	.venv/bin/python scripts/generate_options.py
 
 lock: ## lock the newest Python packages that pyproject.toml allows, with their hashes, into locks/
 	scripts/lock.sh

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BeforeValidator
 
 import netwarp.fields
-from netwarp.cli.early_refusal import READERS
+from netwarp.cli.command import READERS
 from netwarp.errors import StudyError
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.study.compare import study_from_compare
@@ -68,8 +69,9 @@ def _row_of(type_: str) -> netwarp.path_properties.PathProperty:
 def test_an_option_refused_early_is_told_in_the_same_words(key: str, level: str) -> None:
     option = f"--{key.replace('_', '-')}"
     told = _run("compare", f"{option}=1%,{level}" if level.endswith("%") else f"{option}={level}")
+    given: Any = {key: [level]}
     with pytest.raises(StudyError) as late:
-        study_from_compare(transports=["tcp"], path={key: [level]}, sizes=["1MB"])
+        study_from_compare(transport=["tcp"], size=["1MB"], **given)
     assert told.stderr.splitlines()[0] == f"error: {late.value}"
     assert "pydantic" not in told.stderr.split()
 

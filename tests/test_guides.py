@@ -13,6 +13,7 @@ from netwarp import library
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.cli import machine
 from netwarp.cli.commands import COMMANDS, load_command
+from netwarp.library import calls
 from netwarp.plan import plan_study
 from netwarp.sources import find_sources
 from netwarp.sources.shipped import shipped_studies
@@ -98,8 +99,9 @@ def test_what_a_document_has_one_run_can_be_planned(
         raise _Planned
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(library, "run", plan)
-    monkeypatch.setattr(library, "backend_for", lambda *_: VirtualBackend)
+    for module in (library, calls):
+        monkeypatch.setattr(module, "run", plan)
+        monkeypatch.setattr(module, "backend_for", lambda *_: VirtualBackend)
     monkeypatch.setattr(machine, "install_ns3", lambda: None)
     (readme_study,) = (b.text for b in blocks(BY_NAME["README.md"]) if b.language == "toml")
     (tmp_path / "study.toml").write_text(readme_study)

@@ -31,9 +31,9 @@ def test_everything_public_exists_and_is_named_once() -> None:
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
-        ("import netwarp", ["pydantic", "rich", "typer", "numpy", "polars", "scipy", "altair"]),
-        ("import netwarp; netwarp.run", ["rich", "typer", "numpy", "polars", "scipy", "altair"]),
-        ("import netwarp; netwarp.open", ["rich", "typer", "numpy", "polars", "scipy", "altair"]),
+        ("import netwarp", ["pydantic", "rich", "click", "numpy", "polars", "scipy", "altair"]),
+        ("import netwarp; netwarp.run", ["rich", "click", "numpy", "polars", "scipy", "altair"]),
+        ("import netwarp; netwarp.open", ["rich", "click", "numpy", "polars", "scipy", "altair"]),
     ],
 )
 def test_nothing_is_imported_before_it_is_needed(code: str, absent: list[str]) -> None:

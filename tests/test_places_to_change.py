@@ -125,11 +125,12 @@ toy = replace(
     key="twice", help="Made up.", option_help="Made up for the option.",
 )
 path_properties.PATH_PROPERTIES = (*path_properties.PATH_PROPERTIES, toy)
+from netwarp.options.path import PATH
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
 tables = {"title": "t", "path": {"rtt": "10ms", "twice": "3%"}, "workload": {"size": "1kB"}}
 job = plan_study(study_from_mapping({**tables, "transport": {"kind": "tcp"}}))[0].job
-print(job.paths[0].down.duplicate_ratio, [key for key, _ in path_properties.options()][-3:])
+print(job.paths[0].down.duplicate_ratio, [row.name for row in PATH][-3:])
 print("`twice`" in runpy.run_path("scripts/generate_docs.py")["documents"]()["study-format.md"])
 """
     answer = subprocess.run(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         StudyError,
     )
     from netwarp.execution import Interrupted, Observer, Unobserved
-    from netwarp.library import Run, compare, run
+    from netwarp.library import ProgramsRun, Run, compare, exec, run  # noqa: A004
     from netwarp.library import open_run as open  # noqa: A004
     from netwarp.metrics import METRICS, Metric, metrics_from_records
     from netwarp.plan import PlannedRun, plan_study
@@ -47,6 +47,7 @@ __all__ = [
     "NetwarpError",
     "Observer",
     "PlannedRun",
+    "ProgramsRun",
     "Record",
     "RecordError",
     "ResultError",
@@ -57,6 +58,7 @@ __all__ = [
     "Unobserved",
     "compare",
     "equal_treatment",
+    "exec",
     "load_study",
     "metrics_from_records",
     "open",
@@ -69,7 +71,7 @@ __all__ = [
 
 _MODULES = {
     "netwarp.execution": ("Interrupted", "Observer", "Unobserved"),
-    "netwarp.library": ("Run", "compare", "run"),
+    "netwarp.library": ("ProgramsRun", "Run", "compare", "exec", "run"),
     "netwarp.metrics": ("METRICS", "Metric", "metrics_from_records"),
     "netwarp.plan": ("PlannedRun", "plan_study"),
     "netwarp.plan.treatment": ("equal_treatment",),

@@ -7,7 +7,7 @@ Types are given by name and not imported, so that help texts do not wait for the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +27,8 @@ class PathProperty:
     """Text of the key reference; of a property of each direction, for the key without either."""
     option_help: str
     """Help of the option on the command line, in a few words."""
+    is_common: bool = True
+    """Whether `--help` shows the option, and not `--help-all` alone."""
     title: str = ""
     """Title on axes and in tables, where it varies. Default: the key in words."""
     unit: str = ""
@@ -106,6 +108,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         key="distribution",
         type="Distribution",
         help="Shape of the delay's distribution, netem's tables.",
+        is_common=False,
         option_help="Of the delay: uniform, normal, pareto, paretonormal.",
         default="uniform",
         netem="distribution",
@@ -115,6 +118,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         key="jitter_correlation",
         type="RatioField",
         help="How much a delay depends on the one before.",
+        is_common=False,
         option_help="How much a delay depends on the one before.",
         default=0.0,
         netem="jitter_correlation",
@@ -138,6 +142,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="RatioField",
         help="How much a random loss depends on the one before, as netem does it. Prefer"
         " `gemodel`.",
+        is_common=False,
         option_help="How much a random loss depends on the one before.",
         default=0.0,
         without="loss",
@@ -188,6 +193,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         help="Whether hosts and router know each other's MAC addresses from the start. `cold`: each"
         " is asked for (ARP) when the first packet needs it, and until the answer comes three"
         " packets wait for it, as in ns-3 and in Linux before 3.3; of more the oldest are dropped.",
+        is_common=False,
         option_help="warm: MAC addresses are known; cold: ARP asks, and three packets wait.",
         default="warm",
     ),
@@ -198,6 +204,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         " packet at a time for both, as on a shared cable. A link that cannot be so is refused:"
         ' those of the kernel and of `model = "ns3"` are full duplex, the CSMA link of'
         ' `model = "ns3default"` is half duplex. Default: what the link is.',
+        is_common=False,
         option_help="full or half: refuses links that are not.",
     ),
     PathProperty(
@@ -206,6 +213,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="down",
         help="Packets sent on at once, overtaking those in the delay line, server to client.",
         each_help="Packets sent on at once",
+        is_common=False,
         option_help="Share of packets that overtake, server to client.",
         netem="reorder",
         absent="0%",
@@ -216,6 +224,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="down",
         help="Packets delivered twice, server to client.",
         each_help="Packets delivered twice",
+        is_common=False,
         option_help="Share of packets sent twice, server to client.",
         netem="duplicate_ratio",
         absent="0%",
@@ -226,6 +235,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="down",
         help="Packets with one bit flipped, server to client. A checksum turns most into losses.",
         each_help="Packets with one bit flipped",
+        is_common=False,
         option_help="Share with a bit flipped, server to client.",
         netem="corrupt_ratio",
         absent="0%",
@@ -235,14 +245,3 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
 
 BY_KEY: Mapping[str, PathProperty] = {row.key: row for row in PATH_PROPERTIES}
 OF_EACH_DIRECTION = tuple(row for row in PATH_PROPERTIES if row.directions != "path")
-
-
-def options() -> Iterator[tuple[str, str]]:
-    """Give each key with its help on the command line."""
-    for row in PATH_PROPERTIES:
-        yield row.key, row.option_help
-        if row.directions != "path":
-            explicit = row.directions == "down"
-            down = "The same, said explicitly." if explicit else "… server to client only."
-            yield f"{row.key}_down", down
-            yield f"{row.key}_up", "… client to server." if explicit else "… client to server only."

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from netwarp import wire
 from netwarp.backends.guest_files import REPOSITORY

@@ -138,7 +138,7 @@ def test_ctrl_c_stops_drawing(tmp_path: Path, arguments: tuple[str, ...], made: 
 
 @pytest.mark.parametrize(
     "module",
-    ["netwarp", "netwarp.cli.interruption", "threading", "gc", "netwarp.cli.program", "typer",
+    ["netwarp", "netwarp.cli.interruption", "threading", "gc", "netwarp.cli.program", "click",
      "netwarp.cli.compare", "netwarp.errors", "netwarp.study", "pydantic", "rich.console"],
 )  # fmt: skip
 def test_ctrl_c_while_the_program_starts_leaves_no_traceback(tmp_path: Path, module: str) -> None:

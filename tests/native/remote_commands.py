@@ -48,7 +48,7 @@ def skip_unless_commands_are_contained() -> None:
 
 def job(server: str, client: Sequence[str] = ("true",), ready: str = "line:^ready$") -> Job:
     study = study_from_exec(
-        server=server, client=client, path={}, ready=ready, congestion=CONGESTION, memory="256MiB"
+        client, server=server, ready=ready, congestion=CONGESTION, memory="256MiB"
     )
     (run,) = plan_study(study)
     return run.job

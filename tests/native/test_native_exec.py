@@ -141,7 +141,7 @@ def test_ctrl_c_ends_the_programs_and_the_run(tmp_path: Path) -> None:
 
 def test_nobody_needs_to_be_root(nobodys: Path) -> None:
     fetch = (PYTHON, "-c", FETCH, "http://server/job.json")
-    study = study_from_exec(server=SERVE, client=fetch, path={}, folder=nobodys)
+    study = study_from_exec(fetch, server=SERVE, folder=nobodys)
     (run,) = plan_study(study)
     (nobodys / JOB_FILE).write_text(run.job_json)
     command = [*AS_NOBODY, str(nobodys / "endpoint"), "native", str(nobodys)]

@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -94,17 +95,16 @@ def test_a_row_names_the_stack_that_is_not_netwarps(kept: RunData) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "overrides", "backend", "lacks"),
+    ("given", "lacks"),
     [
-        ({}, [], None, True),
-        ({"rtt": ["1ms"]}, [], None, False),
-        ({}, ["path.rate=1mbit"], None, False),
-        ({}, ["factors.path.rate=1mbit"], None, False),
-        ({}, ["seed=2"], "virtual", True),
-        ({}, [], "remote:host:4434", False),
+        ({}, True),
+        ({"size": ["1MB"]}, True),
+        ({"rtt": ["1ms"]}, False),
+        ({"set": ["path.rate=1mbit"]}, False),
+        ({"set": ["factors.path.rate=1mbit"]}, False),
+        ({"set": ["seed=2"], "backend": "virtual"}, True),
+        ({"backend": "remote:host:4434"}, False),
     ],
 )
-def test_a_race_without_a_path_is_noticed(
-    path: dict[str, list[str]], overrides: list[str], backend: str | None, lacks: bool
-) -> None:
-    assert lacks_path(path, overrides, backend) is lacks
+def test_a_race_without_a_path_is_noticed(given: dict[str, Any], lacks: bool) -> None:
+    assert lacks_path(given) is lacks

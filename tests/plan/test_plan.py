@@ -232,7 +232,7 @@ def test_a_filter_that_selects_nothing_is_refused(text: str, message: str) -> No
 
 
 def test_equal_treatment_of_programs_is_the_hosts_where_those_are_not_made_for_a_run() -> None:
-    study = study_from_exec(server="true", client=["true"], path={})
+    study = study_from_exec(["true"], server="true")
     for sets_hosts, told in ((True, "64MiB"), (False, "the programs' or the hosts' own")):
         rows = equal_treatment(study, sets_hosts=sets_hosts)
         values = {row["setting"]: row["value"] for row in rows}

@@ -42,12 +42,12 @@ def test_an_override_that_cannot_be_is_told_by_its_key(override: str, said: str)
 
 def test_a_page_of_one_s_own_is_no_name_of_a_page() -> None:
     with pytest.raises(StudyError, match=r"--page .*--set workload\.directory=\./site"):
-        study_from_compare(transports=[], path={}, page={"page": ["./site"]})
+        study_from_compare(page="./site")
 
 
 def test_a_page_s_transport_follows_from_its_http() -> None:
     with pytest.raises(StudyError, match=r"--transport.*follows from its version of HTTP"):
-        study_from_compare(transports=["tcp", "quic"], path={}, page={"page": ["web-30"]})
+        study_from_compare(transport=["tcp", "quic"], page="web-30")
 
 
 def test_a_directory_without_an_index_says_what_is_missing(tmp_path: Path) -> None:

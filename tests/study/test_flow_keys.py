@@ -268,10 +268,12 @@ def test_messages_that_travel_alone_are_told_to_the_endpoint() -> None:
 
 def test_flows_race_on_the_command_line() -> None:
     study = study_from_compare(
-        transports=["udp", "tcp"],
-        path={"rtt": ["40ms"], "loss": ["0%", "2%"]},
+        transport=["udp", "tcp"],
+        rtt=["40ms"],
+        loss=["0%", "2%"],
         flow=["1mbit"],
-        of_flow={"payload": ["250B"], "arrivals": ["poisson"], "interval": []},
+        payload="250B",
+        arrivals="poisson",
     )
     planned = plan_study(study)[0].job.workload
     assert isinstance(planned, wire.Flow)
@@ -279,7 +281,5 @@ def test_flows_race_on_the_command_line() -> None:
     assert (planned.messages, planned.duration_ns) == (None, 10_000_000_000)
     assert [figure.y for figure in study.figures] == ["message_delay_s_p95"]
     with pytest.raises(StudyError) as refused:
-        study_from_compare(
-            transports=["udp"], path={}, flow=["1mbit"], of_flow={"interval": ["1s"]}
-        )
+        study_from_compare(transport=["udp"], flow=["1mbit"], interval=["1s"])
     assert refused.value.key == "--interval"

@@ -223,32 +223,30 @@ def test_what_never_loads_is_refused(page: list[SiteResource], reason: str) -> N
 
 def test_compare_races_versions_of_http_where_pages_are_loaded() -> None:
     study = study_from_compare(
-        transports=[],
-        path={"loss": ["0%", "2%"]},
-        page={"page": ["nam-2021"], "server": ["netwarp", "caddy"]},
+        loss=["0%", "2%"],
+        page=["nam-2021"],
+        server=["netwarp", "caddy"],
         resume=["1rtt"],
     )
     assert list(study.cells[0].levels) == ["workload.http", "workload.server", "path.loss"]
     assert {cell.levels["workload.http"] for cell in study.cells} == {"2", "3"}
     assert study.cells[0].template.workload.visits == 2  # type: ignore[union-attr]
     assert [figure.y for figure in study.figures] == ["page_load_time_s"] * 2
-    over_tcp = study_from_compare(
-        transports=["tcp"], path={}, page={"page": ["web-30"], "http": ["1.1", "2"]}
-    )
+    over_tcp = study_from_compare(transport=["tcp"], page=["web-30"], http=["1.1", "2"])
     assert [cell.spec.transport.kind for cell in over_tcp.cells] == ["tcp", "tcp"]
 
 
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"sizes": ["1MB"], "page": {"page": ["web-30"]}}, "--size = .* a bulk has it, not a page"),
-        ({"page": {"http": ["2"]}}, "--page: of page, har and directory, none is given"),
-        ({"page": {"page": ["web-31"]}}, '--page = "web-31": unknown'),
-        ({"page": {"page": ["web-30"], "server": ["nginx"]}}, "--server"),
+        ({"size": ["1MB"], "page": ["web-30"]}, "--size = .* a bulk has it, not a page"),
+        ({"http": ["2"]}, "--page: of page, har and directory, none is given"),
+        ({"page": ["web-31"]}, '--page = "web-31": unknown'),
+        ({"page": ["web-30"], "server": ["nginx"]}, "--server"),
     ],
 )
 def test_compare_names_the_option_of_a_page_that_is_wrong(
     given: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(StudyError, match=reason):
-        study_from_compare(transports=[], path={}, **given)
+        study_from_compare(**given)

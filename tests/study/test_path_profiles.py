@@ -64,9 +64,7 @@ def test_what_the_study_gives_goes_first(keys: dict[str, Any], expected: tuple[A
 def test_profiles_are_levels_of_a_factor() -> None:
     study = study_of({}, **{"path.profile": ["cable", "satellite-geo"]})
     assert [shape(study, cell)[0] for cell in (0, 1)] == [28, 629]
-    compared = study_from_compare(
-        transports=["tcp"], path={"profile": ["dsl", "fibre"]}, sizes=["1MB"]
-    )
+    compared = study_from_compare(transport=["tcp"], profile=["dsl", "fibre"], size=["1MB"])
     assert [shape(compared, cell)[0] for cell in (0, 1)] == [50, 4]
 
 

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import pytest
 
 from netwarp import wire
+from netwarp.options.path import PATH
 from netwarp.path_properties import OF_EACH_DIRECTION, PATH_PROPERTIES, PathProperty
 from netwarp.plan import plan_study
-from netwarp.study.compare import PATH_OPTIONS, study_from_compare
+from netwarp.study.compare import study_from_compare
 from netwarp.study.sections.path import ReadByName, SinglePath
 from netwarp.study.sections.paths import inherited
 from netwarp.study.sections.properties import value_type
@@ -35,7 +36,7 @@ FIELDS = {"delay": "delay_ns", "rate": "rate_bit_s"}
 def test_every_key_of_a_path_is_a_row_or_a_table_and_an_option() -> None:
     keys = [key for row in PATH_PROPERTIES for key in row.keys]
     assert set(SinglePath.model_fields) == {*keys, *TABLES}
-    assert set(PATH_OPTIONS) == set(keys)
+    assert [row.name for row in PATH] == keys
     assert set(VALUES) == {row.key for row in OF_EACH_DIRECTION}
 
 
@@ -83,9 +84,8 @@ def test_a_second_path_inherits_what_it_does_not_say_otherwise(row: PathProperty
 
 @pytest.mark.parametrize("key", ["reorder_up", "duplicate_up", "corrupt_up", "loss_up"])
 def test_options_offer_what_the_key_does(key: str) -> None:
-    study = study_from_compare(
-        transports=["tcp"], path={"rtt": ["10ms"], key: ["1%", "2%"]}, sizes=["1kB"]
-    )
+    varied: Any = {key: ["1%", "2%"]}
+    study = study_from_compare(transport="tcp", rtt="10ms", size="1kB", **varied)
     assert [factor.key for factor in study.factors] == ["transport", f"path.{key}"]
     first, second = (run.job.paths[0] for run in plan_study(study) if run.replicate == 0)
     assert first.down == second.down
@@ -93,8 +93,9 @@ def test_options_offer_what_the_key_does(key: str) -> None:
 
 
 def test_correlations_are_options_too() -> None:
-    path = {"rtt": ["10ms"], "loss": ["5%"], "loss_correlation": ["0%", "25%"]}
-    study = study_from_compare(transports=["tcp"], path=path, sizes=["1kB"])
+    study = study_from_compare(
+        transport="tcp", rtt="10ms", loss="5%", loss_correlation=["0%", "25%"], size="1kB"
+    )
     losses = [run.job.paths[0].down.loss for run in plan_study(study) if run.replicate == 0]
     assert [loss.correlation for loss in losses if loss.kind == "random"] == [0.0, 0.25]
 

@@ -351,9 +351,12 @@ def test_a_comma_in_a_text_is_a_comma(tmp_path: Path) -> None:
 
 def test_compare_makes_lists_factors_and_single_values_fixed() -> None:
     study = study_from_compare(
-        transports=["tcp", "quic"],
-        path={"rtt": ["50ms", "200ms"], "loss": ["0%", "1%"], "rate": ["50mbit"], "mtu": ["1400"]},
-        sizes=["10MB"],
+        transport=["tcp", "quic"],
+        rtt=["50ms", "200ms"],
+        loss=["0%", "1%"],
+        rate="50mbit",
+        mtu=["1400"],
+        size=["10MB"],
         replicates=4,
         seed=3,
     )
@@ -367,17 +370,16 @@ def test_compare_makes_lists_factors_and_single_values_fixed() -> None:
 @pytest.mark.parametrize(
     ("options", "start"),
     [
-        ({"path": {"loss": ["0%", "120%"]}}, 'compare: --loss = "120%": more than 100 %'),
-        ({"path": {"loss_up": ["-1%"]}}, 'compare: --loss-up = "-1%": a percentage cannot be'),
-        ({"path": {"los": ["1%"]}}, 'compare: --los: unknown option; did you mean "loss"?'),
-        ({"transports": ["quick"]}, 'compare: --transport = "quick": unknown; did you mean'),
-        ({"sizes": []}, "compare: --size: of size and file, neither is given"),
-        ({"transports": ["sctp"], "congestion": ["reno"]}, 'compare: --congestion = "reno": sctp'),
+        ({"loss": ["0%", "120%"]}, 'compare: --loss = "120%": more than 100 %'),
+        ({"loss_up": ["-1%"]}, 'compare: --loss-up = "-1%": a percentage cannot be'),
+        ({"los": ["1%"]}, 'compare: --los: unknown option; did you mean "loss"?'),
+        ({"transport": ["quick"]}, 'compare: --transport = "quick": unknown; did you mean'),
+        ({"transport": ["sctp"], "congestion": ["reno"]}, 'compare: --congestion = "reno": sctp'),
         ({"replicates": 0}, "compare: --replicates = 0: too small"),
     ],
 )
 def test_compare_names_the_option_to_blame(options: dict[str, Any], start: str) -> None:
-    arguments: dict[str, Any] = {"transports": ["tcp"], "path": {}, "sizes": ["1MB"]} | options
+    arguments: dict[str, Any] = {"transport": ["tcp"], "size": ["1MB"]} | options
     with pytest.raises(StudyError) as caught:
         study_from_compare(**arguments)
     assert str(caught.value).startswith(start)
@@ -385,5 +387,5 @@ def test_compare_names_the_option_to_blame(options: dict[str, Any], start: str) 
 
 def test_compare_finds_a_file_where_the_command_was_given(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"abc")
-    study = study_from_compare(transports=["tcp"], path={}, file="data", folder=tmp_path)
+    study = study_from_compare(transport=["tcp"], file="data", folder=tmp_path)
     assert bulk(plan_study(study)[0].job).content.size_bytes == 3

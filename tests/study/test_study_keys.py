@@ -256,9 +256,8 @@ def test_generations_of_tcp_and_connections_are_listed_where_they_differ() -> No
 
 def test_compare_varies_chunks_dial_streams_and_resumption() -> None:
     study = study_from_compare(
-        transports=["tls", "quic"],
-        path={},
-        sizes=["1MB"],
+        transport=["tls", "quic"],
+        size=["1MB"],
         chunks=["1", "6"],
         dial=["sequential", "parallel"],
         resume=["none", "0rtt"],
@@ -271,9 +270,9 @@ def test_compare_varies_chunks_dial_streams_and_resumption() -> None:
     ]
     assert bulk(plan_study(study)[0].job).transfers == 2
     with pytest.raises(StudyError, match="compare: --streams = 2: tcp has no such option"):
-        study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], streams=["2"])
+        study_from_compare(transport=["tcp"], size=["1MB"], streams=["2"])
     with pytest.raises(StudyError, match='compare: --chunks = "x"'):
-        study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], chunks=["x"])
+        study_from_compare(transport=["tcp"], size=["1MB"], chunks=["x"])
 
 
 def test_an_mss_is_one_that_the_stack_takes() -> None:

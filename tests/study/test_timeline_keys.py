@@ -236,12 +236,12 @@ def test_an_outage_is_of_the_place_whether_or_not_the_client_is_there() -> None:
 
 def test_compare_names_what_it_was_set_by() -> None:
     moves = ["path.handovers.every=2s", "path.handovers.count=2"]
-    study = study_from_compare(transports=["tcp"], path={}, sizes=["1MB"], overrides=moves)
+    study = study_from_compare(transport=["tcp"], size=["1MB"], set=moves)
     assert plan_study(study)[0].job.timeline.has_handovers
     with pytest.raises(StudyError, match=r"compare: --set path\.handovers\.count = -1: too small"):
         study_from_compare(
-            transports=["tcp"], path={}, sizes=["1MB"],
-            overrides=[moves[0], "path.handovers.count=-1"],
+            transport=["tcp"], size=["1MB"],
+            set=[moves[0], "path.handovers.count=-1"],
         )  # fmt: skip
 
 

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
-from typer.core import TyperCommand
+import click
 
-from netwarp.cli.plain_options import PlainGroup
-
-if TYPE_CHECKING:
-    from typer._click import HelpFormatter
-    from typer._click.core import Command, Context
+from netwarp.cli.command import Group
 
 # Module, and the first paragraph of the command's help: a test holds it against the command's own.
 COMMANDS = {
@@ -72,50 +67,41 @@ COMMANDS = {
     "kernel": ("machine", "The guest kernel: build it, or say what is built."),
     "ns3": ("machine", "The simulator ns-3, for studies that compare with it: install it."),
 }  # fmt: skip
-_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
-class Commands(PlainGroup):
+class Commands(Group):
     """The program's commands."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        for name, (_, help_line) in COMMANDS.items():
-            self.add_command(_Listed(name, help=help_line))
-
-    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """Write what each command does, uncut."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+    def __init__(self, name: str, **settings: Any) -> None:
+        listed = [Listed(each, help=help_line) for each, (_, help_line) in COMMANDS.items()]
+        super().__init__(name, commands=listed, **settings)
 
 
-class _Listed(TyperCommand):
+class Listed(click.Command):
     """A command as `--help` lists it; called, it is the one of its module."""
 
     @cached_property
-    def loaded(self) -> Command:
+    def loaded(self) -> click.Command:
+        """The command itself, imported on first use."""
         return load_command(str(self.name))
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any
-    ) -> Context:
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the command's own arguments."""
         return self.loaded.make_context(info_name, args, parent=parent, **extra)
 
 
-def load_command(name: str) -> Command:
+def load_command(name: str) -> click.Command:
     """Import a command, with all its options.
 
     Raises:
         KeyError: there is no such command.
     """
-    from netwarp.cli.early_refusal import CheckedCommand
-
     module = import_module(f"netwarp.cli.{COMMANDS[name][0]}")
-    if hasattr(module, f"{name}_app"):
-        group: Command = typer.main.get_command(getattr(module, f"{name}_app"))
-        return group
-    alone = typer.Typer(context_settings=_SETTINGS, add_completion=False)
-    alone.command(name, cls=CheckedCommand)(getattr(module, name))
-    command: Command = typer.main.get_command(alone)
-    return command
+    found: click.Command = getattr(module, name)
+    return found

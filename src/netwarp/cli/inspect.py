@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from netwarp.cli import options
+from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import RunDirectoryError
+from netwarp.options import Option, Takes
+from netwarp.options.running import AGAINST, JSON, METRIC
 
 
+def _directory() -> Argument:
+    return Argument("directory", "DIR", "A run directory.", type=Path)
+
+
+@command(_directory(), METRIC, AGAINST, JSON)
 def show(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-    metric: options.Metric = None,
-    against: options.Against = None,
-    as_json: options.Json = False,
+    directory: Path,
+    metric: Sequence[str] = (),
+    against: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Print the table of a run directory again, or by other metrics."""
     from netwarp.cli.printing import print_results
     from netwarp.cli.terminal import answer_console, print_damage, print_json
     from netwarp.library import Run, open_run
+    from netwarp.study.overrides import against_level
 
     opened = open_run(_run_directory(directory))
     print_damage(opened)
-    shown = opened.data.asked(options.levels(metric), options.against_level(against))
+    shown = opened.data.asked(metric, against_level(against))
     if as_json:
         print_json(Run(shown).summary())
     else:
         print_results(shown, answer_console())
 
 
-def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-    as_json: options.Json = False,
-) -> None:
+@command(_directory(), JSON)
+def report(directory: Path, as_json: bool = False) -> None:
     """Make results, summary and report of a run directory anew, finished or not."""
     from netwarp.cli.terminal import print_damage, tell
     from netwarp.library import open_run
@@ -48,33 +54,31 @@ def report(
     tell(opened, as_json, anew=True)
 
 
-def timeline(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of it, such as c003-r01.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE",
-            help="Where to: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg.",
-        ),
-    ] = None,
-) -> None:  # fmt: skip
+@command(
+    _directory(),
+    Argument("run", "RUN", "A run of it, such as c003-r01."),
+    Option(
+        name="out", flags=("--out", "-o"), metavar="FILE", takes=Takes.PATH,
+        help="Where to: .svg, .png, .pdf, or .json for Vega-Lite. Default: figures/RUN.svg.",
+    ),
+)  # fmt: skip
+def timeline(directory: Path, run: str, out: Path | None = None) -> None:
     """Draw what happened in one run over time: delay, goodput, what the player did."""
     from netwarp.report.run_picture import draw_run
     from netwarp.run_directory import RunDirectory
 
-    typer.echo(draw_run(RunDirectory(_run_directory(directory)), run, out))
+    click.echo(draw_run(RunDirectory(_run_directory(directory)), run, out))
 
 
-def export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-    format_: Annotated[
-        str, typer.Option("--format", metavar="csv|json|iperf3|har|qlog", help="What to write.")
-    ] = "csv",
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Only this run. Default: all.")
-    ] = None,
-) -> None:
+@command(
+    _directory(),
+    Option(
+        name="format_", flags=("--format",), metavar="csv|json|iperf3|har|qlog",
+        help="What to write: csv, json, iperf3, har or qlog. Default: csv.",
+    ),
+    Option(name="run", metavar="RUN", help="Only this run. Default: all."),
+)  # fmt: skip
+def export(directory: Path, format_: str = "csv", run: str | None = None) -> None:
     """Write a run directory's results to standard output in another format."""
     from netwarp.cli.terminal import print_damage
     from netwarp.library import open_run

@@ -4,41 +4,26 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Optional
 
-import typer
+import click
 
-from netwarp.cli import options
+from netwarp.cli.command import Group, command
+from netwarp.options import Option, Takes
+from netwarp.options.running import JSON
 
-kernel_app = typer.Typer(
-    help="The guest kernel: build it, or say what is built.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-
-ns3_app = typer.Typer(
-    help="The simulator ns-3, for studies that compare with it: install it.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+kernel = Group("kernel", help="The guest kernel: build it, or say what is built.")
+ns3 = Group("ns3", help="The simulator ns-3, for studies that compare with it: install it.")
 
 
-@ns3_app.callback()
-def ns3() -> None:
-    """Keep `install` a command of its own: a group of one would be that one."""
-
-
-def doctor(
-    speed: Annotated[
-        bool,
-        typer.Option(
-            "--speed",
-            help="Measure instead what this machine's CPU carries of each transport: native"
-            " transfers, some seconds. Reports of later runs quote it.",
-        ),
-    ] = False,
-    as_json: options.Json = False,
-) -> None:
+@command(
+    Option(
+        name="speed", takes=Takes.FLAG,
+        help="Measure instead what this machine's CPU carries of each transport: native transfers,"
+        " some seconds. Reports of later runs quote it.",
+    ),
+    JSON,
+)  # fmt: skip
+def doctor(speed: bool = False, as_json: bool = False) -> None:
     """Say what is missing to run here, and the exact command that mends it."""
     from netwarp.cli.terminal import answer_console, escaped, print_json
     from netwarp.machine.doctor import examine
@@ -56,11 +41,12 @@ def doctor(
             mark = "[green]ok[/]     " if finding.ok else missing
             console.print(f"{mark} {finding.name:13} {escaped(finding.detail)}", soft_wrap=True)
     if not all(finding.ok or finding.optional for finding in findings):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
-@kernel_app.command("info")
-def kernel_info(as_json: options.Json = False) -> None:
+@kernel.add
+@command(JSON, name="info")
+def kernel_info(as_json: bool = False) -> None:
     """Say which guest kernel is built, from what, and where it is."""
     from netwarp.backends.guest_files import find_kernel
     from netwarp.cli.terminal import answer_console, escaped, print_json
@@ -76,16 +62,16 @@ def kernel_info(as_json: options.Json = False) -> None:
             )
 
 
-@kernel_app.command(
-    "build", context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
-)
-def kernel_build(
-    context: typer.Context,
-    source: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="A kernel source tarball instead of the distribution's.", metavar="PATH"),
-    ] = None,
-) -> None:
+@kernel.add
+@command(
+    Option(
+        name="source", metavar="PATH", takes=Takes.PATH,
+        help="A kernel source tarball instead of the distribution's.",
+    ),
+    name="build",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)  # fmt: skip
+def kernel_build(source: Path | None = None) -> None:
     """Build the guest kernel from the distribution's source; nothing to do when it is built."""
     from netwarp.backends.building import run_builder
     from netwarp.backends.guest_files import build_script
@@ -94,10 +80,13 @@ def kernel_build(
     interruption.kept_text = lambda: "nothing of this build is kept; the next one starts anew"
     script = build_script()
     arguments = ["--source", str(source)] if source else []
-    raise typer.Exit(run_builder([script, *arguments, *context.args]))
+    raise click.exceptions.Exit(
+        run_builder([script, *arguments, *click.get_current_context().args])
+    )
 
 
-@ns3_app.command("install")
+@ns3.add
+@command(name="install")
 def ns3_install() -> None:
     """Install ns-3's Python package into netwarp's cache; nothing to do when it is there."""
     from netwarp.cli.terminal import console

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
+import click
 
 from netwarp.cli.commands import Commands
 from netwarp.cli.interruption import interruption
@@ -18,32 +17,43 @@ from netwarp.errors import InputError, NetwarpError, one_line
 from netwarp.regular_files import is_utf8
 from netwarp.version import __version__
 
-app = typer.Typer(
-    name="netwarp",
-    cls=Commands,
-    invoke_without_command=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # the list of commands answers without the time that rich takes
-    context_settings={"help_option_names": ["-h", "--help"]},
+
+def _version(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    del parameter
+    if asked:
+        click.echo(f"netwarp {__version__}")
+        ctx.exit()
+
+
+def _completion(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    """Print what a shell is to read, so that it completes what is typed."""
+    del parameter
+    if shell is None:
+        return
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    if found is not None:
+        click.echo(found(ctx.command, {}, "netwarp", "_NETWARP_COMPLETE").source())
+        ctx.exit()
+
+
+app = Commands(
+    "netwarp",
+    help="Race transport protocols over a real Linux kernel in virtual time.",
     epilog="Start with `netwarp demo`; `netwarp COMMAND --help` explains a command.",
-)
-
-
-@app.callback()
-def netwarp(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
-    ] = False,
-) -> None:
-    """Race transport protocols over a real Linux kernel in virtual time."""
-    if version:
-        typer.echo(f"netwarp {__version__}")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+    params=[
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version,
+            help="Print the version and exit.",
+        ),
+        click.Option(
+            ["--completion"], type=click.Choice(["bash", "zsh", "fish"]), is_eager=True,
+            expose_value=False, callback=_completion, metavar="bash|zsh|fish",
+            help='Print what completes commands in a shell: eval "$(netwarp --completion bash)".',
+        ),
+    ],
+)  # fmt: skip
 
 
 def run_program() -> int:
@@ -51,14 +61,12 @@ def run_program() -> int:
     accept_any_encoding()
     try:
         _refuse_bytes(sys.argv[1:])
-        # The exit status of `typer.Exit`, and None of a command that returned.
-        return app(standalone_mode=False) or 0
+        # The exit status of `click.exceptions.Exit`, and None of a command that returned.
+        return app.main(prog_name="netwarp", standalone_mode=False) or 0
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
-    except typer.TyperException as error:
-        refusal = of_usage(error)
-        if refusal is not None:
-            _tell(refusal)
+    except click.ClickException as error:
+        _tell(of_usage(error))
         return error.exit_code
     except NetwarpError as error:
         _tell(of_netwarp(error))

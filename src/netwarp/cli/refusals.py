@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import typer
+import click
 
 from netwarp.errors import NetwarpError, StudyError
 from netwarp.suggestions import nearest
@@ -42,14 +41,9 @@ def of_netwarp(error: NetwarpError) -> Refusal:
     return Refusal(str(error))
 
 
-def of_usage(error: typer.TyperException) -> Refusal | None:
-    """Say why a command line is none, with the option or command that was probably meant.
-
-    None for a command without arguments, whose help has been printed.
-    """
+def of_usage(error: click.ClickException) -> Refusal:
+    """Say why a command line is none, with the option or command that was probably meant."""
     reason = error.format_message().strip().rstrip(".")
-    if not reason:
-        return None
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "netwarp"
     word, known = _unknown_word(error, context)
@@ -80,20 +74,16 @@ def _elsewhere(word: str | None) -> str:
     return f"{IMPOSSIBLE[word]}; " if word in IMPOSSIBLE else ""
 
 
-def _unknown_word(error: typer.TyperException, context: Any) -> tuple[str | None, list[str]]:
+def _unknown_word(error: click.ClickException, context: Any) -> tuple[str | None, list[str]]:
     """Find the option or command that there is not, and those that there are."""
-    if context is None:
-        return None, []
-    option = getattr(error, "option_name", None)
-    if option is not None and str(error).startswith("No such option"):
-        return str(option), [each for param in context.command.params for each in param.opts]
-    unknown = re.match(r"No such command '(.*?)'", str(error))
-    if unknown is not None:
-        return unknown[1], context.command.list_commands(context)
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        return error.option_name, [each for param in context.command.params for each in param.opts]
+    if isinstance(error, click.exceptions.NoSuchCommand) and context is not None:
+        return error.command_name, context.command.list_commands(context)
     return None, []
 
 
-def _parameter(error: typer.TyperException) -> str | None:
+def _parameter(error: click.ClickException) -> str | None:
     """Name the option whose value was refused."""
     options = getattr(getattr(error, "param", None), "opts", None)
     return str(max(options, key=len)) if options else None

@@ -3,57 +3,54 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
+import click
+
+from netwarp.cli.command import Argument, command
+from netwarp.options import Option, Takes
 
 DEFAULT_LISTEN = "0.0.0.0:4434"
 DEFAULT_DATA_PORT = 4433
 MOST_TOKEN_CHARACTERS = 1000
 
 
+@command(
+    Option(
+        name="listen", metavar="ADDRESS:PORT",
+        help="Where clients connect to: [::]:4434 for IPv6, 192.0.2.7:4434 for one address."
+        f" Default: {DEFAULT_LISTEN}.",
+    ),
+    Option(
+        name="data_port", metavar="PORT", takes=Takes.WHOLE, least=1, most=65535,
+        help="The port of transfers and probes, TCP, UDP and SCTP. It is open while a run or a"
+        f" probe is under way, to the client that asked for it. Default: {DEFAULT_DATA_PORT}.",
+    ),
+    Option(
+        name="max_time", metavar="TIME", help="The longest that a run may take. Default: 10min."
+    ),
+    Option(
+        name="max_size", metavar="SIZE",
+        help="The most content that a run may move. Default: 10GB.",
+    ),
+    Option(
+        name="allow_exec", takes=Takes.FLAG,
+        help="Let every paired host run any command here, as an account on sshd does: contained,"
+        " but with this host's network (docs/security.md). A line is printed for each.",
+    ),
+    Option(
+        name="allow_netem", takes=Takes.FLAG,
+        help="Let a client's study have this host delay, lose and limit packets that the client"
+        " sends to the data port: as root, at the device that they come in by; undone when its runs"
+        " are over.",
+    ),
+)  # fmt: skip
 def serve(
-    listen: Annotated[
-        str,
-        typer.Option(
-            help="Where clients connect to: [::]:4434 for IPv6, 192.0.2.7:4434 for one address.",
-            metavar="ADDRESS:PORT",
-        ),
-    ] = DEFAULT_LISTEN,
-    data_port: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=65535,
-            metavar="PORT",
-            help="The port of transfers and probes, TCP, UDP and SCTP. It is open while a run or a"
-            " probe is under way, to the client that asked for it.",
-        ),
-    ] = DEFAULT_DATA_PORT,
-    max_time: Annotated[
-        str, typer.Option(help="The longest that a run may take.", metavar="TIME")
-    ] = "10min",
-    max_size: Annotated[
-        str, typer.Option(help="The most content that a run may move.", metavar="SIZE")
-    ] = "10GB",
-    allow_exec: Annotated[
-        bool,
-        typer.Option(
-            "--allow-exec",
-            help="Let every paired host run any command here, as an account on sshd does:"
-            " contained, but with this host's network (docs/security.md). A line is printed for"
-            " each.",
-        ),
-    ] = False,
-    allow_netem: Annotated[
-        bool,
-        typer.Option(
-            "--allow-netem",
-            help="Let a client's study have this host delay, lose and limit packets that the client"
-            " sends to the data port: as root, at the device that they come in by; undone when its"
-            " runs are over.",
-        ),
-    ] = False,
+    listen: str = DEFAULT_LISTEN,
+    data_port: int = DEFAULT_DATA_PORT,
+    max_time: str = "10min",
+    max_size: str = "10GB",
+    allow_exec: bool = False,
+    allow_netem: bool = False,
 ) -> None:
     """Be the server of another host's runs: `netwarp run STUDY --backend remote` there.
 
@@ -100,20 +97,16 @@ def serve(
         server.join(2.0)
 
 
-def pair(
-    server: Annotated[
-        str, typer.Argument(metavar="HOST:PORT", help="Where `netwarp serve` listens.")
-    ],
-    token: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TOKEN",
-            envvar="NETWARP_TOKEN",
-            help="What it printed. Without it, it is read from standard input, where other users of"
-            " this host do not see it among the arguments.",
-        ),
-    ] = None,
-) -> None:
+@command(
+    Argument("server", "HOST:PORT", "Where `netwarp serve` listens."),
+    Argument(
+        "token", "[TOKEN]",
+        "What it printed, also taken from NETWARP_TOKEN. Without it, it is read from standard"
+        " input, where other users of this host do not see it among the arguments.",
+        required=False, envvar="NETWARP_TOKEN",
+    ),
+)  # fmt: skip
+def pair(server: str, token: str | None = None) -> None:
     """Have this host and a server know each other, with the token that `netwarp serve` printed.
 
     Each keeps the other's certificate in ~/.config/netwarp/remote/peers, which NETWARP_IDENTITY
@@ -138,7 +131,7 @@ def _typed_token() -> str:
     from netwarp.errors import InputError
 
     if sys.stdin.isatty():
-        return str(typer.prompt("token", hide_input=True, err=True))
+        return str(click.prompt("token", hide_input=True, err=True))
     token = sys.stdin.readline(MOST_TOKEN_CHARACTERS).strip()
     if not token:
         raise InputError("TOKEN: not given, nor in NETWARP_TOKEN, nor a line of standard input")

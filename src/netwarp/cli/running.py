@@ -6,16 +6,18 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from netwarp.cli import options
+from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import BackendError, InputError
+from netwarp.options import REPRODUCE, RUN, Option, Takes
+from netwarp.options.running import JOBS, JSON, OUT, REPLICATES, SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from netwarp.cli.progress import ProgressBar
     from netwarp.estimate.staging import Staging
@@ -28,16 +30,21 @@ if TYPE_CHECKING:
 REPRODUCE_MAX_TIME = "1h"
 
 
+@command(
+    OUT, JOBS, REPLICATES, SEED,
+    Option(
+        name="file", help="The file to send. Default: the guest kernel itself.", metavar="PATH",
+        takes=Takes.PATH,
+    ),
+    JSON,
+)  # fmt: skip
 def demo(
-    out: options.Out = None,
-    jobs: options.Jobs = None,
-    replicates: options.Replicates = None,
-    seed: options.Seed = None,
-    file: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="The file to send. Default: the guest kernel itself.", metavar="PATH"),
-    ] = None,
-    as_json: options.Json = False,
+    *,
+    file: Path | None = None,
+    replicates: int | None = None,
+    seed: int | None = None,
+    as_json: bool = False,
+    **how: Any,
 ) -> None:
     """Send a real file over TCP, TLS, SCTP and QUIC; show table, chart and report."""
     import json
@@ -54,99 +61,49 @@ def demo(
             replicates=replicates,
             seed=seed,
         )
-        run_and_print(study, "virtual", out, jobs, [], as_json)
+        run_and_print(study, {"backend": "virtual", **how}, as_json=as_json)
 
 
-def run(
-    study: Annotated[
-        Path,
-        typer.Argument(
-            metavar="STUDY", help="The study to run: a file, or a name of `netwarp studies`."
-        ),
-    ],
-    backend: options.Backend = None,
-    server: options.Server = None,
-    out: options.Out = None,
-    jobs: options.Jobs = None,
-    executor: options.Executor = None,
-    seed: options.Seed = None,
-    replicates: options.Replicates = None,
-    set_: options.Set = None,
-    filter_: options.Filter = None,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="The smaller version, as the study's table `quick` has it."),
-    ] = False,
-    metric: options.Metric = None,
-    against: options.Against = None,
-    relevant: options.Relevant = None,
-    precision: options.Precision = None,
-    decide: options.Decide = False,
-    max_time: options.MaxTime = None,
-    as_json: options.Json = False,
-) -> None:
+@command(
+    Argument(
+        "study", "STUDY", "The study to run: a file, or a name of `netwarp studies`.", type=Path
+    ),
+    *RUN,
+    JSON,
+)
+def run(study: Path, *, as_json: bool = False, **given: Any) -> None:
     """Run a study: all its cells and replicates, then table, figures and report."""
     from netwarp.cli.terminal import planning
+    from netwarp.library import divided, load
     from netwarp.sources.shipped import study_named
-    from netwarp.study import load_study
 
-    place = options.backend_at(backend, server)
+    of_study, how = divided("run", RUN, given)
     study = study_named(study)
-    overrides = [
-        *(set_ or []),
-        *options.relevant_override(relevant),
-        *options.question_overrides(metric, against),
-    ]
     with planning():
-        loaded = load_study(
-            study, overrides=overrides, replicates=replicates, seed=seed, quick=quick
-        )
-    staging = options.staging(precision, decide, max_time)
-    run_and_print(loaded, place, out, jobs, filter_ or [], as_json, staging, executor)
+        loaded = load(study, **of_study)
+    run_and_print(loaded, how, as_json=as_json)
 
 
+@command(
+    Argument(
+        "source", "SOURCE|all", "Source documents: park-2008, or a folder such as ./mine.",
+        nargs=-1, required=True,
+    ),
+    *REPRODUCE,
+    JSON,
+)  # fmt: skip
 def reproduce(
-    source: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE|all", help="Source documents: park-2008, or a folder such as ./mine."
-        ),
-    ],
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Smaller versions of the studies, in a few minutes."),
-    ] = False,
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            help="Where to; for several sources, a folder each. Default: netwarp-out/reproduce.",
-            metavar="DIR",
-            rich_help_panel=options.RUNNING,
-        ),
-    ] = None,
-    backend: options.Backend = None,
-    jobs: options.Jobs = None,
-    executor: options.Executor = None,
-    max_time: options.MaxTime = None,
-    seed: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(
-            min=0,
-            help="Seed of all studies. Default: this release's own.",
-            rich_help_panel=options.RUNNING,
-        ),
-    ] = None,
-    seeds: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=100,
-            help="With how many other seeds all is run, to tell how stable verdicts are.",
-            metavar="K",
-            rich_help_panel=options.RUNNING,
-        ),
-    ] = 0,
-    as_json: options.Json = False,
+    source: Sequence[str],
+    *,
+    quick: bool = False,
+    out: Path | None = None,
+    backend: str | None = None,
+    jobs: int | None = None,
+    executor: str | None = None,
+    max_time: str | None = None,
+    seed: int | None = None,
+    seeds: int = 0,
+    as_json: bool = False,
 ) -> None:
     """Do a source document's experiments again, and say of each conclusion whether it holds.
 
@@ -158,14 +115,14 @@ def reproduce(
     from netwarp.cli.printing import print_scorecard
     from netwarp.cli.terminal import answer_console, console, print_json
     from netwarp.execution.opening import LOCAL, open_executor
-    from netwarp.library import backend_for, run
+    from netwarp.library import backend_for, run, time_limit
     from netwarp.plan.without_ns3 import kernel_filters, needs_ns3
     from netwarp.sources import load_sources
     from netwarp.sources.preparation import expected, prepare
     from netwarp.sources.reproduce import SCORECARD_HTML, reproduce_document, to_json, write_all
     from netwarp.sources.scorecard import expected_text, total_text
 
-    sources = load_sources(source)
+    sources = load_sources(list(source))
     if quick and max_time is not None:
         raise InputError("--max-time beside --quick: no replicates are added; drop one of them")
     several = len(sources) > 1
@@ -203,7 +160,7 @@ def reproduce(
             # Runs that would disturb each other go one at a time, on this machine.
             on = side_by_side if opened.parallel else LOCAL
             finished = run(
-                study, opened, out=directory, executor=on, filters=filters, staging=staging,
+                study, opened, out=directory, executor=on, filter=filters, staging=staging,
                 command_line=command_line(), observer=observer,
             )  # fmt: skip
             finished.report()
@@ -211,7 +168,7 @@ def reproduce(
 
         for each in prepared:
             # As long again for each other seed.
-            limit = None if quick else options.time_limit(max_time or REPRODUCE_MAX_TIME, 1 + seeds)
+            limit = None if quick else time_limit(max_time or REPRODUCE_MAX_TIME, 1 + seeds)
             done.append(reproduce_document(each, partial(run_into, each), limit))
             if not as_json:
                 print_scorecard(done[-1], answer_console())
@@ -225,39 +182,39 @@ def reproduce(
         answer_console().print(f"all of it on one page: {page}", soft_wrap=True)
     console().print(observer.command_text(), highlight=False)
     if not all(each.succeeded for each in done):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def run_and_print(
-    study: Study,
-    backend: str | None,
-    out: Path | None,
-    jobs: int | None,
-    filters: list[str],
-    as_json: bool,
-    staging: Staging | None = None,
-    executor: str | None = None,
-    warning: str | None = None,
+    study: Study, how: Mapping[str, Any], *, as_json: bool, warning: str | None = None
 ) -> None:
-    """Run a study and print what came of it; `warning` is printed before anything runs."""
+    """Run a study and print what came of it.
+
+    Args:
+        study: with all that options change of it.
+        how: the options that say where and how it is run.
+        as_json: whether to print one object.
+        warning: printed before anything runs.
+    """
     from netwarp.cli.terminal import tell
-    from netwarp.execution.opening import LOCAL
-    from netwarp.library import run
+    from netwarp.library import run, staging_of
+
+    staging = staging_of(how.get("precision"), how.get("decide", False), how.get("max_time"))
 
     def warnings(clock: Clock) -> Iterator[str]:
         from netwarp.claims.too_few import too_few_as_planned
 
         if warning is not None:
             yield warning
-        too_few = too_few_as_planned(study, staging, filters, in_real_time=clock == "real")
+        too_few = too_few_as_planned(
+            study, staging, how.get("filter", ()), in_real_time=clock == "real"
+        )
         if too_few is not None:
             yield too_few.text
 
     finished = run(
-        study, backend, out=out, jobs=jobs, executor=LOCAL if executor is None else executor,
-        filters=filters, staging=staging, command_line=command_line(),
-        observer=progress_bar(warnings),
-    )  # fmt: skip
+        study, staging=staging, command_line=command_line(), observer=progress_bar(warnings), **how
+    )
     tell(finished, as_json)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
-from netwarp.cli import options
+from netwarp.cli.command import command
+from netwarp.options.running import JSON
 
 
-def studies(as_json: options.Json = False) -> None:
+@command(JSON)
+def studies(as_json: bool = False) -> None:
     """List the studies to start from, with their questions; `netwarp run NAME` runs one."""
     from netwarp.cli.terminal import print_json
     from netwarp.sources.shipped import question_of, shipped_studies
@@ -22,4 +24,4 @@ def studies(as_json: options.Json = False) -> None:
         return
     longest = max(map(len, found), default=0)
     for name, (_, question) in found.items():
-        typer.echo(f"{name:{longest}}  {question}")
+        click.echo(f"{name:{longest}}  {question}")

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from netwarp.errors import one_line
 
@@ -45,7 +45,7 @@ def tell(finished: Run, as_json: bool, *, anew: bool = False) -> None:
     if not as_json:
         answer_console().print(f"report: {finished.report_file}", soft_wrap=True)
     if finished.failed:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _print_answer(finished: Run, as_json: bool) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from netwarp.cli import options
+from netwarp.cli.command import Argument, command
 from netwarp.cli.interruption import interruption
 from netwarp.errors import InputError
+from netwarp.options import Option, Takes
+from netwarp.options.running import FILTER, JOBS, JSON, OUT, RELEVANT, REPLICATES, SERVER
 
 if TYPE_CHECKING:
     from netwarp.library import Run
@@ -18,32 +22,30 @@ if TYPE_CHECKING:
 REAL_TIME = ("native", "remote")
 
 
+@command(
+    Argument("directory", "DIR", "A run directory.", type=Path),
+    Option(
+        name="runs", metavar="N", takes=Takes.WHOLE, least=1,
+        help="How many, spread evenly over all that succeeded. Default: 8.",
+    ),
+    Option(
+        name="against", metavar="NAME|DIR",
+        help="Hold it, cell by cell, against the same study in real time: on this host's own kernel"
+        " (native), between two hosts (remote, with --server), or in a directory made earlier.",
+    ),
+    JOBS, replace(SERVER, is_common=True), OUT, REPLICATES, FILTER, RELEVANT, JSON,
+)  # fmt: skip
 def verify(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-    runs: Annotated[
-        Optional[int],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Option(
-            min=1,
-            help="How many, spread evenly over all that succeeded. Default: 8.",
-            metavar="N",
-        ),
-    ] = None,
-    jobs: options.Jobs = None,
-    against: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            help="Hold it, cell by cell, against the same study in real time: on this host's own"
-            " kernel (native), between two hosts (remote, with --server), or in a directory made"
-            " earlier.",
-            metavar="native|remote|DIR",
-        ),
-    ] = None,
-    server: options.Server = None,
-    out: options.Out = None,
-    replicates: options.Replicates = None,
-    filter_: options.Filter = None,
-    relevant: options.Relevant = None,
-    as_json: options.Json = False,
+    directory: Path,
+    runs: int | None = None,
+    jobs: int | None = None,
+    against: str | None = None,
+    server: str | None = None,
+    out: Path | None = None,
+    replicates: int | None = None,
+    filter: Sequence[str] = (),  # noqa: A002 - what the option is called
+    relevant: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Carry out a sample of a directory's runs again, and compare the records byte for byte.
 
@@ -51,18 +53,18 @@ def verify(
     the study of DIR, in virtual time, is held against the same one in real time: where the cells
     agree, where not, and why. The exit status is 1 where a cell differs or could not be compared.
     """
-    from netwarp.library import open_run
+    from netwarp.library import open_run, share
 
     if against is not None:
         if runs is not None or jobs is not None:
             raise InputError("--runs and --jobs: with --against all cells are run, one at a time")
-        share = None if relevant is None else options.share(relevant, "--relevant")
+        least = None if relevant is None else share(relevant, "--relevant")
         kept = open_run(directory)
-        other = _in_real_time(kept, against, server, out, replicates, filter_ or [])
-        _hold(kept, other, filter_ or [], share, as_json=as_json)
+        other = _in_real_time(kept, against, server, out, replicates, filter)
+        _hold(kept, other, filter, least, as_json=as_json)
         return
     given = {
-        "--server": server, "--out": out, "--replicates": replicates, "--filter": filter_,
+        "--server": server, "--out": out, "--replicates": replicates, "--filter": filter,
         "--relevant": relevant,
     }  # fmt: skip
     unused = [name for name, value in given.items() if value]
@@ -77,11 +79,11 @@ def _in_real_time(
     server: str | None,
     out: Path | None,
     replicates: int | None,
-    filters: list[str],
+    filters: Sequence[str],
 ) -> Run:
     """Run the study in real time, or open a directory in which it was."""
     from netwarp.cli.running import command_line, progress_bar
-    from netwarp.library import open_run, run_in_real_time
+    from netwarp.library import backend_at, open_run, run_in_real_time
 
     if against not in REAL_TIME:
         given = {"--server": server, "--out": out, "--replicates": replicates}
@@ -89,7 +91,7 @@ def _in_real_time(
         if unused:
             raise InputError(f"{unused[0]}: nothing is run with --against {against}; drop it")
         return open_run(Path(against))
-    place = options.backend_at(against, server) or against
+    place = backend_at(against, server) or against
     done = run_in_real_time(
         kept, place, out=out, replicates=replicates, filters=filters,
         command_line=command_line(), observer=progress_bar(),
@@ -99,7 +101,7 @@ def _in_real_time(
 
 
 def _hold(
-    kept: Run, other: Run, filters: list[str], relevant: float | None, *, as_json: bool
+    kept: Run, other: Run, filters: Sequence[str], relevant: float | None, *, as_json: bool
 ) -> None:
     """Print what agrees and what does not."""
     from netwarp.cli.printing import print_agreement
@@ -112,7 +114,7 @@ def _hold(
     else:
         print_agreement(found, answer_console())
     if not found.cells or found.count(Answer.DIFFERS) or found.count(Answer.NOT_COMPARED):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _again(kept: Run, runs: int | None, jobs: int | None, *, as_json: bool) -> None:
@@ -128,7 +130,7 @@ def _again(kept: Run, runs: int | None, jobs: int | None, *, as_json: bool) -> N
     else:
         _print_again(found)
     if not found.is_identical:
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _print_again(found: Verification) -> None:

@@ -3,153 +3,169 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from netwarp.errors import InputError, show_value
 from netwarp.fields import KeyValueError
-from netwarp.path_properties import BY_KEY, options
+from netwarp.options import COMPARE, Option, Takes
+from netwarp.options.keywords import CompareStudyOptions
 from netwarp.study.contenders import LATENCY, contender_factor, shapes_queues
-from netwarp.study.overrides import apply_overrides
+from netwarp.study.overrides import apply_overrides, overrides_of
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 from netwarp.suggestions import did_you_mean
+from netwarp.transports import ON_ONE_PATH
 
 COMMAND = "compare"
-PATH_OPTIONS = tuple(key for key, _ in options())
-"""Keys of ``[path]`` that are options of the command line, where ``_`` is ``-``."""
-PAGE_OPTIONS = ("page", "http", "client", "server")
-"""Keys of a ``[workload]`` of the kind ``page`` that are options of the command line."""
-FLOW_OPTIONS = ("payload", "interval", "duration", "arrivals")
-"""Keys of a ``[workload]`` of the kind ``flow`` that are options of the command line."""
+USUAL_SIZE = "10MB"
 USUAL_HTTP = ("2", "3")
 USUAL_DURATION = "10s"
-_OPTIONS = (
-    *(f"path.{key}" for key in PATH_OPTIONS),
-    *(f"workload.{key}" for key in ("size", "file", "chunks", "dial", "direction", "verify")),
-    *(f"workload.{key}" for key in PAGE_OPTIONS),
-    *(f"workload.{key}" for key in FLOW_OPTIONS),
-    *(f"transport.{key}" for key in ("congestion", "streams", "resume")),
-)
-"""Keys that have an option of their own; any other is set with `--set`."""
+_OF_STUDY = tuple(row for row in COMPARE if row.says_something_of_the_study)
 
 
 def study_from_compare(
-    *,
-    transports: Sequence[str],
-    path: Mapping[str, Sequence[str]],
-    sizes: Sequence[str] = (),
-    page: Mapping[str, Sequence[str]] | None = None,
-    flow: Sequence[str] = (),
-    of_flow: Mapping[str, Sequence[str]] | None = None,
-    file: str | None = None,
-    congestion: Sequence[str] = (),
-    chunks: Sequence[str] = (),
-    dial: Sequence[str] = (),
-    streams: Sequence[str] = (),
-    resume: Sequence[str] = (),
-    direction: str = "down",
-    verify: bool = True,
-    replicates: int | None = None,
-    seed: int | None = None,
-    overrides: Sequence[str] = (),
-    folder: Path | None = None,
+    *, folder: Path | None = None, **options: Unpack[CompareStudyOptions]
 ) -> Study:
     """Build a study from lists of levels; an option with a single level is not a factor.
 
+    ``transport`` is always a factor, unless a page is loaded: then versions of HTTP race, and each
+    has its transport.
+
     Args:
-        transports: levels of the factor ``transport``, always a factor.
-        path: levels by key of ``[path]``, see :data:`PATH_OPTIONS`.
-        sizes: levels of the workload's size, unless ``file`` is given.
-        page: levels by key of a page's ``[workload]``, see :data:`PAGE_OPTIONS`; where it has any
-            of ``page``, pages are loaded in place of a content that is sent, and versions of HTTP
-            take the place of transports.
-        flow: rates at which messages are sent in place of a content.
-        of_flow: levels by key of a flow's ``[workload]``, see :data:`FLOW_OPTIONS`.
-        file: the file to send.
-        congestion: levels of ``transport.congestion``.
-        chunks: levels of the number of parts the content is cut into.
-        dial: levels of how connections are opened.
-        streams: levels of the streams of an SCTP association.
-        resume: levels of what a second transfer uses of a first; given at all, there are two.
-        direction: which way the content goes.
-        verify: whether both ends hash it.
-        replicates: None for the default.
-        seed: None for the default.
-        overrides: ``KEY=VALUE`` each.
         folder: where a relative ``file`` starts; None for where the command was given.
+        options: those of :data:`netwarp.options.COMPARE` that say something of the study.
 
     Raises:
         StudyError: an option or combination that cannot be run; the message names the option.
+        InputError: no level is given where there should be one.
     """
-    for key in path:
-        if key not in PATH_OPTIONS:
-            unknown = KeyValueError(
-                option_of(key), None, "unknown option", did_you_mean(key, PATH_OPTIONS)
-            )
-            raise Refusals(COMMAND).study_error(unknown)
-    asked = {key: levels for key, levels in (page or {}).items() if levels}
-    paced = {key: levels for key, levels in (of_flow or {}).items() if levels}
-    if asked:
-        tables = _of_pages(asked, transports)
-    elif flow or paced:
-        tables = _of_flows(flow, paced, transports)
-    else:
-        tables = _of_contents(transports)
-    if tables["workload"]["kind"] != "flow":
-        tables["workload"]["verify"] = verify
-    if direction != "down":
-        tables["workload"]["direction"] = direction
-    for key, levels in path.items():
-        _vary(tables, "path", key, [typed_level(key, level) for level in levels])
-    _vary(tables, "transport", "congestion", congestion)
-    _vary(tables, "workload", "size", sizes)
-    _vary(tables, "workload", "chunks", [_whole(level) for level in chunks])
-    _vary(tables, "workload", "dial", dial)
-    _vary(tables, "transport", "streams", [_whole(level) for level in streams])
-    _vary(tables, "transport", "resume", resume)
-    if resume:
-        tables["workload"] |= {"visit": "second"} if asked else {"transfers": 2}
-    if file is not None:
-        tables["workload"]["file"] = file
-    tables["figure"] = _figures(tables["factors"], _metric_of(tables["workload"]["kind"]))
+    given = given_of({**options}, _OF_STUDY, COMMAND)
+    levels = {
+        row.name: [typed(row, level) for level in levels_of(row, given[row.name])]
+        for row in _OF_STUDY
+        if row.takes is Takes.LEVELS and row.name in given
+    }
+    kind = next((row.workload for row in COMPARE if row.workload and row.name in levels), "bulk")
+    tables = _pages(levels) if kind == "page" else _contents(kind, levels, "file" in given)
+    if kind != "flow":
+        tables["workload"]["verify"] = given.get("verify", True)
+    if "direction" in given:
+        tables["workload"]["direction"] = given["direction"]
+    if "file" in given:
+        tables["workload"]["file"] = fspath(given["file"])
+    for row in sorted(_OF_STUDY, key=_place_of_factor):
+        section, _, key = row.key.partition(".")
+        if row.name in levels and section in tables and key not in ("kind", "http"):
+            _vary(tables, section, key, levels[row.name])
+    if "resume" in levels:
+        tables["workload"] |= {"visit": "second"} if kind == "page" else {"transfers": 2}
+    tables["figure"] = _figures(tables["factors"], _metric_of(kind))
     return study_from_mapping(
-        apply_overrides(tables, overrides, replicates=replicates, seed=seed),
+        apply_overrides(
+            tables,
+            overrides_of(given),
+            replicates=given.get("replicates"),
+            seed=given.get("seed"),
+        ),
         file=COMMAND,
         folder=folder or Path.cwd(),
-        display=_display,
+        display=display_by(COMPARE),
     )
 
 
-def _of_contents(transports: Sequence[str]) -> dict[str, Any]:
+def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -> dict[str, Any]:
+    """Leave out options that are None, which is no level and otherwise means: as if not given.
+
+    Raises:
+        StudyError: a name that no option has, with the one that was probably meant.
+    """
+    known = {row.name: row for row in rows}
+    for name in options:
+        if name not in known:
+            remedy = did_you_mean(name, known)
+            unknown = KeyValueError(option_of(name), None, "unknown option", remedy)
+            raise Refusals(command).study_error(unknown)
     return {
-        "title": f"{_listed(transports)} compared",
-        "path": {},
-        "transport": {},
-        "workload": {"kind": "bulk"},
-        "factors": {"transport": list(transports)},
+        name: value
+        for name, value in options.items()
+        if value is not None or known[name].takes is Takes.LEVELS
     }
 
 
-def _of_flows(
-    rates: Sequence[str], paced: Mapping[str, Sequence[str]], transports: Sequence[str]
-) -> dict[str, Any]:
-    tables = _of_contents(transports)
-    tables["workload"] = {"kind": "flow"}
-    if "duration" not in paced:
-        tables["workload"]["duration"] = USUAL_DURATION
-    _vary(tables, "workload", "rate", rates)
-    for key, levels in paced.items():
-        _vary(tables, "workload", key, levels)
-    return tables
+def levels_of(row: Option, value: Any) -> list[str]:
+    """List the levels of an option, one or several, as the texts that the command line has.
+
+    Raises:
+        InputError: there is none, or it is neither text nor a number.
+    """
+    several = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
+    each = [value] if several is None else several
+    if not each or not all(isinstance(level, str | int | float) for level in each):
+        example = {"transport": "tcp", "size": USUAL_SIZE}.get(row.name, "100ms")
+        raise InputError(
+            f"{row.name}={show_value(value)}: give a level such as {row.name}={example!r}, or a"
+            " list of at least one"
+        )
+    return [str(level) for level in each]
 
 
-def _of_pages(asked: Mapping[str, Sequence[str]], transports: Sequence[str]) -> dict[str, Any]:
-    for page in asked.get("page", ()):
+def display_by(rows: Iterable[Option]) -> Any:
+    """Give what names the option by which a key was given: ``path.loss_up`` is ``--loss-up``."""
+    options = {row.key: row.on_command_line[0].partition("/")[0] for row in rows if row.key}
+
+    def display(key: str) -> str:
+        bare = key.removeprefix("factors.").replace('"', "")
+        kept = key if key.startswith("figure") else f"--set {bare}"
+        return options.get("transport.kind" if bare == "transport" else bare, kept)
+
+    return display
+
+
+def option_of(name: str) -> str:
+    """Name the option of a key: ``loss_up`` is ``--loss-up``."""
+    return "--" + name.replace("_", "-")
+
+
+def _place_of_factor(row: Option) -> int:
+    """Say where an option's factor stands: what travels, the path, then all else."""
+    return 0 if row.workload else 1 if row.key.startswith("path.") else 2
+
+
+def typed(row: Option, level: str) -> str | int:
+    """Convert a level to its type in a study file: text, or a number where the key takes one."""
+    # No count or size in bytes that is given as a plain number needs more than ten digits.
+    is_whole = row.type in ("Mtu", "Whole") and re.fullmatch("[0-9]{1,10}", level)
+    return int(level) if is_whole else level
+
+
+def _contents(kind: str, levels: dict[str, list[Any]], has_file: bool) -> dict[str, Any]:
+    """Begin a study in which a content is sent, or a flow of messages."""
+    usual = ["udp", *ON_ONE_PATH] if kind == "flow" else list(ON_ONE_PATH)
+    racing = levels.get("transport", usual)
+    if kind == "flow":
+        levels.setdefault("duration", [USUAL_DURATION])
+    elif not has_file:
+        levels.setdefault("size", [USUAL_SIZE])
+    return {
+        "title": f"{_listed(racing)} compared",
+        "path": {},
+        "transport": {},
+        "workload": {"kind": kind},
+        "factors": {"transport": racing},
+    }
+
+
+def _pages(levels: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Begin a study in which pages are loaded."""
+    for page in levels.get("page", ()):
         if "/" in page or "." in page:
             reason = "not the name of a page; one of your own is named by where it lies"
             remedy = f"write --http 2,3 --set workload.directory={page} (or workload.har=FILE)"
             raise Refusals(COMMAND).study_error(KeyValueError("--page", page, reason, remedy))
+    transports = levels.get("transport", [])
     if len(transports) > 1:
         reason = "the transport of a page follows from its version of HTTP"
         remedy = (
@@ -157,19 +173,14 @@ def _of_pages(asked: Mapping[str, Sequence[str]], transports: Sequence[str]) -> 
         )
         given = ",".join(transports)
         raise Refusals(COMMAND).study_error(KeyValueError("--transport", given, reason, remedy))
-    http = asked.get("http", USUAL_HTTP)
-    tables: dict[str, Any] = {
+    http = levels.get("http", list(USUAL_HTTP))
+    return {
         "title": f"{_listed([f'HTTP/{each}' for each in http])} compared",
         "path": {},
-        "transport": {},
+        "transport": dict(zip(("kind",), transports, strict=False)),
         "workload": {"kind": "page"},
-        "factors": {"workload.http": list(http)},
+        "factors": {"workload.http": http},
     }
-    for key, levels in asked.items():
-        if key != "http":
-            _vary(tables, "workload", key, levels)
-    _vary(tables, "transport", "kind", transports)
-    return tables
 
 
 def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any]) -> None:
@@ -177,17 +188,6 @@ def _vary(tables: dict[str, Any], section: str, key: str, levels: Sequence[Any])
         tables[section][key] = levels[0]
     elif levels:
         tables["factors"][f"{section}.{key}"] = list(levels)
-
-
-def typed_level(key: str, level: str) -> str | int:
-    """Convert a level to its type in a study file: text, or a number where the key takes one."""
-    row = BY_KEY.get(key)
-    return _whole(level) if row is not None and row.type == "Mtu" else level
-
-
-def _whole(level: str) -> str | int:
-    # No count or size in bytes that is given as a plain number needs more than ten digits.
-    return int(level) if re.fullmatch("[0-9]{1,10}", level) else level
 
 
 def _metric_of(workload: str) -> str:
@@ -216,21 +216,3 @@ def _figures(factors: Mapping[str, Sequence[Any]], metric: str) -> list[dict[str
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _display(key: str) -> str:
-    """Name the option by which a key was given: ``path.loss_up`` is ``--loss-up``."""
-    bare = key.removeprefix("factors.").replace('"', "")
-    if bare in ("transport", "transport.kind"):
-        return "--transport"
-    if bare == "workload.rate":
-        return "--flow"
-    section, _, name = bare.partition(".")
-    if bare in _OPTIONS or not name:
-        return option_of(name or bare)
-    return key if section == "figure" else f"--set {bare}"
-
-
-def option_of(name: str) -> str:
-    """Name the option of a key: ``loss_up`` is ``--loss-up``."""
-    return "--" + name.replace("_", "-")

@@ -2,84 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from netwarp.errors import StudyError
+from netwarp.errors import InputError, StudyError
 from netwarp.fields import KeyValueError
-from netwarp.study.compare import option_of, typed_level
-from netwarp.study.overrides import apply_overrides
+from netwarp.options import EXEC, Option
+from netwarp.options.keywords import ExecStudyOptions
+from netwarp.study.compare import display_by, given_of, levels_of, typed
+from netwarp.study.overrides import apply_overrides, listed, overrides_of
 from netwarp.study.refusal import Refusals
 from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "exec"
 STALL_CPU_S = 60
 """Default of `limits.stall_cpu_s`, in s; shorter than a study's, as a user waits for the run."""
+_OF_STUDY = tuple(row for row in EXEC if row.says_something_of_the_study)
+_option = display_by(EXEC)
 
 
 def study_from_exec(
-    *,
-    server: str,
-    client: Sequence[str],
-    path: Mapping[str, Sequence[str]],
-    ready: str | None = None,
-    environment: Sequence[str] = (),
-    memory: str | None = None,
-    start_date: str | None = None,
-    shared: bool = False,
-    keep: bool = False,
-    congestion: str | None = None,
-    seed: int | None = None,
-    replicates: int | None = None,
-    overrides: Sequence[str] = (),
-    folder: Path | None = None,
+    client: Sequence[str], *, folder: Path | None = None, **options: Unpack[ExecStudyOptions]
 ) -> Study:
     """Build a study of one cell.
 
     Args:
-        server: a shell command.
         client: a program and its arguments.
-        path: one level by key of ``[path]``.
-        ready: when the server is ready; None for the default.
-        environment: ``NAME=VALUE`` each, for both programs.
-        memory: memory for the programs and the files they write; None for the default.
-        start_date: the date at which programs start in virtual time; None for the default.
-        shared: whether both hosts have the same files.
-        keep: whether the files they write are kept.
-        congestion: congestion control of the hosts' TCP; None for the default.
-        seed: None for the default.
-        replicates: runs, each with seeds of its own; None for one.
-        overrides: ``KEY=VALUE`` each.
         folder: where both programs start; None for where the command was given.
+        options: those of :data:`netwarp.options.EXEC` that say something of the study.
 
     Raises:
         StudyError: an invalid option; the message names it.
+        InputError: there is no server.
     """
-    for key, levels in path.items():
-        if len(levels) > 1:
-            reason = f"{len(levels)} levels, but one command is run once"
-            remedy = 'give one, or write a study with workload.kind = "command" and factors'
-            raise _refusal(KeyValueError(f"path.{key}", None, reason, remedy))
-    workload: dict[str, Any] = {"kind": "command", "server": server, "client": list(client)}
-    workload["environment"] = dict(_variable(each) for each in environment)
-    given: dict[str, Any] = {"ready": ready, "memory": memory, "start_date": start_date}
-    given |= {"shared": shared or None, "keep": keep or None}
-    workload |= {key: value for key, value in given.items() if value is not None}
-    tables = {
+    given = given_of({**options}, _OF_STUDY, COMMAND)
+    if "server" not in given:
+        raise InputError(
+            "exec: there is no server, and a client alone has nobody at the other end of the path:"
+            " give one with --server 'CMD'"
+        )
+    tables: dict[str, Any] = {
         "title": "A server and a client",
-        "replicates": replicates or 1,
-        "path": {key: typed_level(key, level) for key, (level,) in path.items()},
-        "transport": {"kind": "tcp", **({"congestion": congestion} if congestion else {})},
-        "workload": workload,
+        "replicates": given.pop("replicates", None) or 1,
+        "path": {},
+        "transport": {"kind": "tcp"},
+        "workload": {"kind": "command", "client": list(client)},
         "limits": {"stall_cpu_s": STALL_CPU_S},
     }
+    given["env"] = dict(_variable(each) for each in listed(given.get("env", ())))
+    for row in _OF_STUDY:
+        section, _, key = row.key.partition(".")
+        if key and row.name in given:
+            value = given[row.name]
+            tables[section][key] = _one_level(row, value) if section == "path" else value
     return study_from_mapping(
-        apply_overrides(tables, overrides, seed=seed),
+        apply_overrides(tables, overrides_of(given), seed=given.get("seed")),
         file=COMMAND,
         folder=folder or Path.cwd(),
         display=_display,
     )
+
+
+def _one_level(row: Option, value: Any) -> str | int:
+    levels = levels_of(row, value)
+    if len(levels) > 1:
+        reason = f"{len(levels)} levels, but one command is run once"
+        remedy = 'give one, or write a study with workload.kind = "command" and factors'
+        raise _refusal(KeyValueError(row.key, None, reason, remedy))
+    return typed(row, levels[0])
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -95,18 +86,5 @@ def _refusal(error: KeyValueError) -> StudyError:
 
 
 def _display(key: str) -> str:
-    """Name the option that a key was given by: ``path.loss_up`` is ``--loss-up``."""
-    section, _, name = key.partition(".")
-    if section == "path":
-        return option_of(name)
-    named = {
-        "workload.server": "--server",
-        "workload.client": "the command",
-        "workload.ready": "--ready",
-        "workload.environment": "--env",
-        "workload.memory": "--memory",
-        "workload.start_date": "--start-date",
-        "workload.shared": "--shared",
-        "transport.congestion": "--congestion",
-    }
-    return named.get(key, f"--set {key}" if name else option_of(key))
+    """Name what a key was given by."""
+    return "the command" if key == "workload.client" else _option(key)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from netwarp.errors import InputError
 from netwarp.fields import KeyValueError
 from netwarp.study.bounds import MOST_PARTS, read_tables, too_deep
 from netwarp.study.refusal import Refusals
@@ -15,6 +17,47 @@ SECTIONS = ("path", "transport", "workload")
 """Sections of a study whose keys can be factors."""
 COMMAND_LINE = "command line"
 """Stands for the file name in errors about options."""
+
+
+def overrides_of(options: Mapping[str, Any]) -> list[str]:
+    """Write options of a command as ``KEY=VALUE``: what ``--set`` has, then the rest.
+
+    Args:
+        options: by name; of those that are given ``set``, ``relevant``, ``metric`` and ``against``
+            count.
+
+    Raises:
+        InputError: ``against`` is not FACTOR=LEVEL.
+    """
+    given = listed(options.get("set", ()))
+    if options.get("relevant") is not None:
+        given.append(f"relevant={options['relevant']}")
+    if options.get("metric") is not None:
+        given.append(f"metrics={json.dumps(listed(options['metric']))}")
+    for factor, level in against_level(options.get("against")).items():
+        given.append(f"against={{{json.dumps(factor)} = {json.dumps(level)}}}")
+    return given
+
+
+def against_level(against: str | None) -> dict[str, str]:
+    """Read ``--against``: the level by its factor; empty where it is not given.
+
+    Raises:
+        InputError: not FACTOR=LEVEL.
+    """
+    if against is None:
+        return {}
+    factor, equals, level = (part.strip() for part in against.partition("="))
+    if not factor or not equals or not level:
+        raise InputError(
+            f"--against {against}: not FACTOR=LEVEL; such as transport.congestion=cubic"
+        )
+    return {factor: level}
+
+
+def listed(value: str | Sequence[str]) -> list[str]:
+    """List what is one text or several."""
+    return [value] if isinstance(value, str) else list(value)
 
 
 def apply_overrides(

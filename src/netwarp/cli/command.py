@@ -1,0 +1,221 @@
+"""Makes commands of rows of the table of options, with click.
+
+A command's function is called with what was given, and nothing else: what was not given has the
+default of its argument. An option's text is looked at before the models of a study are imported,
+which takes longer than all else that a mistyped quantity needs; what is refused here is refused
+there too, with the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from netwarp.cli.help import help_text
+from netwarp.errors import StudyError, show_value
+from netwarp.options import Option, Takes
+from netwarp.units import (
+    UnitError,
+    parse_duration_ns,
+    parse_queue,
+    parse_rate_bit_s,
+    parse_ratio,
+)
+
+HELP = {"help_option_names": ["-h", "--help"]}
+_MOST_DIGITS = 19  # of a seed; every other number is smaller
+_WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
+
+
+def _refuse_bad_share(text: str) -> None:
+    """Read a percentage; a model of loss in words of its own is read with the study."""
+    if not text.lower().startswith("gemodel"):
+        parse_ratio(text)
+
+
+READERS: Mapping[str, Callable[[str], object]] = {
+    "DurationNs": parse_duration_ns,
+    "RateBitS": parse_rate_bit_s,
+    "RatioField": parse_ratio,
+    "Queue": parse_queue,
+    "LossField": _refuse_bad_share,
+    "ReorderField": parse_ratio,
+}
+"""What reads a level on the command line, by the name of its type."""
+
+
+class _Levels(click.ParamType[list[str]]):
+    """A list with commas."""
+
+    name = "list"
+
+    def __init__(self, row: Option) -> None:
+        self.row = row
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        """Split a list, and read its levels if what reads them is there already."""
+        levels = levels_in(value)
+        for level in levels if self.row.type in READERS else ():
+            try:
+                READERS[self.row.type](level)
+            except UnitError as error:
+                raise StudyError(
+                    error.reason,
+                    file=str(ctx.info_name if ctx else None),
+                    key=param.opts[0] if param else None,
+                    value=level,
+                    remedy=error.remedy,
+                ) from None
+        return levels
+
+
+class Whole(click.ParamType[int]):
+    """A whole number in ASCII digits, within bounds."""
+
+    name = "whole number"
+
+    def __init__(self, least: int | None = None, most: int | None = None) -> None:
+        self.least, self.most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a number, or say what it should be."""
+        text = str(value)
+        least, most = self.least, self.most
+        if not _WHOLE_NUMBER.fullmatch(text):
+            self.fail(
+                f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits",
+                param, ctx,
+            )  # fmt: skip
+        if (least is not None and int(text) < least) or (most is not None and int(text) > most):
+            bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+            self.fail(f"{text} is not a whole number {bounds}", param, ctx)
+        return int(text)
+
+
+class Argument(click.Argument):
+    """An argument with help; its name is what the command's function calls it."""
+
+    def __init__(self, name: str, metavar: str, help_text: str = "", **settings: Any) -> None:
+        super().__init__([name], metavar=metavar, **settings)
+        self.help = help_text
+
+
+class RowOption(click.Option):
+    """An option of a command that is a row of the table."""
+
+    def __init__(self, row: Option) -> None:
+        self.row = row
+        is_flag = row.takes is Takes.FLAG
+        types: dict[Takes, Any] = {
+            Takes.LEVELS: _Levels(row),
+            Takes.WHOLE: Whole(row.least, row.most),
+            Takes.PATH: Path,
+        }
+        super().__init__(
+            [*row.on_command_line, row.name],
+            help=row.help,
+            metavar=row.metavar or None,
+            is_flag=is_flag,
+            type=None if is_flag else types.get(row.takes, str),
+            multiple=row.takes is Takes.TEXTS,
+            default=row.default,
+        )
+
+
+class Command(click.Command):
+    """A command with help of our own layout, shown in two lengths where it has many options."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(
+            name, context_settings=HELP | settings.pop("context_settings", {}), **settings
+        )
+        if not all(each.row.is_common for each in self.params if isinstance(each, RowOption)):
+            self.params.append(
+                click.Option(
+                    ["--help-all"], is_flag=True, is_eager=True, expose_value=False,
+                    callback=_show_all, help="Show all options, and exit.",
+                )
+            )  # fmt: skip
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Lay out help with the common options."""
+        return help_text(self, ctx, is_whole=False)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read a command line; what is wrong with it names the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the function with what was given."""
+        ctx.params = {
+            name: value
+            for name, value in ctx.params.items()
+            if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        }
+        return super().invoke(ctx)
+
+
+def _show_all(ctx: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    del parameter
+    if asked and not ctx.resilient_parsing:
+        click.echo(help_text(ctx.command, ctx, is_whole=True), color=ctx.color)
+        ctx.exit()
+
+
+class Group(click.Group):
+    """Commands under a name; without one of them it shows its help."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        settings = {"callback": _show_help, "context_settings": HELP, **settings}
+        super().__init__(name, invoke_without_command=True, no_args_is_help=False, **settings)
+
+    def add(self, added: Command) -> Command:
+        """Take a command in, as a decorator."""
+        self.add_command(added)
+        return added
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Lay out help with the commands."""
+        return help_text(self, ctx, is_whole=True)
+
+
+def _show_help() -> None:
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit(2)
+
+
+def command(
+    *parameters: Option | Argument, name: str | None = None, **settings: Any
+) -> Callable[[Callable[..., None]], Command]:
+    """Make a command of a function: its arguments and options, in the order of help.
+
+    Args:
+        parameters: arguments, and rows of the table of options.
+        name: of the command; None for the function's.
+        settings: of click.
+    """
+
+    def made(function: Callable[..., None]) -> Command:
+        own = [RowOption(each) if isinstance(each, Option) else each for each in parameters]
+        called = name or function.__name__
+        return Command(called, callback=function, params=own, help=function.__doc__, **settings)
+
+    return made
+
+
+def levels_in(text: str) -> list[str]:
+    """Split an option's list."""
+    return [level.strip() for level in text.split(",")]

@@ -1,0 +1,61 @@
+"""Opens the backend that a call or command names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netwarp.backends.registry import open_backend
+from netwarp.backends.watch import Bounds
+from netwarp.errors import InputError
+from netwarp.plan.without_ns3 import needs_ns3
+from netwarp.study import Study
+
+if TYPE_CHECKING:
+    from netwarp.backends.base import Backend
+
+
+def backend_for(
+    study: Study, backend: str | Backend | None = None, filters: Sequence[str] = ()
+) -> Backend:
+    """Open the place where a study is run.
+
+    Args:
+        study: validated.
+        backend: see :func:`run`.
+        filters: ``FACTOR=LEVEL`` each: the cells that are wanted; ns-3 is opened for these alone.
+
+    Raises:
+        StudyError: a filter that selects nothing.
+        InputError: no such backend.
+        BackendError: it lacks something.
+    """
+    if backend is not None and not isinstance(backend, str):
+        return backend
+    # One backend serves all cells: the most patient one sets when a run is given up.
+    stall_cpu_s = max(cell.spec.limits.stall_cpu_s for cell in study.cells)
+    bounds = Bounds(stall_cpu_s=stall_cpu_s)
+    opened = open_backend(backend or study.backend, bounds)
+    if not needs_ns3(study, filters):
+        return opened
+    from netwarp.backends.ns3 import Ns3Backend, WithNs3
+
+    return WithNs3(opened, Ns3Backend())
+
+
+def backend_at(backend: str | Backend | None, server: str | None) -> str | Backend | None:
+    """Join `--backend` and `--server` to the name that opens the backend.
+
+    Raises:
+        InputError: one without the other.
+    """
+    if backend == "remote":
+        if server is None:
+            raise InputError(
+                "--backend remote: where is the server? Give --server HOST:PORT, as `netwarp serve`"
+                " says on that host"
+            )
+        return f"remote:{server}"
+    if server is not None:
+        raise InputError(f"--server {server}: only --backend remote has a server; add it")
+    return backend

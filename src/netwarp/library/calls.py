@@ -1,0 +1,289 @@
+"""What is called: run, compare, exec; each takes the options of the command of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar, Unpack
+
+from netwarp import pipeline
+from netwarp.errors import InputError, one_line
+from netwarp.evaluation import load as load_run
+from netwarp.execution.opening import LOCAL, open_executor
+from netwarp.library.backends import backend_at, backend_for
+from netwarp.library.results import ProgramsRun, Run
+from netwarp.library.staging import staging_of
+from netwarp.options import COMPARE, EXEC, RUN, Option
+from netwarp.options.keywords import CompareOptions, ExecOptions, RunOptions
+from netwarp.plan import plan_study
+from netwarp.plan.without_path import without_path
+from netwarp.study import Study, load_study, study_from_mapping
+from netwarp.study.compare import given_of, study_from_compare
+from netwarp.study.exec import study_from_exec
+from netwarp.study.overrides import listed, overrides_of
+from netwarp.verification import verify
+
+if TYPE_CHECKING:
+    from netwarp.backends.base import Backend
+    from netwarp.estimate.staging import Staging
+    from netwarp.execution import Executor, Observer
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def documented(rows: Sequence[Option]) -> Callable[[Call], Call]:
+    """Add to a call's documentation what each of its options is, as help has it."""
+
+    def with_options(call: Call) -> Call:
+        lines = (f"        {row.name}: {row.help}" for row in rows)
+        call.__doc__ = "\n".join((call.__doc__ or "", "    Options:", *lines, ""))
+        return call
+
+    return with_options
+
+
+def divided(
+    command: str, rows: Sequence[Option], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide options into those that say something of the study, and those of how it is run.
+
+    Raises:
+        StudyError: an option that there is not.
+    """
+    given = given_of(given, rows, command)
+    of_study = {row.name for row in rows if row.says_something_of_the_study}
+    return (
+        {name: value for name, value in given.items() if name in of_study},
+        {name: value for name, value in given.items() if name not in of_study},
+    )
+
+
+@documented(RUN)
+def run(
+    study: Study | str | PathLike[str],
+    backend: str | Backend | None = None,
+    *,
+    executor: str | Executor = LOCAL,
+    staging: Staging | None = None,
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+    anew: bool = False,
+    **options: Unpack[RunOptions],
+) -> Run:
+    """Run a study, as `netwarp run` does: what of it has not run yet, into a run directory.
+
+    Args:
+        study: or the file it is in.
+        backend: ``virtual``, ``native``, ``replay:DIR``, or one that is open; None: the study's.
+        executor: on whose CPUs: ``local``, ``dask-local:N``, ``dask://HOST:PORT``, or one that is
+            open.
+        staging: how replicates are added until something is decided; None: as ``precision`` or
+            ``decide`` says.
+        command_line: what the report gives as the command that made it.
+        observer: told of every run.
+        anew: whether all runs are carried out, in place of those that the directory has.
+        options: of the command, by the same names; those that change the study need its file.
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+    """
+    of_study, how = divided("run", RUN, {**options})
+    if isinstance(study, Study):
+        if of_study:
+            name = next(iter(of_study))
+            raise InputError(f"run: {name}= changes a study in a file; load_study takes the same")
+        loaded = study
+    else:
+        loaded = load(study, **of_study)
+    filters = listed(how.get("filter", ()))
+    place = backend_for(loaded, backend_at(backend, how.get("server")), filters)
+    if staging is None:
+        staging = staging_of(how.get("precision"), how.get("decide", False), how.get("max_time"))
+    with _executor_for(executor, how.get("jobs")) as opened:
+        return Run(
+            pipeline.run(
+                loaded,
+                place,
+                out=None if how.get("out") is None else _path(how["out"]),
+                executor=opened,
+                filters=filters,
+                staging=staging,
+                command_line=command_line,
+                observer=observer,
+                anew=anew,
+            )
+        )
+
+
+def load(
+    study: str | PathLike[str],
+    *,
+    seed: int | None = None,
+    replicates: int | None = None,
+    quick: bool = False,
+    **changes: Any,
+) -> Study:
+    """Load a study from its file, changed as options of `netwarp run` say.
+
+    Args:
+        study: the file.
+        seed: in place of the study's.
+        replicates: in place of the study's.
+        quick: whether its table ``[quick]`` is applied.
+        changes: ``set``, ``metric``, ``against`` and ``relevant``, as the command has them.
+
+    Raises:
+        StudyError: it is not valid; the message names key and line.
+        InputError: ``against`` is not FACTOR=LEVEL.
+    """
+    overrides = overrides_of(changes)
+    return load_study(study, overrides=overrides, replicates=replicates, seed=seed, quick=quick)
+
+
+def run_in_real_time(
+    virtual: Run,
+    backend: str | Backend,
+    *,
+    out: str | PathLike[str] | None = None,
+    replicates: int | None = None,
+    filters: Sequence[str] = (),
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+) -> Run:
+    """Run the study of a directory of virtual time in real time: to hold the two side by side.
+
+    Between two hosts the study goes without what it sets of the path, which is the hosts'.
+
+    Args:
+        virtual: the run of virtual time.
+        backend: ``native``, ``remote:HOST:PORT``, or one that is open.
+        out: the run directory; None for one beside that of `virtual`. What it has is kept.
+        replicates: instead of the study's.
+        filters: ``FACTOR=LEVEL`` each: only these cells.
+        command_line: what the report gives as the command that made it.
+        observer: told of every run.
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+    """
+    place = backend_for(virtual.study, backend)
+    raw = dict(virtual.study.raw)
+    if replicates is not None:
+        raw["replicates"] = replicates
+    study = study_from_mapping(raw, file=f"the study of {virtual.directory}")
+    if not place.sets_path:
+        study, filters = without_path(study, filters), []
+    beside = virtual.directory.with_name(virtual.directory.name + place.suffix)
+    return run(
+        study, place, out=out or beside, filter=filters, command_line=command_line,
+        observer=observer,
+    )  # fmt: skip
+
+
+@documented(COMPARE)
+def compare(
+    *,
+    backend: str | Backend | None = None,
+    executor: str | Executor = LOCAL,
+    staging: Staging | None = None,
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+    **options: Unpack[CompareOptions],
+) -> Run:
+    """Race transport protocols over paths, as `netwarp compare` does; every list is a factor.
+
+    Args:
+        backend: see :func:`run`.
+        executor: see :func:`run`.
+        staging: see :func:`run`.
+        command_line: see :func:`run`.
+        observer: see :func:`run`.
+        options: of the command, by the same names: ``rtt="100ms"``, ``loss=["0%", "1%"]``, ….
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C; what had finished is kept, and the same call goes on from there.
+    """
+    of_study, how = divided("compare", COMPARE, {**options})
+    study = study_from_compare(**of_study)
+    return run(
+        study, backend, executor=executor, staging=staging, command_line=command_line,
+        observer=observer, **how,
+    )  # fmt: skip
+
+
+@documented(EXEC)
+def exec(  # noqa: A001 - what the command is called
+    client: Sequence[str],
+    *,
+    backend: str | Backend | None = None,
+    sinks: tuple[IO[bytes], IO[bytes]] | None = None,
+    command_line: Sequence[str] = (),
+    observer: Observer | None = None,
+    **options: Unpack[ExecOptions],
+) -> ProgramsRun:
+    """Run a server and a client, any programs of this machine, over a path in virtual time.
+
+    Args:
+        client: the client's program and its arguments.
+        backend: see :func:`run`.
+        sinks: get the client's standard output and standard error while it runs.
+        command_line: see :func:`run`.
+        observer: see :func:`run`.
+        options: of the command, by the same names: ``server="python3 -m http.server 80"``, ….
+
+    Raises:
+        InputError: before anything runs; the message says what is wrong and the remedy.
+        Interrupted: on Ctrl-C.
+    """
+    from netwarp.execution.program_output import following
+    from netwarp.output.program_runs import askers, program_runs
+
+    if backend == "remote":
+        raise InputError(
+            "exec --backend remote: on which host? --server is its command here, so name the host"
+            " as --backend remote:HOST:PORT"
+        )
+    of_study, how = divided("exec", EXEC, {**options})
+    study = study_from_exec(client, **of_study)
+    planned = plan_study(study)
+    if len(study.cells) > 1 or (len(planned) > 1 and "replicates" not in of_study):
+        raise InputError(
+            f"exec: {len(planned)} runs are planned, but one command is run once, or with"
+            ' --replicates: leave factors to a study with workload.kind = "command"'
+        )
+    out = pipeline.unused_directory("exec") if how.get("out") is None else _path(how["out"])
+    opened = backend_for(study, backend)
+    with following(out, planned[0].run, sinks):
+        # Files that the programs read may have changed since: an earlier answer is none to this.
+        done = run(study, opened, out=out, command_line=command_line, observer=observer, anew=True)
+    told = program_runs(done.data)
+    if "replicates" in of_study and told["failure"] is None and opened.clock == "virtual":
+        (again,) = verify(done.data, opened, runs=1).runs
+        told |= {"repeatable": again.is_identical, "difference": again.difference_text}
+        told["asks_of_the_cpu"] = {} if again.is_identical else askers(planned[0].job)
+    return ProgramsRun(done.data, told)
+
+
+def open_run(directory: str | PathLike[str]) -> Run:
+    """Open a run directory, finished or not.
+
+    Raises:
+        RunDirectoryError: it is none.
+    """
+    return Run(load_run(_path(directory)))
+
+
+def _executor_for(executor: str | Executor, jobs: int | None) -> AbstractContextManager[Executor]:
+    return open_executor(executor, jobs) if isinstance(executor, str) else nullcontext(executor)
+
+
+def _path(name: str | PathLike[str]) -> Path:
+    text = fspath(name)
+    if "\0" in text:
+        raise InputError(f"{one_line(text)}: no path has a NUL in it")
+    return Path(text)

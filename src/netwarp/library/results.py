@@ -1,0 +1,175 @@
+"""A study that was run, with its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netwarp import pipeline
+from netwarp.errors import InputError
+from netwarp.evaluation import RunData
+from netwarp.execution.local import LocalExecutor
+from netwarp.library.backends import backend_for
+from netwarp.run_directory import RunDirectory
+from netwarp.study import Study
+from netwarp.verification import DEFAULT_RUNS, Verification, verify
+
+if TYPE_CHECKING:
+    import altair
+    import polars
+
+    from netwarp.claims import ClaimResult
+    from netwarp.execution import Observer
+    from netwarp.output.agreement import Agreement
+    from netwarp.results import CellResult, RunResult
+    from netwarp.results.comparisons import Comparisons
+
+
+class Run:
+    """A study that was run, with its results. Values are computed on first use, and once."""
+
+    def __init__(self, data: RunData) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"<netwarp.Run {self.directory}: {len(self.data.results.runs)} runs>"
+
+    @property
+    def directory(self) -> Path:
+        """The run directory."""
+        return self.data.directory
+
+    @property
+    def study(self) -> Study:
+        """The study that was run."""
+        return self.data.study
+
+    @property
+    def cells(self) -> tuple[CellResult, ...]:
+        """The runs by combination of levels: ``cell.estimate("completion_time_s").mean``."""
+        return self.data.results.cells
+
+    @property
+    def failed(self) -> tuple[RunResult, ...]:
+        """The runs that failed, each with its reason."""
+        return self.data.results.failed
+
+    @property
+    def comparisons(self) -> Comparisons:
+        """All contenders against the first one, condition by condition."""
+        return self.data.comparisons
+
+    @property
+    def claims(self) -> list[ClaimResult]:
+        """The verdicts on the study's claims."""
+        return self.data.claims
+
+    @property
+    def damage(self) -> dict[Path, str]:
+        """Files that could not be read and were left out, with the reason."""
+        return dict(self.data.damage)
+
+    def frame(self) -> polars.DataFrame:
+        """One row per run, columns as in `results.parquet`; ``.to_pandas()`` makes it pandas'."""
+        from netwarp.results.parquet import to_frame
+
+        return to_frame(self.data.results)
+
+    def summary(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        from netwarp.output.summary import summary
+
+        return summary(self.data)
+
+    def figure(self, index: int = 0) -> altair.TopLevelMixin:
+        """One of the study's figures, counted from 0, as a chart that shows itself in a notebook.
+
+        Raises:
+            InputError: there is no such figure, or no Altair.
+        """
+        try:
+            import altair
+        except ImportError:
+            raise InputError("a figure in a notebook needs Altair: `pip install altair`") from None
+
+        from netwarp.figures import draw_all
+
+        charts = draw_all(self.study.figures, self.data.results, self.data)
+        if not 0 <= index < len(charts):
+            raise InputError(f"figure({index}): there are {len(charts)} figures, counted from 0")
+        chart: altair.TopLevelMixin = altair.Chart.from_dict(charts[index].spec)
+        return chart
+
+    def verify(
+        self, runs: int = DEFAULT_RUNS, *, jobs: int | None = None, observer: Observer | None = None
+    ) -> Verification:
+        """Carry out a sample of the runs again, in virtual time, and compare their records.
+
+        Args:
+            runs: how many, spread evenly over all that succeeded.
+            jobs: runs at a time; None for one per CPU.
+            observer: told of every run.
+
+        Raises:
+            InputError: the records are of real time, which never repeats.
+            RunDirectoryError: nothing there can be verified.
+        """
+        backend = backend_for(self.study, "virtual")
+        return verify(
+            self.data, backend, runs=runs, executor=LocalExecutor(jobs), observer=observer
+        )
+
+    def verify_against(
+        self,
+        other: Run,
+        *,
+        filters: Sequence[str] = (),
+        metric: str | None = None,
+        relevant: float | None = None,
+    ) -> Agreement:
+        """Hold this study, of virtual time, against the same one in real time, cell by cell.
+
+        Args:
+            other: in real time, as :func:`run_in_real_time` makes it.
+            filters: ``FACTOR=LEVEL`` each: only these cells.
+            metric: what is compared; None for the main one.
+            relevant: the smallest relevant difference, as a share; None for the study's.
+
+        Raises:
+            InputError: they are not of the two times, or of two studies.
+        """
+        from netwarp.output.agreement import agreement
+
+        return agreement(self.data, other.data, filters=filters, metric=metric, relevant=relevant)
+
+    @property
+    def report_file(self) -> Path:
+        """Path of the report, once it is written."""
+        return RunDirectory(self.directory).report_file
+
+    def report(self) -> Path:
+        """Write results, summary and report into the directory, unless they are there already.
+
+        Returns:
+            Where the report is.
+        """
+        pipeline.write_outputs(self.data)
+        return self.report_file
+
+
+class ProgramsRun(Run):
+    """A server and a client that were run, as `netwarp exec` does."""
+
+    def __init__(self, data: RunData, told: dict[str, Any]) -> None:
+        super().__init__(data)
+        self.told = told
+
+    @property
+    def exit_status(self) -> int:
+        """The client's, or 1 where the run failed otherwise."""
+        return int(self.told["exit_status"])
+
+    def summary(self) -> dict[str, Any]:
+        """The object that ``netwarp exec --json`` prints."""
+        return self.told

@@ -1,0 +1,64 @@
+"""Reads the options that say how replicates are added, and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.errors import InputError
+from netwarp.units import NS_PER_S, UnitError, parse_duration_ns, parse_ratio
+
+if TYPE_CHECKING:
+    from netwarp.estimate.staging import Staging, TimeLimit
+
+
+def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Staging | None:
+    """Say how replicates are added; None where neither option asks for any.
+
+    Raises:
+        InputError: both are given, the precision is no share above 0, or a time limit limits
+            nothing.
+    """
+    from netwarp.estimate.staging import Staging
+
+    if max_time is not None and precision is None and not decide:
+        raise InputError(
+            f"--max-time {max_time}: no replicates are added without --decide or --precision;"
+            " give one of them, or drop it"
+        )
+    limit = time_limit(max_time)
+    if precision is None:
+        return Staging(limit=limit) if decide else None
+    if decide:
+        raise InputError("--precision and --decide: replicates are added for one of them; drop one")
+    wanted = share(precision, "--precision")
+    if wanted <= 0:
+        raise InputError(f"--precision {precision}: no number of replicates reaches it; give 5%")
+    return Staging(wanted, limit)
+
+
+def share(text: str, option: str) -> float:
+    """Read an option that is a share, such as 5%.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return parse_ratio(text)
+    except UnitError as error:
+        raise InputError(f"{option} {text}: {error}") from None
+
+
+def time_limit(max_time: str | None, times: int = 1) -> TimeLimit | None:
+    """Read `--max-time`, which begins now, and so many times as long; None where it is not given.
+
+    Raises:
+        InputError: not a duration.
+    """
+    from netwarp.execution import time_limits
+
+    if max_time is None:
+        return None
+    try:
+        return time_limits.time_limit(times * parse_duration_ns(max_time) / NS_PER_S)
+    except UnitError as error:
+        raise InputError(f"--max-time {max_time}: {error}") from None

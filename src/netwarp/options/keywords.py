@@ -1,0 +1,146 @@
+"""The options of the library's calls as types, written by scripts/generate_options.py.
+
+`backend` and `executor` are not here: calls take opened ones as well as names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TypedDict
+
+Levels = str | int | float | Sequence[str | int | float]
+"""One level, or several, which make a factor."""
+
+
+class PathOptions(TypedDict, total=False):
+    """By name, see the table."""
+
+    profile: Levels
+    rtt: Levels
+    delay: Levels
+    delay_down: Levels
+    delay_up: Levels
+    jitter: Levels
+    jitter_down: Levels
+    jitter_up: Levels
+    distribution: Levels
+    jitter_correlation: Levels
+    loss: Levels
+    loss_down: Levels
+    loss_up: Levels
+    loss_correlation: Levels
+    rate: Levels
+    rate_down: Levels
+    rate_up: Levels
+    queue: Levels
+    queue_down: Levels
+    queue_up: Levels
+    discipline: Levels
+    discipline_down: Levels
+    discipline_up: Levels
+    mtu: Levels
+    neighbours: Levels
+    duplex: Levels
+    reorder: Levels
+    reorder_down: Levels
+    reorder_up: Levels
+    duplicate: Levels
+    duplicate_down: Levels
+    duplicate_up: Levels
+    corrupt: Levels
+    corrupt_down: Levels
+    corrupt_up: Levels
+
+
+class CompareStudyOptions(PathOptions, total=False):
+    """By name, see the table."""
+
+    transport: Levels
+    congestion: Levels
+    file: str | PathLike[str] | None
+    size: Levels
+    chunks: Levels
+    dial: Levels
+    streams: Levels
+    resume: Levels
+    page: Levels
+    http: Levels
+    client: Levels
+    server: Levels
+    flow: Levels
+    interval: Levels
+    payload: Levels
+    duration: Levels
+    arrivals: Levels
+    direction: str | None
+    verify: bool
+    seed: int | None
+    replicates: int | None
+    set: str | Sequence[str]
+    metric: Levels
+    against: str | None
+    relevant: str | None
+
+
+class CompareOptions(CompareStudyOptions, total=False):
+    """By name, see the table."""
+
+    out: str | PathLike[str] | None
+    jobs: int | None
+    filter: str | Sequence[str]
+    precision: str | None
+    decide: bool
+    max_time: str | None
+
+
+class ExecStudyOptions(PathOptions, total=False):
+    """By name, see the table."""
+
+    server: str | None
+    ready: str | None
+    env: str | Sequence[str]
+    memory: str | None
+    start_date: str | None
+    shared: bool
+    keep: bool
+    congestion: str | None
+    seed: int | None
+    replicates: int | None
+    set: str | Sequence[str]
+
+
+class ExecOptions(ExecStudyOptions, total=False):
+    """By name, see the table."""
+
+    out: str | PathLike[str] | None
+
+
+class RunOptions(TypedDict, total=False):
+    """By name, see the table."""
+
+    server: str | None
+    out: str | PathLike[str] | None
+    jobs: int | None
+    seed: int | None
+    replicates: int | None
+    set: str | Sequence[str]
+    filter: str | Sequence[str]
+    quick: bool
+    metric: Levels
+    against: str | None
+    relevant: str | None
+    precision: str | None
+    decide: bool
+    max_time: str | None
+
+
+class ReproduceOptions(TypedDict, total=False):
+    """By name, see the table."""
+
+    quick: bool
+    out: str | PathLike[str] | None
+    seed: int | None
+    seeds: int | None
+    jobs: int | None
+    max_time: str | None

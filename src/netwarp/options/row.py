@@ -1,0 +1,70 @@
+"""What a row of the table of options says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Takes(StrEnum):
+    """What an option takes."""
+
+    LEVELS = "levels"
+    """Levels of a factor: a list with commas to a shell, one or a list in Python."""
+    TEXT = "text"
+    TEXTS = "texts"
+    """Several texts: the option repeated to a shell, a list in Python."""
+    PATH = "path"
+    WHOLE = "whole number"
+    FLAG = "flag"
+
+
+class Panel(StrEnum):
+    """Titles of the groups in which help lists options."""
+
+    OPTIONS = "Options"
+    STUDY = "The study"
+    PATH = "The path: every option takes a list, such as 0%,1%,5%; lists are factors"
+    ONE_PATH = "The path: every option takes one value"
+    RUNNING = "How to run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """An option of a command, and of the library's call of the same name."""
+
+    name: str
+    """In Python; to a shell `loss_up` is `--loss-up`."""
+    help: str
+    metavar: str = ""
+    """Stands for the value in help."""
+    takes: Takes = Takes.TEXT
+    panel: Panel = Panel.OPTIONS
+    key: str = ""
+    """Key of a study that it sets, if it sets one."""
+    type: str = ""
+    """Name of the type of its levels in `netwarp.fields`, or `Whole`, where they are not text."""
+    workload: str = ""
+    """Kind of the workload that is meant where it is given, if it means one."""
+    is_common: bool = True
+    """Whether `--help` shows it; `--help-all` shows every option."""
+    default: Any = None
+    least: int | None = None
+    """Smallest whole number that it takes."""
+    most: int | None = None
+    flags: tuple[str, ...] = ()
+    """What it is to a shell, where that does not follow from its name."""
+
+    @property
+    def says_something_of_the_study(self) -> bool:
+        """Whether it changes what is run or asked, and not only where and how."""
+        return bool(self.key) or self.name == "set"
+
+    @property
+    def on_command_line(self) -> tuple[str, ...]:
+        """What it is to a shell: `--loss-up`; of a flag that is set by default its contrary too."""
+        if self.flags:
+            return self.flags
+        dashed = self.name.replace("_", "-")
+        return (f"--{dashed}/--no-{dashed}",) if self.default is True else (f"--{dashed}",)

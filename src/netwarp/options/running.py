@@ -1,0 +1,124 @@
+"""The options that say how a study is run, and what is made of its results."""
+
+from __future__ import annotations
+
+from netwarp.options.row import Option, Panel, Takes
+
+BACKEND = Option(
+    name="backend",
+    help="Where to run: virtual (a guest in virtual time), native (this host's own kernel, in real"
+    " time), remote:HOST:PORT (this host's kernel and that of HOST, where `netwarp serve` listens"
+    " at PORT), or replay:DIR (what DIR recorded). Default: the study's, usually virtual.",
+    metavar="NAME", panel=Panel.RUNNING,
+)  # fmt: skip
+SERVER = Option(
+    name="server",
+    help="With --backend remote, instead of remote:HOST:PORT: where `netwarp serve` listens.",
+    metavar="HOST:PORT", panel=Panel.RUNNING, is_common=False,
+)  # fmt: skip
+OUT = Option(
+    name="out",
+    help="Run directory; the same one resumes. Default: netwarp-out/NAME-HASH.",
+    metavar="DIR", takes=Takes.PATH, panel=Panel.RUNNING,
+)  # fmt: skip
+JOBS = Option(
+    name="jobs",
+    help="Runs at a time. Default: one per CPU; native: always 1.",
+    metavar="N", takes=Takes.WHOLE, least=1, panel=Panel.RUNNING,
+)  # fmt: skip
+EXECUTOR = Option(
+    name="executor",
+    help="Whose CPUs: local, dask-local:N (N processes on this machine), or dask://HOST:PORT (the"
+    " workers of a cluster; see docs/scale.md). Default: local.",
+    metavar="NAME", panel=Panel.RUNNING, is_common=False,
+)  # fmt: skip
+SEED = Option(
+    name="seed",
+    help="Everything random follows from it. Default: the study's.",
+    metavar="N", takes=Takes.WHOLE, panel=Panel.RUNNING, key="seed",
+)  # fmt: skip
+REPLICATES = Option(
+    name="replicates",
+    help="Runs of each cell. Default: the study's, or 10 where it says none.",
+    metavar="N", takes=Takes.WHOLE, panel=Panel.RUNNING, key="replicates",
+)  # fmt: skip
+SET = Option(
+    name="set",
+    help="Change a key of the study: path.rtt=50ms. A list makes it a factor: path.rtt=50ms,1s."
+    " Repeatable.",
+    metavar="KEY=VALUE", takes=Takes.TEXTS, panel=Panel.RUNNING,
+)  # fmt: skip
+FILTER = Option(
+    name="filter",
+    help="Run only these cells: transport=quic or path.loss=0%,1%. Repeatable.",
+    metavar="FACTOR=LEVEL", takes=Takes.TEXTS, panel=Panel.RUNNING,
+)  # fmt: skip
+QUICK = Option(
+    name="quick",
+    help="The smaller version, as the study's table [quick] has it.",
+    takes=Takes.FLAG,
+)  # fmt: skip
+METRIC = Option(
+    name="metric",
+    help="The metrics that are compared, such as completion_time_s,rtt_under_load_s_p95. Default:"
+    " the study's.",
+    metavar="NAME[,NAME]", takes=Takes.LEVELS, panel=Panel.RUNNING, key="metrics",
+)  # fmt: skip
+AGAINST = Option(
+    name="against",
+    help="What the others are compared against: transport.congestion=cubic compares congestion"
+    " controls. Default: the study's, usually the first transport.",
+    metavar="FACTOR=LEVEL", panel=Panel.RUNNING, key="against",
+)  # fmt: skip
+RELEVANT = Option(
+    name="relevant",
+    help="The smallest relevant difference: nothing below it is called one. Default: the study's,"
+    " usually 1%.",
+    metavar="SHARE", panel=Panel.RUNNING, key="relevant",
+)  # fmt: skip
+PRECISION = Option(
+    name="precision",
+    help="Add replicates, up to eight times as many, until every mean is known to ± this share,"
+    " such as 5%.",
+    metavar="SHARE", panel=Panel.RUNNING,
+)  # fmt: skip
+DECIDE = Option(
+    name="decide",
+    help="Add replicates, up to eight times as many, until every claim is decided; in a study"
+    " without claims, every comparison.",
+    takes=Takes.FLAG, panel=Panel.RUNNING,
+)  # fmt: skip
+MAX_TIME = Option(
+    name="max_time",
+    help="Add no more replicates after this time: 10min. What every cell has at first is run in any"
+    " case.",
+    metavar="TIME", panel=Panel.RUNNING,
+)  # fmt: skip
+REPRODUCED = (
+    Option(
+        name="quick",
+        help="Smaller versions of the studies, in a few minutes.",
+        takes=Takes.FLAG,
+    ),
+    Option(
+        name="out",
+        help="Where to; for several sources, a folder each. Default: netwarp-out/reproduce.",
+        metavar="DIR", takes=Takes.PATH, panel=Panel.RUNNING,
+    ),
+    Option(
+        name="seed",
+        help="Seed of all studies. Default: this release's own.",
+        metavar="N", takes=Takes.WHOLE, least=0, panel=Panel.RUNNING,
+    ),
+    Option(
+        name="seeds",
+        help="With how many other seeds all is run, to tell how stable verdicts are. Default: 0.",
+        metavar="K", takes=Takes.WHOLE, least=0, most=100, panel=Panel.RUNNING,
+    ),
+)  # fmt: skip
+"""Options of reproductions that other commands have otherwise."""
+JSON = Option(
+    name="as_json",
+    help="Print one JSON object instead of tables.",
+    takes=Takes.FLAG, flags=("--json",),
+)  # fmt: skip

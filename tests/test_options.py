@@ -1,0 +1,100 @@
+"""Commands and the library's calls have the same options, of the same rows."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import netwarp
+from netwarp.cli.command import RowOption
+from netwarp.cli.commands import COMMANDS, load_command
+from netwarp.errors import StudyError
+from netwarp.options import COMPARE, EXEC, RUN, Takes, keywords
+from netwarp.options.path import PATH
+from netwarp.path_properties import PATH_PROPERTIES
+
+GENERATOR = runpy.run_path(str(Path(__file__).parents[1] / "scripts/generate_options.py"))
+
+
+def test_the_types_of_options_are_fresh() -> None:
+    assert GENERATOR["main"](["--check"]) == 0
+
+
+@pytest.mark.parametrize("name", ["compare", "exec", "run"])
+def test_a_call_has_every_option_of_its_command(name: str) -> None:
+    of_command = [
+        each.row.name for each in load_command(name).params if isinstance(each, RowOption)
+    ]
+    taken = inspect.signature(getattr(netwarp, name)).parameters
+    of_call = {*getattr(keywords, f"{name.capitalize()}Options").__annotations__, *taken}
+    assert set(of_command) - {"as_json"} <= of_call
+    for option in of_command:
+        if option != "as_json":
+            assert f"{option}: " in (getattr(netwarp, name).__doc__ or "")
+
+
+@pytest.mark.parametrize("name", ["compare", "exec", "run"])
+def test_a_call_refuses_what_its_command_does(name: str) -> None:
+    given: dict[str, Any] = {"bandwith": "5mbit"}
+    first = [] if name == "compare" else [["true"]] if name == "exec" else ["no/such.toml"]
+    with pytest.raises(StudyError, match=rf"^{name}: --bandwith: unknown option"):
+        getattr(netwarp, name)(*first, **given)
+
+
+def test_options_of_a_call_say_what_is_asked() -> None:
+    study = netwarp.study_from_compare(
+        transport=["tcp", "quic"], loss=["0%", "1%"], size="1MB", metric="goodput_bit_s",
+        against="transport=quic", relevant="5%", set="transport.mss=1200", seed=7,
+    )  # fmt: skip
+    asked = {key: study.raw[key] for key in ("metrics", "against", "relevant", "seed")}
+    assert asked == {
+        "metrics": ["goodput_bit_s"], "against": {"transport": "quic"}, "relevant": "5%", "seed": 7,
+    }  # fmt: skip
+    assert study.raw["transport"] == {"mss": 1200}
+
+
+def test_a_page_and_a_flow_at_once_are_refused() -> None:
+    with pytest.raises(StudyError, match="--flow"):
+        netwarp.study_from_compare(page="web-30", flow="1mbit")
+
+
+def test_a_study_that_is_loaded_is_not_changed() -> None:
+    study = netwarp.study_from_compare(size="1kB")
+    with pytest.raises(netwarp.InputError, match="seed= changes a study in a file"):
+        netwarp.run(study, seed=3)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_the_common_options_and_help_all_every_one(name: str) -> None:
+    command = load_command(name)
+    ctx = click.Context(command, info_name=name)
+    rows = [each.row for each in command.params if isinstance(each, RowOption)]
+    told = click.unstyle(command.get_help(ctx))
+    for row in rows:
+        flag = row.on_command_line[0].partition("/")[0]
+        assert bool(re.search(rf"│ {flag}[ ,]", told)) is row.is_common, row.name
+    assert ("--help-all" in told) is (not all(row.is_common for row in rows))
+
+
+def test_all_of_compare_is_on_help_all(capsys: pytest.CaptureFixture[str]) -> None:
+    command = load_command("compare")
+    command.main(["--help-all"], standalone_mode=False)
+    whole = capsys.readouterr().out
+    assert all(f"{row.on_command_line[0].partition('/')[0]}" in whole for row in COMPARE)
+    command.main(["--help"], standalone_mode=False)
+    assert len(capsys.readouterr().out.splitlines()) < 0.7 * len(whole.splitlines())
+
+
+def test_a_path_is_described_alike_wherever_it_is() -> None:
+    assert [row.name for row in PATH] == [key for row in PATH_PROPERTIES for key in row.keys]
+    for rows in (COMPARE, EXEC):
+        assert [row.name for row in rows if row.key.startswith("path.")] == [
+            row.name for row in PATH
+        ]
+    assert {row.takes for row in (*COMPARE, *EXEC, *RUN)} == set(Takes)
