@@ -32,6 +32,14 @@ def test_a_figure_is_drawn_beside_the_report_or_where_it_is_asked_for(
     assert paper.read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_figure_for_a_paper_is_exactly_a_column_wide(
+    directory: Path, tmp_path: Path, number: int
+) -> None:
+    path = draw_figure(directory, number, tmp_path / "one.svg", theme="paper")
+    assert ' width="252" ' in path.read_text()[:300]
+
+
 def test_a_configuration_is_laid_over_the_theme(directory: Path, tmp_path: Path) -> None:
     config = tmp_path / "mine.json"
     config.write_text(json.dumps({"font": "Times", "axis": {"labelFontSize": 20}}))

@@ -7,6 +7,7 @@ would validate the same specifications each time; a test does that once. In a no
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from netwarp.figures.style import Spec, Theme
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.1.0.json"
+MOST_DRAWINGS = 4
 PNG_SCALE = 2  # sharp on dense screens and at a README's width
 
 
@@ -44,6 +46,26 @@ class Chart:
         )
         return replace(self, spec=spec or self.spec, picture=picture)
 
+    def of_width(self, width: int) -> Chart:
+        """Give the picture an exact width in pixels, which are points in a PDF.
+
+        How much room axes and labels take is known only when they are drawn, and ticks may change
+        with the width: the plots get what a drawing leaves over until less than a pixel for each
+        is left, and the right margin gets the rest.
+        """
+        columns = self.spec.get("usermeta", {}).get("columns", 1)
+        picture = self.still
+        left = width - _drawn_width(picture)
+        drawings = 1
+        while not 0 <= left < columns and drawings < MOST_DRAWINGS:
+            picture = _widened(picture, left // columns)
+            left = width - _drawn_width(picture)
+            drawings += 1
+        right = max(0, left)
+        margin = self.still["config"]["padding"]
+        sides = dict.fromkeys(("left", "top", "bottom"), margin) | {"right": margin + right}
+        return replace(self, picture=picture | {"padding": sides})
+
     @property
     def still(self) -> Spec:
         """The Vega-Lite specification for pictures."""
@@ -60,6 +82,23 @@ class Chart:
     def pdf(self) -> bytes:
         """Draw as PDF, with text that can be selected."""
         return vega.pdf(self.still)
+
+
+def _drawn_width(spec: Spec) -> int:
+    attributes = vega.svg(spec).partition(">")[0]
+    return round(float(re.findall(r' width="([0-9.]+)"', attributes)[0]))
+
+
+def _widened(spec: Spec, by: int) -> Spec:
+    """Make each plot of a chart wider by so many pixels."""
+    wider = dict(spec)
+    if isinstance(spec.get("width"), int | float):
+        wider["width"] = spec["width"] + by
+    if "spec" in spec:
+        wider["spec"] = _widened(spec["spec"], by)
+    if "vconcat" in spec:
+        wider["vconcat"] = [_widened(each, by) for each in spec["vconcat"]]
+    return wider
 
 
 def _merged(base: Mapping[str, Any], laid_over: Mapping[str, Any]) -> Spec:

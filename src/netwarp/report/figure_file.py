@@ -9,7 +9,7 @@ from netwarp.errors import InputError, ResultError
 from netwarp.evaluation import load
 from netwarp.figures import draw_all, write_chart
 from netwarp.figures.figures import WRITERS
-from netwarp.figures.style import SCREEN, THEMES, Theme
+from netwarp.figures.style import PAPER, SCREEN, THEMES, Theme
 from netwarp.regular_files import UnreadableFileError, read_regular_file
 from netwarp.run_directory import RunDirectory
 from netwarp.run_files import make_folder
@@ -68,6 +68,8 @@ def draw_figure(
         known = f"it has figures 1 to {len(charts)}" if charts else "it has none"
         raise InputError(f"{directory} has no figure {number}: {known}")
     chart = charts[number - 1].restyled(laid_over)
+    if theme == PAPER.name:
+        chart = chart.of_width(PAPER.width)
     path = out or RunDirectory(directory).figures / f"{chart.name}.svg"
     try:
         if out is None:
