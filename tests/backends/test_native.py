@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import support
+from backends.able import ABLE
 from netwarp.backends.native import HostCapabilities, NativeBackend, lack
 from netwarp.errors import BackendError
 from netwarp.estimate.stats import estimate
@@ -24,16 +25,6 @@ from netwarp.study import study_from_mapping
 from netwarp.wire import Job
 from netwarp.wording import median_text, quantity
 
-ABLE = HostCapabilities(
-    kernel="6.12.0",
-    rootless=False,
-    missing_path=None,
-    missing_netem=None,
-    missing_sctp=None,
-    missing_mptcp=None,
-    congestion=("reno", "cubic"),
-    socket_buffer_bytes=1 << 30,
-)
 SPEED = Speed(
     measured="2026-01-02", cpu="a CPU", kernel="6.12.0",
     goodput_bit_s={"tcp": 4e9, "quic": 1e9}, not_measured={"sctp": "no SCTP"},

@@ -94,7 +94,7 @@ def test_tcp_is_set_up_like_linux_where_there_is_tcp_alone() -> None:
         (job("tcp", workload=BULK | {"verify": True}), "has no content"),
         (job("tcp", workload=BULK | {"chunks": 2}), "one content once"),
         (job(path={"delay": "2us"}), "links have a rate"),
-        (job(path=PATH | {"jitter": "1us"}), "no jitter"),
+        (job(path=PATH | {"jitter": "1us"}), "asks for jitter (server to client), and its model"),
         (job(path=PATH | {"loss": "1%"}), "of the flow's direction alone"),
         (job(path=PATH | {"neighbours": "cold"}), "have no ARP"),
         (job("udp", "ns3default", path=PATH | {"loss_up": "1%"}), "loses nothing"),

@@ -164,7 +164,8 @@ def flow(**changed: object) -> Job:
     sound = golden("flow-poisson")
     assert isinstance(sound.workload, wire.Flow)
     workload = sound.workload.model_copy(update=changed)
-    return sound.model_copy(update={"workload": workload, "capture": False})
+    warm = sound.paths[0].model_copy(update={"neighbours": "warm"})
+    return sound.model_copy(update={"workload": workload, "capture": False, "paths": (warm,)})
 
 
 def test_a_flow_is_taken_but_for_a_table_that_nobody_would_fetch() -> None:

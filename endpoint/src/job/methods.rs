@@ -47,14 +47,30 @@ impl Http {
 impl Impairments {
     /// Whether packets meet anything but the links: otherwise no netem is needed, and `limit_packets` bounds nothing.
     pub fn impairs(&self) -> bool {
-        self.delay_ns > 0
-            || self.jitter_ns > 0
-            || self.loss != Loss::None {}
-            || self.rate_bit_s.is_some()
-            || self.shaper_queue_bytes.is_some()
-            || self.reorder.ratio > 0.0
-            || self.duplicate_ratio > 0.0
-            || self.corrupt_ratio > 0.0
+        // Without `..`: a field that is new does not compile until it is said here whether it impairs.
+        let Self {
+            delay_ns,
+            jitter_ns,
+            loss,
+            rate_bit_s,
+            shaper_queue_bytes,
+            reorder,
+            duplicate_ratio,
+            corrupt_ratio,
+            jitter_correlation: _,
+            distribution: _,
+            limit_packets: _,
+            discipline: _,
+            seed: _,
+        } = self;
+        *delay_ns > 0
+            || *jitter_ns > 0
+            || *loss != Loss::None {}
+            || rate_bit_s.is_some()
+            || shaper_queue_bytes.is_some()
+            || reorder.ratio > 0.0
+            || *duplicate_ratio > 0.0
+            || *corrupt_ratio > 0.0
     }
 }
 

@@ -44,6 +44,9 @@ class Backend(Protocol):
     def refuse(self, job: Job, sha256: str) -> str | None:
         """Say why this backend cannot carry out a run, or None when it can.
 
+        What a job asks for (`netwarp.wire.asked`) is refused unless the backend names it
+        (`abilities.beyond`).
+
         Args:
             job: its cell's, which differs from its own in name and seeds alone.
             sha256: hash of its own job, see :func:`netwarp.wire.job_sha256`.

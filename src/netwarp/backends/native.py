@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from netwarp.backends.abilities import AT_THE_ENDS, BUILT, beyond
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
 from netwarp.backends.needs import (
     ENDPOINT,
@@ -26,7 +27,8 @@ from netwarp.errors import BackendError
 from netwarp.run_directory import Clock, Status
 from netwarp.stacks import missing_program
 from netwarp.transports import TRANSPORTS
-from netwarp.wire import Impairments, Job
+from netwarp.wire import Job
+from netwarp.wire.asked import asked
 from netwarp.workloads import workload_of
 
 ABILITIES_TIMEOUT_S = 30.0
@@ -187,9 +189,13 @@ def lack(capabilities: HostCapabilities, job: Job) -> str | None:
     lacking = None if stack is None else missing_program(stack.name, stack.program)
     if lacking is not None:
         return lacking
-    asked = impairment(job)
-    if asked is not None and capabilities.missing_netem is not None:
-        return f"it asks for {asked}, and {capabilities.missing_netem}"
+    wanted = asked(job)
+    reason = beyond(wanted, BUILT, "the native backend")
+    if reason is not None:
+        return reason
+    impairment = next((each for each in wanted if each.feature not in AT_THE_ENDS), None)
+    if impairment is not None and capabilities.missing_netem is not None:
+        return f"it asks for {impairment}, and {capabilities.missing_netem}"
     traits = TRANSPORTS[transport.kind]
     reason = capabilities.missing_protocols.get(traits.kernel_option or "")
     if reason is not None:
@@ -236,29 +242,3 @@ def probe_host(endpoint: Path) -> HostCapabilities:
             f"{endpoint} is not a netwarp-endpoint of this version: name one with"
             " NETWARP_ENDPOINT=PATH, or unset that"
         ) from None
-
-
-def impairment(job: Job) -> str | None:
-    """Name the first thing that a job wants done to packets on their way; None where nothing."""
-    for path in job.paths:
-        for way, impairments in (("server to client", path.down), ("client to server", path.up)):
-            found = direction_impairment(impairments)
-            if found is not None:
-                return f"{found} ({way})"
-    if job.timeline.has_handovers:
-        return "a client that moves between paths"
-    return None if job.timeline.is_empty else "a timeline of the path"
-
-
-def direction_impairment(impairments: Impairments) -> str | None:
-    """Name the first thing that is asked of one direction; None where nothing is."""
-    asked = {
-        "a delay": impairments.delay_ns > 0,
-        "jitter": impairments.jitter_ns > 0,
-        "loss": impairments.loss.kind != "none",
-        "a rate": impairments.rate_bit_s is not None or impairments.shaper_queue_bytes is not None,
-        "reordering": impairments.reorder.ratio > 0,
-        "duplicates": impairments.duplicate_ratio > 0,
-        "corruption": impairments.corrupt_ratio > 0,
-    }
-    return next((name for name, is_asked in asked.items() if is_asked), None)

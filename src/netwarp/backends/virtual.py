@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from netwarp.backends.abilities import BUILT, beyond
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.guest_files import endpoint_version, find_endpoint, find_kernel
 from netwarp.backends.leftovers import make_harmless
@@ -41,6 +42,7 @@ from netwarp.errors import BackendError
 from netwarp.run_directory import CONSOLE_FILE, EPOCH_NS, Clock, Status, last_line
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
+from netwarp.wire.asked import asked
 from netwarp.workloads import workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
@@ -155,12 +157,13 @@ class VirtualBackend:
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Say that somebody else's stack or program is not there: nothing else is beyond it."""
+        """Say that somebody else's stack or program is not there, or what no guest has."""
         del sha256
         stack = job.transport.stack
         lacking = None if stack is None else missing_program(stack.name, stack.program)
         return (
             lacking
+            or beyond(asked(job), BUILT, "the virtual backend")
             or missing_directory(job)
             or missing_programs(workload_of(job).needed_programs(job))
         )

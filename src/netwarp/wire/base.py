@@ -31,6 +31,24 @@ class Meaning:
     """What each string says, of a choice between strings."""
 
 
+@dataclass(frozen=True, eq=False)
+class Asks:
+    """Says what a field of a job asks of the backend that carries the job out.
+
+    It is metadata of the field, as `Meaning` is, and read by `netwarp.wire.asked`. A field without
+    it asks for what its name says, so that a field that is new is refused until backends know it.
+    """
+
+    words: str | None
+    """What it asks for, as refusals say it: "it asks for …". None for nothing."""
+    neutral: str | None = None
+    """The string with which it asks for nothing, of a choice between strings."""
+
+
+INSIDE = Asks(None)
+"""Marks a field that asks for nothing itself, but holds fields that may."""
+DETAIL = Asks(None)
+"""Marks a field that says how something else is done, and asks for nothing alone."""
 Direction = Annotated[
     Literal["down", "up"],
     Meaning("A direction of travel.", {"down": "Server to client.", "up": "Client to server."}),

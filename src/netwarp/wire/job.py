@@ -12,7 +12,17 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from netwarp.errors import RecordError
-from netwarp.wire.base import FORMAT, U16, U64, Direction, Wire, first_error
+from netwarp.wire.base import (
+    DETAIL,
+    FORMAT,
+    INSIDE,
+    U16,
+    U64,
+    Asks,
+    Direction,
+    Wire,
+    first_error,
+)
 from netwarp.wire.path import Path
 from netwarp.wire.timeline import Timeline
 from netwarp.wire.transport import Transport
@@ -22,34 +32,34 @@ from netwarp.wire.workload import Workload
 class Job(Wire):
     """One run, resolved to numbers."""
 
-    format: Literal[1]
+    format: Annotated[Literal[1], DETAIL]
     """Version of the wire format."""
-    run: str
+    run: Annotated[str, DETAIL]
     """Name of the run in messages, such as `c003-r01`."""
-    seed: U64
+    seed: Annotated[U64, DETAIL]
     """Seed of what the endpoint itself draws. The paths have their own seeds."""
-    paths: tuple[Path, ...] = Field(min_length=1, strict=False)
+    paths: Annotated[tuple[Path, ...], INSIDE] = Field(min_length=1, strict=False)
     """The paths, with one router each. The first is used unless the transport can use several."""
-    transport: Transport
+    transport: Annotated[Transport, DETAIL]
     """The transport and its options."""
-    workload: Workload
+    workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
-    start_ns: U64
+    start_ns: Annotated[U64, DETAIL]
     """When the client begins, in nanoseconds after the epoch, or when the server is ready if that
     is later."""
-    name: str | None
+    name: Annotated[str | None, DETAIL]
     """Name of the workload, in a study whose runs can have several."""
-    port: U16 | None
+    port: Annotated[U16 | None, DETAIL]
     """The port on which its server listens; null for the port of a server that is alone."""
-    competing: tuple[Competing, ...] = Field(strict=False)
+    competing: Annotated[tuple[Competing, ...], Asks("several workloads")] = Field(strict=False)
     """Workloads that share the paths with it."""
-    timeline: Timeline
+    timeline: Annotated[Timeline, INSIDE]
     """The events of the paths during the run."""
-    capture: bool
+    capture: Annotated[bool, Asks("a capture")]
     """Write a packet capture of the routers' links to the run directory."""
-    sampling: Sampling | None
+    sampling: Annotated[Sampling | None, DETAIL]
     """How often queues and connections are sampled; null for never."""
-    limits: Limits
+    limits: Annotated[Limits, DETAIL]
     """The limits at which the run is given up."""
 
     @property
@@ -71,15 +81,15 @@ class Job(Wire):
 class Competing(Wire):
     """Another workload of the same run, with a server and a client of its own."""
 
-    name: str
+    name: Annotated[str, DETAIL]
     """The workload's name."""
-    port: U16
+    port: Annotated[U16, DETAIL]
     """The port on which its server listens."""
-    transport: Transport
+    transport: Annotated[Transport, DETAIL]
     """The transport and its options."""
-    workload: Workload
+    workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
-    start_ns: U64
+    start_ns: Annotated[U64, DETAIL]
     """When its client begins, in nanoseconds after the epoch, or when its server is ready if that
     is later."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Meaning, Ratio, Wire
+from netwarp.wire.base import DETAIL, INSIDE, U32, U64, Asks, Meaning, Ratio, Wire
 
 Distribution = Annotated[
     Literal["uniform", "normal", "pareto", "paretonormal"],
@@ -54,54 +54,54 @@ DisciplineKind = Annotated[
 class Path(Wire):
     """A path from the client over a router to the server."""
 
-    mtu_bytes: U32
+    mtu_bytes: Annotated[U32, DETAIL]
     """Largest IP packet, headers included."""
-    attached: bool
+    attached: Annotated[bool, DETAIL]
     """Whether the client has its address on this path from the start. With a host that moves
     between access points, that is so of the first path only; the server then has a single address,
     that of the first path, reached over the path to which the client is attached."""
-    neighbours: Neighbours
+    neighbours: Annotated[Neighbours, Asks("ARP at the start", neutral="warm")]
     """Whether the MAC addresses on its links are known from the start."""
-    down: Impairments
+    down: Annotated[Impairments, INSIDE]
     """Server to client."""
-    up: Impairments
+    up: Annotated[Impairments, INSIDE]
     """Client to server."""
 
 
 class Impairments(Wire):
     """What one direction of a path does to packets: one `sch_netem` on the router."""
 
-    delay_ns: U64
+    delay_ns: Annotated[U64, Asks("a delay")]
     """One-way delay (mean, when there is jitter)."""
-    jitter_ns: U64
+    jitter_ns: Annotated[U64, Asks("jitter")]
     """Spread of the delay: half width (uniform) or standard deviation (other distributions)."""
-    jitter_correlation: Ratio
+    jitter_correlation: Annotated[Ratio, DETAIL]
     """Correlation of successive delays, 0 to 1."""
-    distribution: Distribution
+    distribution: Annotated[Distribution, DETAIL]
     """Shape of the delay's distribution."""
-    loss: Loss
+    loss: Annotated[Loss, Asks("loss")]
     """How packets are lost."""
-    rate_bit_s: U64 | None
+    rate_bit_s: Annotated[U64 | None, Asks("a rate")]
     """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
     Where a trace gives the rate, null, or the trace's mean rate where a discipline is set up for
     one."""
-    limit_packets: U32
+    limit_packets: Annotated[U32, DETAIL]
     """The most packets in netem: those in the delay line and those queued for the bottleneck."""
-    shaper_queue_bytes: U32 | None
+    shaper_queue_bytes: Annotated[U32 | None, Asks("a rate that changes")]
     """Size of the queue of a shaper behind netem, which limits the rate instead of netem where it
     changes or where a discipline serves the queue. A packet waits there until those before it have
     been sent, and is then sent at the rate of that moment, whereas netem would keep the rate at the
     packet's arrival."""
-    discipline: Discipline | None
+    discipline: Annotated[Discipline | None, Asks("a queueing discipline")]
     """The queueing discipline of the bottleneck, behind netem; null for the first-in first-out
     queue of netem or of the shaper."""
-    reorder: Reorder
+    reorder: Annotated[Reorder, INSIDE]
     """Share of packets that are sent at once, overtaking the delay line."""
-    duplicate_ratio: Ratio
+    duplicate_ratio: Annotated[Ratio, Asks("duplicates")]
     """Share of packets that are duplicated, 0 to 1."""
-    corrupt_ratio: Ratio
+    corrupt_ratio: Annotated[Ratio, Asks("corruption")]
     """Share of packets with one bit flipped, 0 to 1."""
-    seed: U64
+    seed: Annotated[U64, DETAIL]
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
 
 
@@ -110,11 +110,11 @@ class Discipline(Wire):
 
     kind: DisciplineKind
     """The discipline's kind."""
-    limit_packets: U32
+    limit_packets: Annotated[U32, DETAIL]
     """The most packets that it queues."""
-    frame_bytes: U32
+    frame_bytes: Annotated[U32, DETAIL]
     """Bytes of the direction's frames, for disciplines that bound the memory of packets."""
-    ecn: bool
+    ecn: Annotated[bool, DETAIL]
     """Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168)."""
 
 
@@ -135,9 +135,9 @@ class RandomLoss(Wire):
 
     kind: Literal["random"]
     """Always `random`."""
-    ratio: Ratio
+    ratio: Annotated[Ratio, DETAIL]
     """Probability, 0 to 1."""
-    correlation: Ratio
+    correlation: Annotated[Ratio, Asks("correlated loss")]
     """Correlation of successive draws, 0 to 1."""
 
     @property
@@ -154,13 +154,13 @@ class GemodelLoss(Wire):
 
     kind: Literal["gemodel"]
     """Always `gemodel`."""
-    p: Ratio
+    p: Annotated[Ratio, DETAIL]
     """Probability of going from good to bad."""
-    r: Ratio
+    r: Annotated[Ratio, DETAIL]
     """Probability of going from bad to good."""
-    loss_bad: Ratio
+    loss_bad: Annotated[Ratio, DETAIL]
     """Loss probability in the bad state (1 - h)."""
-    loss_good: Ratio
+    loss_good: Annotated[Ratio, DETAIL]
     """Loss probability in the good state (1 - k)."""
 
     @property
@@ -180,15 +180,9 @@ Loss = Annotated[
 class Reorder(Wire):
     """netem's `reorder`."""
 
-    ratio: Ratio
+    ratio: Annotated[Ratio, Asks("reordering")]
     """Share of packets sent on at once; 0 is none."""
-    correlation: Ratio
+    correlation: Annotated[Ratio, DETAIL]
     """Correlation of successive draws, 0 to 1."""
-
-    @property
-    def mean_ratio(self) -> float:
-        """Share of packets lost, in the long run."""
-        return self.ratio
-
-    gap: U32
+    gap: Annotated[U32, DETAIL]
     """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""

@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Direction, Meaning, Wire
+from netwarp.wire.base import DETAIL, INSIDE, U32, U64, Asks, Direction, Meaning, Wire
+
+CHANGES = Asks("a timeline of the path")
+MOVES = Asks("a client that moves between paths")
 
 
 class Timeline(Wire):
@@ -16,11 +19,11 @@ class Timeline(Wire):
     each in the order given.
     """
 
-    events: tuple[Event, ...] = Field(strict=False)
+    events: Annotated[tuple[Event, ...], INSIDE] = Field(strict=False)
     """Single events, in order of time."""
-    redraws: tuple[Redraw, ...] = Field(strict=False)
+    redraws: Annotated[tuple[Redraw, ...], CHANGES] = Field(strict=False)
     """Delays that are drawn anew periodically."""
-    traces: tuple[Trace, ...] = Field(strict=False)
+    traces: Annotated[tuple[Trace, ...], CHANGES] = Field(strict=False)
     """Rates that follow a trace."""
 
     @property
@@ -37,11 +40,11 @@ class Timeline(Wire):
 class Event(Wire):
     """An event of a path."""
 
-    at_ns: U64
+    at_ns: Annotated[U64, DETAIL]
     """When it occurs, in nanoseconds after the epoch."""
-    path: U32
+    path: Annotated[U32, DETAIL]
     """Index of the path."""
-    change: Change
+    change: Annotated[Change, CHANGES]
     """The change of the path."""
 
 
@@ -67,9 +70,9 @@ class Delay(Wire):
 
     kind: Literal["delay"]
     """Always `delay`."""
-    down_ns: U64
+    down_ns: Annotated[U64, DETAIL]
     """One-way delay from server to client."""
-    up_ns: U64
+    up_ns: Annotated[U64, DETAIL]
     """One-way delay from client to server."""
 
 
@@ -78,23 +81,23 @@ class Rate(Wire):
 
     kind: Literal["rate"]
     """Always `rate`."""
-    direction: Direction
+    direction: Annotated[Direction, DETAIL]
     """The direction whose rate changes."""
-    rate_bit_s: U64
+    rate_bit_s: Annotated[U64, DETAIL]
     """The rate from now on; at 0 nothing is sent."""
 
 
 class Attach(Wire):
     """The client gets its address on this path, prefers it from now on, and is told."""
 
-    kind: Literal["attach"]
+    kind: Annotated[Literal["attach"], MOVES]
     """Always `attach`."""
 
 
 class Detach(Wire):
     """The client loses its address on this path, and the path drops every packet."""
 
-    kind: Literal["detach"]
+    kind: Annotated[Literal["detach"], MOVES]
     """Always `detach`."""
 
 
@@ -108,26 +111,26 @@ Change = Annotated[
 class Redraw(Wire):
     """A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0."""
 
-    path: U32
+    path: Annotated[U32, DETAIL]
     """Index of the path."""
-    period_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    period_ns: Annotated[int, Field(ge=1, lt=2**64), DETAIL]
     """Time between draws; the first is made at the epoch."""
-    mean_ns: U64
+    mean_ns: Annotated[U64, DETAIL]
     """Mean of the round-trip time, half of which goes to each direction."""
-    deviation_ns: U64
+    deviation_ns: Annotated[U64, DETAIL]
     """Standard deviation of the round-trip time."""
-    seed: U64
+    seed: Annotated[U64, DETAIL]
     """Seed of the draws."""
 
 
 class Trace(Wire):
     """A direction of a path whose rate follows a trace, over and over."""
 
-    path: U32
+    path: Annotated[U32, DETAIL]
     """Index of the path."""
-    direction: Direction
+    direction: Annotated[Direction, DETAIL]
     """The direction whose rate follows the trace."""
-    step_ns: Annotated[int, Field(ge=1, lt=2**64)]
+    step_ns: Annotated[int, Field(ge=1, lt=2**64), DETAIL]
     """How long each of the rates holds."""
-    rates_bit_s: tuple[U64, ...] = Field(min_length=1, strict=False)
+    rates_bit_s: Annotated[tuple[U64, ...], DETAIL] = Field(min_length=1, strict=False)
     """The rates from the epoch on, one for each step; at 0 nothing is sent."""

@@ -6,14 +6,18 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from netwarp import wire
+from netwarp.backends.abilities import beyond
 from netwarp.transports import IP_HEADER_BYTES, TCP_HEADER_BYTES, TRANSPORTS
 from netwarp.units import NS_PER_S
+from netwarp.wire.asked import asked
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
     from netwarp.wire import Impairments, Job, Record
 
 CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::TcpBbr"}
+CAN = frozenset({"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold"})
+"""What its links and queues do to packets, some of it in one model or one direction only."""
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
 DEFAULT_SEGMENT_BYTES = 536
@@ -33,12 +37,11 @@ def _path_refusal(job: Job) -> str | None:
     path, model = job.paths[0], job.transport.model
     if len(job.paths) > 1 or not job.timeline.is_empty or job.capture:
         return "its model of ns-3 has one path that stays as it is, and no capture"
+    reason = beyond(asked(job), CAN, "its model of ns-3")
+    if reason is not None:
+        return reason
     if path.up.rate_bit_s is None or path.down.rate_bit_s is None:
         return "ns-3's links have a rate: give path.rate"
-    for way, each in (("down", path.down), ("up", path.up)):
-        asked = _beyond_a_link(each)
-        if asked:
-            return f"its model of ns-3 has no {asked} ({way})"
     if path.down.loss.kind != "none":
         return "its model of ns-3 loses packets of the flow's direction alone: use path.loss_up"
     if model == "ns3default":
@@ -49,18 +52,6 @@ def _path_refusal(job: Job) -> str | None:
     elif path.neighbours == "cold":
         return "ns-3's point-to-point links have no ARP: choose model = ns3default for a CSMA link"
     return None
-
-
-def _beyond_a_link(each: Impairments) -> str | None:
-    asked = {
-        "jitter": each.jitter_ns > 0,
-        "bursty or correlated loss": each.loss.kind == "gemodel"
-        or (each.loss.kind == "random" and each.loss.correlation > 0),
-        "reordering": each.reorder.ratio > 0,
-        "duplicates": each.duplicate_ratio > 0,
-        "corruption": each.corrupt_ratio > 0,
-    }
-    return next((name for name, is_asked in asked.items() if is_asked), None)
 
 
 def _options_refusal(job: Job) -> str | None:
@@ -86,7 +77,7 @@ def question(job: Job) -> dict[str, Any]:
     window = {} if is_default else {
         "ns3::TcpSocket::InitialCwnd": transport.initial_window_packets,
     }  # fmt: skip
-    asked = {
+    parameters = {
         "is_stream": TRANSPORTS[transport.kind].runs_over_tcp,
         "defaults": is_default,
         "seed": job.seed % SEEDS + 1,
@@ -105,7 +96,7 @@ def question(job: Job) -> dict[str, Any]:
         "tcp_numbers": size | window,
         "request_jitter": True,
     }
-    return asked | workload_of(job).simulator_traffic(job)
+    return parameters | workload_of(job).simulator_traffic(job)
 
 
 def segment_bytes(job: Job) -> int | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netwarp.backends.native import direction_impairment
+from netwarp.backends.abilities import beyond
 from netwarp.transports import is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import Job
+from netwarp.wire.asked import asked, asked_of_direction
 from netwarp.workloads import workload_of
 
 
@@ -66,7 +67,8 @@ def _refused_kind(job: Job) -> str | None:
         return "the links between two hosts are not netwarp's to capture: leave out the capture"
     if len(job.paths) > 1 or not job.timeline.is_empty:
         return "the path between two hosts is not netwarp's to change: use one path and no timeline"
-    return None
+    of_the_path = (each for each in asked(job) if each.direction is None)
+    return beyond(of_the_path, frozenset(), "the path between two hosts")
 
 
 def _refused_command(job: Job, limits: Limits, ports_from: int | None) -> str | None:
@@ -107,7 +109,8 @@ def _refused_size(job: Job, limits: Limits) -> str | None:
             f" {limits.buffer_bytes}: give transport.buffer"
         )
     held_packets = job.paths[0].up.limit_packets
-    if direction_impairment(job.paths[0].up) is not None and held_packets > limits.netem_packets:
+    is_imposed = bool(asked_of_direction(job.paths[0].up, "up"))
+    if is_imposed and held_packets > limits.netem_packets:
         return (
             f"its netem holds {held_packets} packets, and the server allows {limits.netem_packets}:"
             " give path.queue"

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.native import HostCapabilities, impairment, probe_host
+from netwarp.backends.native import HostCapabilities, probe_host
 from netwarp.backends.needs import ENDPOINT, Machine, Need, programs, require
 from netwarp.backends.outcome import status_of
 from netwarp.backends.processes import Processes
@@ -35,6 +35,7 @@ from netwarp.errors import BackendError
 from netwarp.run_directory import RECORDS_FILE, Clock, Status
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, Job, Record, job_to_json
+from netwarp.wire.asked import asked
 from netwarp.workloads import workload_of
 
 START_TIMEOUT_S = 15.0
@@ -271,7 +272,7 @@ class RemoteBackend:
         Returns:
             Records of what it was and did, and what was wrong with it.
         """
-        if impairment(job) is None:
+        if not asked(job):
             return (), None
         self._imposer.count()
         through = path_measurement("imposed", self._measure_path(), None, self._busy())

@@ -12,9 +12,9 @@ import subprocess
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from netwarp.backends.native import direction_impairment
 from netwarp.errors import RecordError
 from netwarp.wire import Calibration, Imposed, job_to_json
+from netwarp.wire.asked import asked_of_direction
 from netwarp.wire.record import record_from_json
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class Imposer:
         """
         self.end()
         self._undone = Undone()
-        if direction_impairment(getattr(job.paths[0], self.receiver.direction)) is None:
+        direction = self.receiver.direction
+        if not asked_of_direction(getattr(job.paths[0], direction), direction):
             return
         text = job_to_json(job).rstrip("\n")
         self._process = self.receiver.start()

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from netwarp.backends.native import direction_impairment
+from netwarp.backends.abilities import IMPOSED, beyond
 from netwarp.study.sections.transport import TODAYS_TCP
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Direction, Impairments, Job, Transport
+from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
 
 INITIAL_WINDOW_PACKETS = 10
 """Of the kernel's TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says otherwise."""
 
 
-RECEIVERS: Mapping[Direction, tuple[str, str]] = {
-    "down": ("server to client", "this host"),
-    "up": ("client to server", "the server"),
-}
-"""Each direction in words, and the host at its end, seen from the client."""
+RECEIVERS: Mapping[Direction, str] = {"down": "this host", "up": "the server"}
+"""The host at the end of each direction, seen from the client."""
 
 
 @dataclass(frozen=True)
@@ -51,42 +49,42 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
     refusal = workload_of(job).real_path_refusal(job)
     if refusal is not None:
         return refusal
-    for direction, (way, receiver) in RECEIVERS.items():
-        impairments: Impairments = getattr(job.paths[0], direction)
-        asked = direction_impairment(impairments)
-        if asked is None:
+    for direction, receiver in RECEIVERS.items():
+        wanted = asked_of_direction(getattr(job.paths[0], direction), direction)
+        if not wanted:
             continue
-        reason = never_imposed(job, impairments)
+        reason = never_imposed(job, direction)
         if reason is not None:
-            return f"it asks for {reason}"
+            return reason
         reason = why_not(direction)
         if reason is not None:
             return (
-                f"it asks for {asked} ({way}), which is for the receiving host to impose, and"
+                f"it asks for {wanted[0]}, which is for the receiving host to impose, and"
                 f" {receiver} does not: {reason}; or leave it out, have a router between the hosts"
                 " impose it, or use the virtual backend"
             )
     return None
 
 
-def never_imposed(job: Job, impairments: Impairments) -> str | None:
-    """Name what is asked of one direction that no receiving host imposes, and why not."""
+def never_imposed(job: Job, direction: Direction) -> str | None:
+    """Say what is asked of one direction that no receiving host imposes, and why not."""
+    impairments: Impairments = getattr(job.paths[0], direction)
     if workload_of(job).runs_programs(job):
         return (
-            "an impaired path, and programs listen at ports of their own, where packets are not"
-            " known to be the run's: leave it out, or use the virtual backend"
+            "it asks for an impaired path, and programs listen at ports of their own, where packets"
+            " are not known to be the run's: leave it out, or use the virtual backend"
         )
     if impairments.corrupt_ratio > 0:
         return (
-            "corruption, and a network device has verified checksums before anything is imposed,"
-            " so that corrupted content would be taken for sound: use the virtual backend"
+            "it asks for corruption, and a network device has verified checksums before anything is"
+            " imposed, so that corrupted content would be taken for sound: use the virtual backend"
         )
     if impairments.discipline is not None:
         return (
-            f"{impairments.discipline.kind} at the bottleneck, and hosts impose queues that are"
-            " first in, first out: leave path.discipline out, or use the virtual backend"
+            f"it asks for {impairments.discipline.kind} at the bottleneck, and hosts impose queues"
+            " that are first in, first out: leave path.discipline out, or use the virtual backend"
         )
-    return None
+    return beyond(asked_of_direction(impairments, direction), IMPOSED, "a receiving host")
 
 
 def lack(job: Job, host: Host) -> str | None:

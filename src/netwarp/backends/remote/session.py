@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.backends.cpus import CpuTimes, busy_share, cpu_model, cpu_times
 from netwarp.backends.guest_files import endpoint_version, find_endpoint
-from netwarp.backends.native import HostCapabilities, direction_impairment, probe_host
+from netwarp.backends.native import HostCapabilities, probe_host
 from netwarp.backends.remote.admission import Limits, refusal
 from netwarp.backends.remote.channel import Channel, ChannelError
 from netwarp.backends.remote.commands import Containment, containment, shown
@@ -44,6 +44,7 @@ from netwarp.backends.remote.role import RoleError, ServerRole
 from netwarp.errors import RecordError
 from netwarp.version import __version__
 from netwarp.wire import job_from_json
+from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
 
 if TYPE_CHECKING:
@@ -189,13 +190,12 @@ class Session:
 
     def _impose(self, job: Job) -> str | None:
         """Impose what a job asks of packets that come in; say why not."""
-        up = job.paths[0].up
-        asked = direction_impairment(up)
-        if asked is not None and not self.facts.allows_netem:
-            return f"it asks for {asked} (client to server), without --allow-netem"
-        reason = asked and never_imposed(job, up)
+        wanted = asked_of_direction(job.paths[0].up, "up")
+        if wanted and not self.facts.allows_netem:
+            return f"it asks for {wanted[0]}, without --allow-netem"
+        reason = never_imposed(job, "up") if wanted else None
         if reason is not None:
-            return f"it asks for {reason}"
+            return reason
         try:
             self._imposer.begin(job)
         except ImposingError as error:

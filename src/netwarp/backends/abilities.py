@@ -1,0 +1,51 @@
+"""What backends can do to packets on their way; what is not named for one it refuses. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import get_args
+
+from netwarp.wire import DisciplineKind
+from netwarp.wire.asked import SEVERAL_PATHS, Asked
+
+IMPOSED = frozenset(
+    {
+        "delay_ns",
+        "jitter_ns",
+        "loss.random",
+        "loss.random.correlation",
+        "loss.gemodel",
+        "rate_bit_s",
+        "shaper_queue_bytes",
+        "reorder.ratio",
+        "duplicate_ratio",
+    }
+)
+"""What netem and the shaper do to one direction wherever a router or a receiving host has them."""
+AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", "competing"})
+"""What the endpoint does without netem."""
+BUILT = (
+    IMPOSED
+    | AT_THE_ENDS
+    | {"corrupt_ratio"}
+    | {f"discipline.{kind}" for kind in get_args(get_args(DisciplineKind)[0])}
+    | {f"timeline.events.change.{kind}" for kind in ("outage", "restore", "delay", "rate")}
+    | {"timeline.events.change.attach", "timeline.events.change.detach"}
+    | {"timeline.redraws", "timeline.traces"}
+)
+"""What the endpoint builds between namespaces of its own, in guests and on the host. Of disciplines
+it is all that there are: it does not compile without one."""
+
+
+def beyond(asked: Iterable[Asked], can: Set[str], who: str) -> str | None:
+    """Say what is asked for that is beyond a backend, or None where nothing is.
+
+    Args:
+        asked: what a job asks for, see :func:`netwarp.wire.asked.asked`.
+        can: the features that the backend has.
+        who: the backend, as the message has it.
+    """
+    missing = next((each for each in asked if each.feature not in can), None)
+    if missing is None:
+        return None
+    return f"it asks for {missing}, and {who} has none: leave it out"

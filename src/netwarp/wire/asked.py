@@ -1,0 +1,113 @@
+"""What a job asks of the backend that carries it out, read off its fields. Pure.
+
+Backends name what they can do and refuse the rest, so that a field that is new is refused wherever
+nobody has named it yet.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple, get_type_hints
+
+from netwarp.wire.base import DETAIL, INSIDE, Asks, Direction, Wire
+from netwarp.wire.job import Job
+from netwarp.wire.path import Impairments
+
+SEVERAL_PATHS = "paths"
+KIND = "kind"
+"""The field by which models that a field may hold are told apart."""
+WAYS: dict[Direction, str] = {"down": "server to client", "up": "client to server"}
+"""Each direction in words."""
+
+
+class Asked(NamedTuple):
+    """One thing that a job asks for."""
+
+    feature: str
+    """The field that asks, such as `delay_ns`, or `reorder.ratio` of one inside another. What was
+    chosen is part of it: `loss.gemodel`, `discipline.codel`."""
+    words: str
+    """The same in words: "a delay"."""
+    direction: Direction | None = None
+    """The direction of a path whose packets it is about; None of all else."""
+    path: int | None = None
+    """The path, counted from 1, of a job of several."""
+
+    def __str__(self) -> str:
+        """Say what is asked for, and where."""
+        place = [f"path {self.path}"] if self.path is not None else []
+        place += [WAYS[self.direction]] if self.direction is not None else []
+        return f"{self.words} ({', '.join(place)})" if place else self.words
+
+
+def asked(job: Job) -> list[Asked]:
+    """Give all that a job asks for beyond hosts, links that carry packets, and what travels."""
+    several = len(job.paths) > 1
+    found: list[Asked] = []
+    for number, path in enumerate(job.paths, 1):
+        at = number if several else None
+        for direction in WAYS:
+            found += asked_of_direction(getattr(path, direction), direction, at)
+        found += [
+            Asked(feature, words, None, at)
+            for feature, words in _features(path, leaving_out=tuple(WAYS))
+        ]
+    if several:
+        found.append(Asked(SEVERAL_PATHS, "several paths"))
+    return found + [
+        Asked(feature, words) for feature, words in _features(job, leaving_out=("paths",))
+    ]
+
+
+def asked_of_direction(
+    impairments: Impairments, direction: Direction, path: int | None = None
+) -> list[Asked]:
+    """Give what is asked of one direction of a path."""
+    return [Asked(feature, words, direction, path) for feature, words in _features(impairments)]
+
+
+def _features(
+    model: Wire, inside: str = "", words: str = "", leaving_out: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
+    """Give what a model asks for: features, each with its words.
+
+    Args:
+        model: its fields are asked, and those of models in them.
+        inside: what the features begin with.
+        words: what the field that holds the model asks for, for a choice without words of its own.
+        leaving_out: fields that the caller looks at itself.
+    """
+    found = []
+    for name, asks in _fields(type(model)):
+        value = getattr(model, name)
+        if not value or name in leaving_out:
+            continue
+        if name == KIND:
+            if value != "none":
+                found.append((f"{inside}{value}", asks.words or words))
+            continue
+        feature, said = f"{inside}{name}", asks.words or ""
+        parts = value if isinstance(value, tuple) else (value,)
+        held = [part for part in parts if isinstance(part, Wire)]
+        if isinstance(value, str):
+            if value != asks.neutral:
+                found.append((f"{feature}.{value}", said))
+        elif said and not any(KIND in type(part).model_fields for part in held):
+            found.append((feature, said))
+        for part in held:
+            found += _features(part, f"{feature}.", said)
+    return found
+
+
+@cache
+def _fields(model: type[Wire]) -> tuple[tuple[str, Asks], ...]:
+    """Give the fields of a model that may ask for something, in their order."""
+    hints = get_type_hints(model, include_extras=True)
+    found = []
+    for name in model.model_fields:
+        marks = getattr(hints[name], "__metadata__", ())
+        unmarked = INSIDE if name == KIND else Asks(name.replace("_", " "))
+        asks = next((mark for mark in marks if isinstance(mark, Asks)), unmarked)
+        if asks is not DETAIL:
+            found.append((name, asks))
+    return tuple(found)
