@@ -95,6 +95,37 @@ fn chunks_merge_into_the_original() {
 }
 
 #[test]
+fn a_transfer_is_done_by_the_ends_of_its_streams_and_one_more() {
+    for transport in ["tcp", "tls", "quic"] {
+        for resume in ["none", "0rtt"] {
+            let mut job = chunked(transport, "down", 5, "sequential", 3);
+            job["workload"]["done"] = json!("transfer");
+            job["transport"]["resume"] = json!(if transport == "tcp" { "none" } else { resume });
+            let (client, server) = run(&job);
+            for (records, side) in [(&client, "client"), (&server, "server")] {
+                let found = transfers(records);
+                let places: Vec<_> = found.iter().map(|r| (r["transfer"].clone(), r["chunk"].clone())).collect();
+                let expected: Vec<_> =
+                    (0..3).flat_map(|of| (0..5).map(move |chunk| (json!(of), json!(chunk)))).collect();
+                assert_eq!(places, expected, "{transport} {side}");
+            }
+            let hash = |records| transfers(records).iter().map(|r| r["sha256"].clone()).collect::<Vec<_>>();
+            assert_eq!(hash(&client), hash(&server), "{transport}");
+            // Over a connection with streams, the chunks of a transfer are confirmed together.
+            let mut told: Vec<_> = transfers(&server).iter().filter_map(|r| r["last_byte_ns"].as_u64()).collect();
+            told.sort_unstable();
+            told.dedup();
+            assert!(if transport == "quic" { told.len() == 3 } else { told.len() > 3 }, "{transport}: {told:?}");
+            // Later transfers resume what the earlier ones were given.
+            let connections = client.iter().filter(|r| r["record"] == "connection" && r["transfer"] != 0);
+            let resumed: Vec<_> = connections.map(|r| r["resumed"].clone()).collect();
+            let expected = job["transport"]["resume"].clone();
+            assert!(resumed.iter().all(|each| *each == expected), "{transport} {expected}: {resumed:?}");
+        }
+    }
+}
+
+#[test]
 fn a_server_that_cuts_otherwise_refuses_the_client() {
     let address = fresh_address();
     let (server, _) = start_server(&chunked("tcp", "down", 3, "parallel", 1), address);

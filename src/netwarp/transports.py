@@ -97,6 +97,8 @@ class TransportTraits:
     second_path: Literal["needed", "multihomed", "unused"] = "unused"
     """Use of a second path by a client that does not move: needed, used with the option
     `multihomed`, or unused."""
+    has_counters_when_closed: bool = True
+    """Whether its settings and counters can be read once both ends have closed a connection."""
     fixed_initial_window: str | None = None
     """Why the initial window cannot be set, where it is fixed in the stack."""
     least_initial_window_packets: int = 1
@@ -186,6 +188,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         own_options=SCTP_OPTIONS,
         multiplexes="with streams",
         second_path="multihomed",
+        has_counters_when_closed=False,
         fixed_initial_window=(
             "the kernel's SCTP has a fixed initial window (RFC 9260, section 7.2.1)"
         ),
@@ -263,6 +266,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         own_options=TCP_OPTIONS,
         http_versions=OVER_BYTES,
         runs_over_tcp=True,
+        has_counters_when_closed=False,
         second_path="needed",
         missing_resume={
             "1rtt": _NO_TICKETS,

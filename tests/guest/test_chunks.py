@@ -58,6 +58,40 @@ def test_the_client_puts_the_chunks_together_to_a_file_that_is_the_original(tmp_
         assert not list(other.path.glob("transfer-*"))
 
 
+@pytest.mark.parametrize("chunks", [1, CHUNKS])
+def test_the_sender_learns_half_a_round_trip_after_the_last_end_that_all_has_arrived(
+    chunks: int, tmp_path: Path
+) -> None:
+    """With `done = transfer`, at the ends of the streams and by one more or by closing."""
+    kinds = ("tcp", "tls", "quic")
+    keys: dict[str, Any] = {"size": "400kB", "chunks": chunks, "transfers": 2}
+    runs = run_study_cells(tmp_path, LINE, transports=kinds, done="transfer", **keys)
+    for run in runs:
+        told, arrived = transfers(run, "server"), transfers(run, "client")
+        assert [each.sha256 for each in told] == [each.sha256 for each in arrived]
+        assert len(told) == 2 * chunks
+        for of in range(2):
+            last_ns = max(each.last_byte_ns for each in arrived if each.transfer == of)
+            told_ns = {each.last_byte_ns for each in told if each.transfer == of}
+            assert (max(told_ns) - last_ns) / 1e9 == pytest.approx(RTT_S / 2, rel=0.03), (
+                run.transport
+            )
+            assert run.transport != "quic" or len(told_ns) == 1
+        for side in ("client", "server"):
+            assert not any(each.abandoned for each in connections(run, side))
+
+
+def test_ends_of_streams_are_repeated_until_they_arrive(tmp_path: Path) -> None:
+    path = {**LINE, "loss_up": "20%", "loss_down": "20%"}
+    keys: dict[str, Any] = {"size": "30kB", "chunks": CHUNKS, "done": "transfer"}
+    kinds = ("tcp", "tls", "quic")
+    runs = run_study_cells(tmp_path, path, transports=kinds, replicates=8, **keys)
+    assert len(runs) == 24
+    for run in runs:
+        for side in ("client", "server"):
+            assert sum(each.bytes for each in transfers(run, side)) == 30_000
+
+
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_chunks_merge_into_the_original_for_all_transports(direction: str, tmp_path: Path) -> None:
     original = bytes((7 * at ^ at >> 8) & 0xFF for at in range(400_003))

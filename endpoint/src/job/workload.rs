@@ -55,6 +55,8 @@ pub struct Bulk {
     /// Whether the receiver writes each chunk to a file, puts the files together in order to one once its connections
     /// are closed, and compares that with the sender's content. Otherwise the hashes of the chunks are compared.
     pub merge: bool,
+    /// How the sender learns that all has arrived.
+    pub done: Done,
     /// How long after it began the client breaks off, so that what has arrived by then is the result. Null: the content
     /// arrives completely.
     pub duration_ns: Option<u64>,
@@ -88,6 +90,17 @@ pub enum Dial {
     Sequential,
     /// All at once.
     Parallel,
+}
+
+/// How the sender learns that all has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Done {
+    /// The receiver answers each chunk with a byte on the chunk's stream.
+    Chunk,
+    /// The sender ends each stream after its chunk, and the receiver waits for these ends. When it has all, it says so
+    /// with a byte on one more stream of the connection, or closes the connections where they have no streams.
+    Transfer,
 }
 
 /// A medium in segments, each in several qualities, fetched by a player that adapts.

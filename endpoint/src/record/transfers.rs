@@ -103,7 +103,8 @@ pub struct TransferRecord {
     pub resumed_at_bytes: u64,
     /// Receiver: when the first content byte was received. Sender: when the first byte was handed to the transport.
     pub first_byte_ns: u64,
-    /// Receiver: when the last content byte was received. Sender: when the receiver's confirmation was received.
+    /// Receiver: when the last content byte was received or, where the job's `done` is `transfer`, the end of the
+    /// stream. Sender: when it learned that all had arrived.
     pub last_byte_ns: u64,
     /// Hex SHA-256 of the content as this end saw it, if asked for.
     pub sha256: Option<String>,

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::error::Result;
+use super::error::{Result, bail};
 use super::{MESSAGE_BATCH_BYTES, Report, received_now};
 use crate::clock::Moment;
 use crate::content::Reader;
@@ -39,6 +39,14 @@ pub(super) trait ByteStream: ReadyStream + Sized {
     /// wait for long. With none, a thread may wait.
     fn turns(&self) -> Option<Turns> {
         None
+    }
+
+    /// Says that this side sends nothing more.
+    ///
+    /// # Errors
+    /// The protocol's streams end in both directions together.
+    fn close_sending(&mut self) -> Result<()> {
+        bail!("a stream of this transport does not end in one direction alone")
     }
 
     /// Ends the stream towards the peer, where the protocol does so above the kernel.

@@ -368,6 +368,10 @@ impl<S: ByteStream> super::Stream for Stream<S> {
         self.run_receiving(move |stream| stream.receive_messages(&mut sink).map(|()| sink))
     }
 
+    fn close_sending(&mut self) -> Pending<'_, ()> {
+        self.run(ByteStream::close_sending)
+    }
+
     fn finish(&mut self) -> Pending<'_, bool> {
         self.run(|stream| stream.finish().map(|()| false))
     }

@@ -218,6 +218,14 @@ pub(crate) trait Stream: Send {
         })
     }
 
+    /// Says that this side sends nothing more on the stream, without waiting. What was sent before still arrives.
+    ///
+    /// # Errors
+    /// The transport's streams end in both directions together.
+    fn close_sending(&mut self) -> Pending<'_, ()> {
+        Box::pin(async { bail!("a stream of this transport does not end in one direction alone") })
+    }
+
     /// Ends the stream towards the peer. Ready when this process need not stay for the data: the peer has received all
     /// of it (true), or the kernel will deliver it while the connection is open (false).
     fn finish(&mut self) -> Pending<'_, bool>;

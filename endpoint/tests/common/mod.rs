@@ -36,7 +36,7 @@ pub(crate) fn job(transport: &str, direction: &str, content: Value, verify: bool
     // The one that every host lets ordinary users choose (net.ipv4.tcp_allowed_congestion_control).
     job["transport"]["congestion"] = json!("reno");
     job["workload"] = json!({"kind": "bulk", "direction": direction, "content": content, "verify": verify,
-        "chunks": 1, "dial": "sequential", "transfers": 1, "merge": false});
+        "chunks": 1, "dial": "sequential", "transfers": 1, "merge": false, "done": "chunk"});
     job["limits"]["virtual_ns"] = json!(PATIENCE.as_nanos() as u64);
     job
 }

@@ -126,8 +126,8 @@ class Transfer(Wire):
     """Receiver: when the first content byte was received. Sender: when the first byte was handed to
     the transport."""
     last_byte_ns: U64
-    """Receiver: when the last content byte was received. Sender: when the receiver's confirmation
-    was received."""
+    """Receiver: when the last content byte was received or, where the job's `done` is `transfer`,
+    the end of the stream. Sender: when it learned that all had arrived."""
     sha256: str | None
     """Hex SHA-256 of the content as this end saw it, if asked for."""
     longest_gap_ns: U64 | None

@@ -19,6 +19,19 @@ Dial = Annotated[
     ),
 ]
 
+Done = Annotated[
+    Literal["chunk", "transfer"],
+    Meaning(
+        "How the sender learns that all has arrived.",
+        {
+            "chunk": "The receiver answers each chunk with a byte on the chunk's stream.",
+            "transfer": "The sender ends each stream after its chunk, and the receiver waits for"
+            " these ends. When it has all, it says so with a byte on one more stream of the"
+            " connection, or closes the connections where they have no streams.",
+        },
+    ),
+]
+
 
 class Bulk(Wire):
     """A content, sent as fast as possible."""
@@ -42,6 +55,8 @@ class Bulk(Wire):
     """Whether the receiver writes each chunk to a file, puts the files together in order to one
     once its connections are closed, and compares that with the sender's content. Otherwise the
     hashes of the chunks are compared."""
+    done: Done
+    """How the sender learns that all has arrived."""
     duration_ns: U64 | None
     """How long after it began the client breaks off, so that what has arrived by then is the
     result. Null: the content arrives completely."""

@@ -124,6 +124,11 @@ class WorkloadSection(Section):
         return False
 
     @property
+    def confirms_parts(self) -> bool:
+        """Whether each part of a content is confirmed by itself."""
+        return True
+
+    @property
     def fills_ns(self) -> int | None:
         """Time in ns for which it sends at full rate; None where it has a size or a rate."""
         return None

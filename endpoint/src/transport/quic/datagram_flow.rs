@@ -84,8 +84,13 @@ impl Beside {
                 Side::Server => self.connection.accept_bi().await,
             }
             .context("opening the stream beside a flow's datagrams")?;
-            self.stream =
-                Some(Stream { send, receive: Receiver::new(receive, self.window_bytes), index: 0, gauges: None });
+            self.stream = Some(Stream {
+                send,
+                receive: Receiver::new(receive, self.window_bytes),
+                index: 0,
+                is_closed_for_sending: false,
+                gauges: None,
+            });
         }
         Ok(self.stream.as_mut().expect("it was made"))
     }

@@ -277,7 +277,7 @@ impl Connection {
         let index = self.streams;
         self.streams += 1;
         let receive = Receiver::new(receive, self.options.transport.buffer_bytes);
-        Box::new(Stream { send, receive, index, gauges: self.gauges.clone() })
+        Box::new(Stream { send, receive, index, is_closed_for_sending: false, gauges: self.gauges.clone() })
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Stream {
     pub receive: Receiver,
     /// The index of the stream on its connection, starting at 0.
     pub index: u32,
+    /// Whether this side has said that it sends nothing more.
+    pub is_closed_for_sending: bool,
     /// The gauges of its connection, if it is sampled.
     pub gauges: Option<Arc<ConnectionGauges>>,
 }
@@ -71,11 +73,20 @@ impl transport::Stream for Stream {
         })
     }
 
+    fn close_sending(&mut self) -> Pending<'_, ()> {
+        Box::pin(async {
+            self.is_closed_for_sending = true;
+            self.send.finish().context("ending a QUIC stream")
+        })
+    }
+
     /// Ends the stream, and waits for the peer's end too: dropping a stream that has not ended would ask the peer to
     /// stop sending.
     fn finish(&mut self) -> Pending<'_, bool> {
         Box::pin(async {
-            self.send.finish().context("finishing a QUIC stream")?;
+            if !self.is_closed_for_sending {
+                self.send.finish().context("finishing a QUIC stream")?;
+            }
             match self.send.stopped().await {
                 Ok(None) => {}
                 Ok(Some(code)) => bail!("the peer refused the end of a QUIC stream (error {code})"),

@@ -7,7 +7,7 @@ pub(super) mod info;
 mod stack;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -153,6 +153,10 @@ impl ByteStream for TcpStream {
             }
         }
         Ok(())
+    }
+
+    fn close_sending(&mut self) -> Result<()> {
+        self.socket.shutdown(Shutdown::Write).context("closing the sending side")
     }
 
     fn report(&self) -> Result<Report> {

@@ -1,6 +1,7 @@
 //! The bytes of a TLS session, with early data: the stream over which contents and HTTP are sent.
 
 use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
 use std::sync::Arc;
 
 use rustls::{Connection as Session, HandshakeKind};
@@ -244,6 +245,14 @@ impl ByteStream for TlsStream {
             })?;
         }
         Ok(())
+    }
+
+    /// Completes the handshake first: afterwards a server could send no tickets.
+    fn close_sending(&mut self) -> Result<()> {
+        self.handshake()?;
+        self.session.send_close_notify();
+        flush(&mut self.session, &mut self.records)?;
+        self.records.socket.shutdown(Shutdown::Write).context("closing the sending side")
     }
 
     fn finish(&mut self) -> Result<()> {

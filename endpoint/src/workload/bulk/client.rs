@@ -7,10 +7,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::request::PROTOCOL;
-use super::{Bulk, join_all};
+use super::{Bulk, CONFIRMATION, join_all};
 use crate::clock::Moment;
 use crate::deadline::Deadline;
-use crate::job::{self, Dial, Direction};
+use crate::job::{self, Dial, Direction, Done};
 use crate::record::{ConnectionRecord, Record, Side};
 use crate::sink::{SharedSink, Sink};
 use crate::transport::error::{Context as _, Result};
@@ -223,6 +223,8 @@ enum Ending {
 struct Carried {
     number: u32,
     records: Vec<Record>,
+    /// Its stream, if that is finished only when the transfer is done.
+    stream: Option<Box<dyn Stream>>,
     /// Whether the peer is known to have received everything.
     is_confirmed: bool,
 }
@@ -237,6 +239,10 @@ impl Bulk {
         mut handovers: watch::Receiver<Handovers>,
     ) -> Result<ConnectionOutcome> {
         let (mut carried, ending) = self.carry_all(&mut *connection, &share.slots, round, &mut handovers).await?;
+        if ending == Ending::Whole && self.requested.done == Done::Transfer {
+            let streams = carried.iter_mut().filter_map(|slot| slot.stream.take()).collect();
+            self.say_done(&mut *connection, streams).await?;
+        }
         // A connection that was given up before its handshake was complete has no record.
         let record = connection_record(&self.run, Side::Client, &*connection, ending != Ending::Whole)?;
         let (transfer, attempt) = round;
@@ -325,7 +331,23 @@ impl Bulk {
             Direction::Down => slot.chunks.iter().map(of_chunk).collect(),
             Direction::Up => Vec::new(),
         };
-        Carried { number: slot.number, records, is_confirmed: false }
+        Carried { number: slot.number, records, stream: None, is_confirmed: false }
+    }
+
+    /// Says that all has arrived over a connection, on one more stream if it has any, and finishes its streams.
+    async fn say_done(&self, connection: &mut dyn Connection, mut streams: Vec<Box<dyn Stream>>) -> Result<()> {
+        if self.layout.is_multiplexed {
+            let mut further = connection.open_stream().await?;
+            further.send(&[CONFIRMATION]).await.context("saying that the transfer is done")?;
+            streams.push(further);
+            for stream in &mut streams {
+                stream.close_sending().await?;
+            }
+        }
+        for stream in &mut streams {
+            stream.finish().await?;
+        }
+        Ok(())
     }
 
     /// Carries out a slot's chunks, one after another, without waiting for the peer's confirmation in between.
@@ -334,8 +356,11 @@ impl Bulk {
             Direction::Down => self.fetch(&mut *stream, &slot, round).await?,
             Direction::Up => self.deliver(&mut *stream, &slot, round).await?,
         };
+        if self.requested.done == Done::Transfer {
+            return Ok(Carried { number: slot.number, records, stream: Some(stream), is_confirmed: false });
+        }
         let is_confirmed = stream.finish().await?;
-        Ok(Carried { number: slot.number, records, is_confirmed })
+        Ok(Carried { number: slot.number, records, stream: None, is_confirmed })
     }
 
     async fn fetch(&self, stream: &mut dyn Stream, slot: &StreamSlot, round: (u32, u32)) -> Result<Vec<Record>> {

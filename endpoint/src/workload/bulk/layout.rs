@@ -15,19 +15,23 @@ pub(super) struct Layout {
     chunks: u32,
     /// The number of connections of a transfer.
     pub connections: u32,
-    /// The number of streams of a connection.
+    /// The number of streams of a connection that carry chunks.
     pub streams: u32,
+    /// Whether a connection has more than one stream.
+    pub is_multiplexed: bool,
 }
 
 impl Layout {
     /// Returns the layout of a bulk workload over a transport.
     pub(super) fn of(bulk: &Bulk, transport: &Transport) -> Self {
         let chunks = bulk.chunks;
-        let (connections, streams) = match transport.kind.stack().most_streams(transport) {
+        let most_streams = transport.kind.stack().most_streams(transport);
+        let (connections, streams) = match most_streams {
             1 => (chunks, 1),
             streams => (1, streams.min(chunks)),
         };
-        Self { size_bytes: bulk.content.size_bytes(), chunks, connections, streams }
+        let (size_bytes, is_multiplexed) = (bulk.content.size_bytes(), most_streams > 1);
+        Self { size_bytes, chunks, connections, streams, is_multiplexed }
     }
 
     /// Returns the offset and the length of a chunk in the content.

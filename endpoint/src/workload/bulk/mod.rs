@@ -5,6 +5,10 @@
 //! (`up`). Its receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has
 //! received that: no byte can be lost at close, whatever the transport does there.
 //!
+//! A job may ask that only the transfer is confirmed ([`Done::Transfer`]), as kim-2022 has it. Then the server ends each
+//! stream after its chunk, and the client waits for these ends; it says that it has all with that byte on one more
+//! stream, or by closing the connections of a transport without streams.
+//!
 //! That all connections are established before any content is sent is the order of kim-2022, which reports connection
 //! times that add up over the connections and delay the end of the transfer by as much.
 //!
@@ -40,12 +44,12 @@ use self::verify::Expected;
 use super::{ByProgram, Driving, End, Handovers, OverConnections, Run, RunPlace, Running, Sandbox, Workload};
 use crate::clock::Moment;
 use crate::content::{Part, Reader};
-use crate::job::{self, Content, Job};
+use crate::job::{self, Content, Done, Job};
 use crate::record::{Record, Side, TransferRecord};
 use crate::role::Orchestrator;
 use crate::sink::{Received, SharedSink};
-use crate::transport::error::{Context as _, Result, ensure};
-use crate::transport::{Connection, Dialer, Pending, Sent, Stream};
+use crate::transport::error::{Context as _, Result, bail, ensure};
+use crate::transport::{Connection, Dialer, Error, Pending, Sent, Stream};
 
 /// The confirmation of a content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
@@ -123,6 +127,23 @@ impl Workload for job::Bulk {
     }
 }
 
+/// Waits for the byte that confirms a content.
+async fn confirmation(stream: &mut dyn Stream) -> Result<()> {
+    let mut confirmation = [0];
+    stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
+    ensure!(confirmation == [CONFIRMATION], "the receiver answered {confirmation:?}, which confirms nothing");
+    Ok(())
+}
+
+/// Waits until the peer has ended the stream, all of whose content has arrived.
+async fn ended(stream: &mut dyn Stream) -> Result<()> {
+    match stream.receive(&mut [0]).await {
+        Err(Error::Closed(_)) => Ok(()),
+        Err(error) => Err(error).context("waiting for the end of the content"),
+        Ok(()) => bail!("the peer sent more content than it was asked for"),
+    }
+}
+
 /// Waits for all tasks and returns their results; the first error ends the wait.
 async fn join_all<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
     let mut all = Vec::new();
@@ -160,19 +181,22 @@ impl Bulk {
         stream.send_content(content).await.context("sending the content")
     }
 
-    /// Receives what a sink waits for, and confirms it.
+    /// Receives what a sink waits for, and confirms it or waits for the end of the stream.
     async fn receive(&self, stream: &mut dyn Stream, sink: &SharedSink) -> Result<Received> {
         sink.lock().expect("no holder panics").begin();
         stream.receive_content(sink.clone()).await.context("receiving the content")?;
-        stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
-        Ok(sink.lock().expect("no holder panics").received()?)
+        if self.requested.done == Done::Chunk {
+            stream.send(&[CONFIRMATION]).await.context("confirming the content")?;
+            return Ok(sink.lock().expect("no holder panics").received()?);
+        }
+        ended(stream).await?;
+        let received = sink.lock().expect("no holder panics").received()?;
+        Ok(Received { last_byte: Moment::now(), ..received })
     }
 
     /// Waits for the receiver's confirmation of what was sent.
     async fn confirmed(&self, stream: &mut dyn Stream, sent: Sent) -> Result<Received> {
-        let mut confirmation = [0];
-        stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
-        ensure!(confirmation == [CONFIRMATION], "the receiver answered {confirmation:?}, which confirms nothing");
+        confirmation(stream).await?;
         let Sent { first_byte, sha256 } = sent;
         Ok(Received { first_byte, last_byte: Moment::now(), longest_gap: None, sha256 })
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::Bulk;
 use super::request::{ChunkRequest, PROTOCOL, REQUEST_BYTES};
-use crate::job::{self, Direction};
+use super::{Bulk, confirmation};
+use crate::clock::Moment;
+use crate::job::{self, Direction, Done};
 use crate::record::{ConnectionRecord, Record, Side};
-use crate::sink::Sink;
+use crate::sink::{Received, Sink};
 use crate::transport::error::{Context as _, Error, Result, ensure};
-use crate::transport::{Connection, Stream};
+use crate::transport::{Connection, Sent, Stream};
 use crate::workload::{Run, connection_record, finished};
 
 /// Serves one connection.
@@ -68,6 +69,9 @@ pub(super) async fn serve(
             }
         }
     }
+    if requested.done == Done::Transfer {
+        served.until_done(&bulk, &mut *connection).await?;
+    }
     let Some(first) = served.slots.first().map(|slot| slot.request) else {
         ensure!(has_handovers || breaks_off, "the client closed the connection without requesting for anything");
         return Ok(Vec::new());
@@ -102,6 +106,8 @@ pub(super) async fn serve(
 struct Served {
     /// The streams, in the order of their slots' numbers.
     slots: Vec<ServedStream>,
+    /// The stream on which the client said that all had arrived.
+    further: Option<Box<dyn Stream>>,
     /// Whether the client has given the connection up.
     is_lost: bool,
 }
@@ -113,6 +119,8 @@ struct ServedStream {
     /// The first request of the stream, which names its slot.
     request: ChunkRequest,
     records: Vec<Record>,
+    /// What was sent, if the client confirms only the transfer.
+    unconfirmed: Vec<(ChunkRequest, Sent)>,
 }
 
 /// How a stream ended. A stream that was lost before its first request has no slot.
@@ -137,6 +145,27 @@ impl Served {
         error.map_or(Ok(()), |error| self.lose(bulk, error))
     }
 
+    /// Waits until the client says that it has all that was sent over the connection, on one more stream or by closing
+    /// the connection.
+    async fn until_done(&mut self, bulk: &Bulk, connection: &mut dyn Connection) -> Result<()> {
+        if bulk.layout.is_multiplexed {
+            let further = connection.accept_stream().await?;
+            let mut further = further.context("the client closed the connection without saying that it has all")?;
+            confirmation(&mut *further).await?;
+            self.further = Some(further);
+        } else {
+            connection.closed().await?;
+        }
+        let last_byte = Moment::now();
+        for slot in &mut self.slots {
+            for (request, Sent { first_byte, sha256 }) in std::mem::take(&mut slot.unconfirmed) {
+                let received = Received { first_byte, last_byte, longest_gap: None, sha256 };
+                slot.records.push(bulk.record(&*slot.stream, &request, 0, received));
+            }
+        }
+        Ok(())
+    }
+
     /// Handles the loss of the connection, or of a stream of it.
     fn lose(&mut self, bulk: &Bulk, error: Error) -> Result<()> {
         self.is_lost = true;
@@ -145,10 +174,15 @@ impl Served {
 
     /// Ends the streams that have not ended yet.
     async fn end_streams(&mut self, bulk: &Bulk, finish: &mut watch::Receiver<bool>) -> Result<()> {
+        let mut further = self.further.take();
+        let mut open: Vec<&mut Box<dyn Stream>> = further.iter_mut().collect();
         for slot in self.slots.iter_mut().filter(|slot| !slot.is_ended) {
             slot.is_ended = true;
+            open.push(&mut slot.stream);
+        }
+        for stream in open {
             let ended = tokio::select! {
-                ended = slot.stream.finish() => ended.map(drop),
+                ended = stream.finish() => ended.map(drop),
                 () = finished(finish) => Ok(()),
             };
             if let Err(error) = ended {
@@ -172,15 +206,28 @@ impl Bulk {
             Err(error) => return Answered { slot: None, error: Some(error) },
         };
         self.run.attempts.record_attempt(request.attempt);
-        let mut records = Vec::new();
-        let carried = match self.requested.direction {
-            Direction::Down => self.supply(&mut *stream, request, &mut records).await,
-            Direction::Up => self.collect(&mut *stream, request, &mut records).await,
+        let (mut records, mut unconfirmed) = (Vec::new(), Vec::new());
+        let carried = match (self.requested.direction, self.requested.done) {
+            (Direction::Up, _) => self.collect(&mut *stream, request, &mut records).await,
+            (Direction::Down, Done::Chunk) => self.supply(&mut *stream, request, &mut records).await,
+            (Direction::Down, Done::Transfer) => self.hand_over(&mut *stream, request, &mut unconfirmed).await,
         };
-        Answered { slot: Some(ServedStream { stream, is_ended: false, request, records }), error: carried.err() }
+        let slot = ServedStream { stream, is_ended: false, request, records, unconfirmed };
+        Answered { slot: Some(slot), error: carried.err() }
     }
 
-    async fn supply(&self, stream: &mut dyn Stream, first: ChunkRequest, records: &mut Vec<Record>) -> Result<()> {
+    /// Sends the chunks of a slot, ends the stream, and leaves their confirmation to the transfer's.
+    async fn hand_over(
+        &self,
+        stream: &mut dyn Stream,
+        first: ChunkRequest,
+        unconfirmed: &mut Vec<(ChunkRequest, Sent)>,
+    ) -> Result<()> {
+        unconfirmed.append(&mut self.send_all(stream, first).await?);
+        stream.close_sending().await
+    }
+
+    async fn send_all(&self, stream: &mut dyn Stream, first: ChunkRequest) -> Result<Vec<(ChunkRequest, Sent)>> {
         // The client hashes whole chunks; the rest of a chunk has no hash to compare with.
         let verify = self.requested.verify && !self.run.job.resumes();
         let mut all_sent = Vec::new();
@@ -188,6 +235,11 @@ impl Bulk {
             let request = self.receive_request_for(stream, chunk, first).await?;
             all_sent.push((request, self.send(stream, &request, verify).await?));
         }
+        Ok(all_sent)
+    }
+
+    async fn supply(&self, stream: &mut dyn Stream, first: ChunkRequest, records: &mut Vec<Record>) -> Result<()> {
+        let all_sent = self.send_all(stream, first).await?;
         for (request, sent) in all_sent {
             let received = self.confirmed(stream, sent).await?;
             if self.run.attempts.record_once(request.transfer, request.chunk) {

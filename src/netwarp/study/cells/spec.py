@@ -175,6 +175,9 @@ class CellSpec:
         if self.workload.merges:
             reason = f"{stack.name}'s role hashes what it receives and writes no file"
             raise KeyValueError("workload.merge", True, reason, "drop it")
+        if not self.workload.confirms_parts:
+            reason = f"{stack.name}'s role confirms each part"
+            raise KeyValueError("workload.done", "transfer", reason, "drop it")
         if self.workload.breaks_off:
             reason = f"{stack.name}'s role does not break a content off"
             raise KeyValueError("workload.duration", None, reason, "give a size instead")

@@ -9,8 +9,9 @@ from pydantic import Field, model_validator
 
 from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, PeriodNs, SizeBytes
+from netwarp.transports import TRANSPORTS
 from netwarp.units import NS_PER_S
-from netwarp.wire import Direction
+from netwarp.wire import Direction, TransportKind
 from netwarp.workloads.base import WorkloadSection
 
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True), Kind("a whole number from 1 to 10000")]
@@ -50,6 +51,11 @@ class BulkSection(WorkloadSection):
     """The client writes each part to a file of its own and, once its connections are closed, puts
     them together to one file, which is read back and compared with the content. In virtual time
     this takes none, of CPU time little. Otherwise the hashes of the parts are compared."""
+    done: wire.Done = "chunk"
+    """How the sender learns that all has arrived. `chunk`: the client answers each part with a byte
+    on the part's stream. `transfer`: the server ends each stream after its part, and a part has
+    arrived with that end; when the client has all, it says so with a byte on one more stream of the
+    connection (`quic`), or closes the connections (`tcp`, `tls`)."""
     transfers: Count = 1
     """Number of times that the content is sent in a run, each time on new connections. Metrics are
     those of the last transfer, which may resume sessions of the first."""
@@ -83,6 +89,7 @@ class BulkSection(WorkloadSection):
             chunks=parts,
             dial=self.dial,
             merge=self.merge,
+            done=self.done,
             transfers=self.transfers,
             duration_ns=self.duration_ns,
         )
@@ -98,6 +105,11 @@ class BulkSection(WorkloadSection):
         return self.merge
 
     @property
+    def confirms_parts(self) -> bool:
+        """Whether each part is confirmed by itself."""
+        return self.done == "chunk"
+
+    @property
     def breaks_off(self) -> bool:
         """Whether it is aborted after a duration."""
         return self.duration_ns is not None
@@ -111,6 +123,19 @@ class BulkSection(WorkloadSection):
         """Give its job with a content too large to be transferred in its duration."""
         content = wire.Seeded(kind="seeded", seed=0, size_bytes=size_bytes)
         return job.model_copy(update={"content": content})
+
+    def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
+        """Refuse to end connections by their ends where that cannot be done, or recorded."""
+        if self.confirms_parts:
+            return
+        if not TRANSPORTS[kind].has_counters_when_closed:
+            reason = f"of a connection of {kind} that both ends have closed nothing can be recorded"
+            raise KeyValueError(
+                "workload.done", self.done, reason, "drop it, or choose tcp or quic"
+            )
+        if moves:
+            reason = "a client that moves asks again for the parts that are not confirmed"
+            raise KeyValueError("workload.done", self.done, reason, "drop it, or path.handovers")
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:
         """Refuse a duration beyond the run's limit, more chunks than bytes, and too many chunks."""
@@ -135,6 +160,9 @@ class BulkSection(WorkloadSection):
                 f"a content is cut into as many parts as there are streams, at most {MOST_PARTS}",
                 f"choose fewer streams, or set workload.chunks to {MOST_PARTS} or less",
             )
+        if parts == MOST_PARTS and not self.confirms_parts:
+            reason = f"it takes one more stream, and stacks allow a peer {MOST_PARTS}"
+            raise KeyValueError("workload.done", self.done, reason, "choose fewer chunks")
 
     @model_validator(mode="after")
     def _one_content(self) -> Self:
@@ -154,6 +182,18 @@ class BulkSection(WorkloadSection):
         if self.merge and self.duration_ns is not None:
             reason = "a content that is broken off is not whole"
             raise KeyValueError("merge", True, reason, "drop it, or the duration")
+        return self
+
+    @model_validator(mode="after")
+    def _is_done_where_it_arrives_whole(self) -> Self:
+        if self.confirms_parts:
+            return self
+        if self.direction == "up":
+            reason = "a server serves each connection by itself and has no transfer that is done"
+            raise KeyValueError("done", self.done, reason, 'drop it, or choose direction = "down"')
+        if self.duration_ns is not None:
+            reason = "a content that is broken off has no end"
+            raise KeyValueError("done", self.done, reason, "drop it, or the duration")
         return self
 
     @model_validator(mode="after")
