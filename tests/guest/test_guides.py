@@ -30,6 +30,7 @@ def test_a_guide_can_be_followed(
             )  # fmt: skip
             assert answer.returncode == 0, f"{arguments}: {answer.stderr}"
             assert answer.stdout, arguments
+            assert "warning:" not in answer.stderr, f"{arguments}: {answer.stderr}"
         if block.language == "python":
             exec(block.text, {})  # noqa: S102 - our own documentation
 
