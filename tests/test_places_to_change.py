@@ -53,7 +53,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the metric: its entry, and its name beside the one that the table compares."""
     completion = METRICS["completion_time_s"]
     beside = (NAME, *(completion.beside or ()))
-    entries: dict[str, Any] = METRICS  # type: ignore[assignment]
+    entries: Any = METRICS.own
     monkeypatch.setitem(entries, NAME, OVERHEAD)
     monkeypatch.setitem(entries, "completion_time_s", replace(completion, beside=beside))
 

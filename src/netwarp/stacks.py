@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from netwarp import wire
+from netwarp import plugins, wire
 from netwarp.cache import cache_directory
 from netwarp.errors import InputError
 from netwarp.fields import Kind, Section
@@ -187,6 +187,8 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
         manifest = read_manifest(SOURCES / name)
         program = built_stacks(environ) / name / manifest.program
         return Stack(**manifest.model_dump() | {"program": str(program)})
+    if name in plugins.added("stacks"):
+        return stack_in(plugins.folder("stacks", name))
     known = ", ".join(installed(environ)) or "none"
     raise InputError(
         f"no stack {name} is built here (built: {known}): `netwarp stack build {name}` if netwarp"
@@ -196,7 +198,8 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
 
 def installed(environ: Mapping[str, str] = os.environ) -> Sequence[str]:
     """Name the stacks that are found here."""
-    return sorted({found.parent.name for place in places(environ) for found in _manifests(place)})
+    found = {found.parent.name for place in places(environ) for found in _manifests(place)}
+    return sorted({*found, *plugins.added("stacks")})
 
 
 def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, cast
 
+from netwarp import plugins
 from netwarp.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,8 +27,14 @@ takes a tenth of the time in which a table is printed.
 
 
 def backend_class(name: str) -> type[NamedBackend]:
-    """Import the class of the backend `name`, one of `BACKENDS`."""
-    return cast("type[NamedBackend]", resolve_name(BACKENDS[name]))
+    """Import the class of a backend, one of `backend_names`."""
+    found = resolve_name(BACKENDS[name]) if name in BACKENDS else plugins.load("backends", name)
+    return cast("type[NamedBackend]", found)
+
+
+def backend_names() -> Sequence[str]:
+    """Name netwarp's backends, then those that packages add."""
+    return [*BACKENDS, *(name for name in plugins.added("backends") if name not in BACKENDS)]
 
 
 def open_backend(name: str, bounds: Bounds) -> Backend:
@@ -38,9 +45,10 @@ def open_backend(name: str, bounds: Bounds) -> Backend:
         BackendError: it lacks something.
     """
     kind, _, argument = name.partition(":")
-    backend = backend_class(kind) if kind in BACKENDS else None
+    is_known = kind in BACKENDS or kind in plugins.added("backends")
+    backend = backend_class(kind) if is_known else None
     if backend is None or bool(argument) != (backend.argument is not None):
-        *others, last = (f"`{_usage(backend_class(each))}`" for each in BACKENDS)
+        *others, last = (f"`{_usage(backend_class(each))}`" for each in backend_names())
         raise InputError(
             f"--backend {name}: no such backend; there are {', '.join(others)} and {last}"
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from netwarp.backends.base import NamedBackend
 from netwarp.backends.needs import Machine, Need, require
-from netwarp.backends.registry import BACKENDS, backend_class
+from netwarp.backends.registry import backend_class, backend_names
 from netwarp.backends.stack_building import describe_stacks
 from netwarp.backends.virtual import VirtualBackend
 from netwarp.errors import NetwarpError
@@ -44,7 +44,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Check everything that runs need, up to booting a guest."""
-    default, *others = map(backend_class, BACKENDS)
+    default, *others = map(backend_class, backend_names())
     machine = Machine(jobs=len(os.sched_getaffinity(0)))
     needed = [_look("python", _python)]
     needed += [_look_for(need, machine) for need in default.needs if not need.optional]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
 from netwarp.metrics.competing import SHARING_METRICS, of_workload
 from netwarp.metrics.handovers import HANDOVER_METRICS
@@ -12,30 +11,30 @@ from netwarp.metrics.path import PATH_METRICS
 from netwarp.metrics.queueing import QUEUEING_METRICS
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
+from netwarp.plugins import Extended
 from netwarp.workloads import WORKLOADS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from netwarp.measure.metric import Metric
-
-METRICS: Mapping[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        *TIME_METRICS,
-        *HANDOVER_METRICS,
-        *(metric for workload in WORKLOADS.values() for metric in workload.metrics),
-        *PATH_METRICS,
-        *QUEUEING_METRICS,
-        *STACK_METRICS,
-        *LIMIT_METRICS,
-        *CPU_METRICS,
-        *SHARING_METRICS,
-    )
-}
-"""All metrics by name. Times and the stacks' counters are those of the run's last transfer; the
-path's counters are those of the whole run. A metric that the records do not determine is missing,
-never 0."""
+METRICS: Extended[Metric] = Extended(
+    "metrics",
+    {
+        metric.name: metric
+        for metric in (
+            *TIME_METRICS,
+            *HANDOVER_METRICS,
+            *(metric for workload in WORKLOADS.own.values() for metric in workload.metrics),
+            *PATH_METRICS,
+            *QUEUEING_METRICS,
+            *STACK_METRICS,
+            *LIMIT_METRICS,
+            *CPU_METRICS,
+            *SHARING_METRICS,
+        )
+    },
+    lambda added: isinstance(added, Metric),
+)
+"""All metrics by name, and what packages add. Times and the stacks' counters are those of the run's
+last transfer; the path's counters are those of the whole run. A metric that the records do not
+determine is missing, never 0."""
 
 
 def metric_named(name: str) -> Metric:
@@ -56,7 +55,7 @@ def metric_named(name: str) -> Metric:
 
 MAIN_METRICS = tuple(
     metric.name
-    for metric in METRICS.values()
+    for metric in METRICS.own.values()
     if metric.beside is not None and metric not in QUEUEING_METRICS
 )
 """Metrics that are a study's main one where it names none, in order of preference."""

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netwarp import plugins
 from netwarp.backends.guest_files import REPOSITORY
 from netwarp.errors import InputError
 from netwarp.regular_files import is_folder, is_there
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 SOURCE_FILE = "source.toml"
 """File name of the index of a source document, beside its studies."""
-NAME = "[a-z][a-z0-9-]*"
+NAME = "[a-z][a-z0-9_-]*"
 # A wheel carries the studies inside the package, a clone beside it.
 PLACES = (Path(__file__).parents[1] / "studies", REPOSITORY / "studies")
 
@@ -56,11 +57,13 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
 
 
 def _of_source(source: Path, places: Sequence[Path]) -> dict[str, Path]:
-    """Find the studies of a shipped source document, by `SOURCE/STUDY`."""
+    """Find the studies of a source document by `SOURCE/STUDY`: a shipped one, or a package's."""
+    folders = [place / source for place in places if source.name]
+    if str(source) in plugins.added("sources"):
+        folders.append(plugins.folder("sources", str(source)))
     return {
         f"{source}/{path.stem}": path
-        for place in places
-        if source.name
-        for path in sorted((place / source).glob("*.toml"))
+        for folder in folders
+        for path in sorted(folder.glob("*.toml"))
         if path.name != SOURCE_FILE
     }

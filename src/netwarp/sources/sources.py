@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from netwarp import plugins
 from netwarp.errors import InputError
 from netwarp.fields import KeyValueError, Section
 from netwarp.regular_files import is_file
@@ -81,9 +82,14 @@ def load_sources(names: list[str], places: tuple[Path, ...] = PLACES) -> list[So
     found |= {
         name: Path(name) for name in names if "/" in name and is_file(Path(name) / SOURCE_FILE)
     }
+    found |= {
+        name: plugins.folder("sources", name)
+        for name in names
+        if name not in found and name in plugins.added("sources")
+    }
     unknown = [name for name in names if name not in (*found, "all")]
     if unknown:
-        remedy = did_you_mean(unknown[0], ["all", *found])
+        remedy = did_you_mean(unknown[0], ["all", *found, *plugins.added("sources")])
         if "/" in unknown[0]:
             remedy = f"a folder of studies has a {SOURCE_FILE}"
         raise InputError(f"{unknown[0]}: no such source document; {remedy}")

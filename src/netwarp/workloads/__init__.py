@@ -7,6 +7,7 @@ from typing import Any
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
+from netwarp.plugins import Extended
 from netwarp.suggestions import did_you_mean
 from netwarp.workloads.activity import Activity, Item, Phase, Tone
 from netwarp.workloads.base import (
@@ -44,18 +45,22 @@ __all__ = [
     "workload_of",
 ]
 
-WORKLOADS: Mapping[str, Workload[Any]] = {
-    each.name: each
-    for each in (
-        BulkWorkload(),
-        StreamWorkload(),
-        CommandWorkload(),
-        FlowWorkload(),
-        RequestResponseWorkload(),
-        PageWorkload(),
-    )
-}
-"""All workloads by the value of `workload.kind`, the default first."""
+WORKLOADS: Extended[Workload[Any]] = Extended(
+    "workloads",
+    {
+        each.name: each
+        for each in (
+            BulkWorkload(),
+            StreamWorkload(),
+            CommandWorkload(),
+            FlowWorkload(),
+            RequestResponseWorkload(),
+            PageWorkload(),
+        )
+    },
+    lambda added: isinstance(added, Workload),
+)
+"""All workloads by the value of `workload.kind`, the default first; then what packages add."""
 
 
 def workload_of(job: wire.Job) -> Workload[Any]:

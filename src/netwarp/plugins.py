@@ -1,0 +1,115 @@
+"""What other packages add to netwarp, by entry points: a backend, a workload, a metric, ….
+
+A package names what it adds in its `pyproject.toml`, in a group of `GROUPS`. The groups are read
+when a name is asked for that netwarp does not have itself, or when all names are; what an entry
+stands for is imported when it is used. `docs/extending.md` has an example of each.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from netwarp.errors import InputError, one_line
+
+T = TypeVar("T")
+GROUPS = ("backends", "workloads", "metrics", "sources", "stacks")
+"""Kinds of what can be added: `netwarp.backends` is the group of the first."""
+
+
+@cache
+def added(kind: str) -> Mapping[str, EntryPoint]:
+    """Find what packages add of a kind, by name; nothing of it is imported."""
+    return {entry.name: entry for entry in entry_points(group=f"netwarp.{kind}")}
+
+
+def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) -> Any:
+    """Import what a package adds.
+
+    Args:
+        kind: of `GROUPS`.
+        name: its name.
+        accepts: whether it is what it should be.
+
+    Raises:
+        KeyError: no package adds it.
+        InputError: it cannot be imported, or is something else.
+    """
+    entry = added(kind)[name]
+    package = entry.dist.name if entry.dist else entry.module
+    where = f"{kind.removesuffix('s')} {name}, which the package {package} adds"
+    try:
+        found = entry.load()
+    except Exception as error:
+        reason = one_line(f"{type(error).__name__}: {error}", 300)
+        raise InputError(
+            f"the {where}, cannot be imported ({reason}): mend or uninstall {package}"
+        ) from error
+    if not accepts(found):
+        raise InputError(
+            f"the {where}, is none: see docs/extending.md for what {package} is to add"
+        )
+    return found
+
+
+def folder(kind: str, name: str) -> Path:
+    """Give the folder that a package adds: that of the package within it which the entry names.
+
+    Raises:
+        KeyError: no package adds it.
+        InputError: it cannot be imported, or is no package.
+    """
+    module: ModuleType = load(kind, name, lambda found: hasattr(found, "__path__"))
+    return Path(next(iter(module.__path__)))
+
+
+class Extended(Mapping[str, T], Generic[T]):
+    """What netwarp has of a kind, by name, and behind it what packages add.
+
+    A name of netwarp's own is always netwarp's. Of all together, what cannot be imported is left
+    out, and one line on standard error says so.
+    """
+
+    def __init__(self, kind: str, own: Mapping[str, T], accepts: Callable[[Any], bool]) -> None:
+        self.own = own
+        """What netwarp itself has."""
+        self._kind, self._accepts = kind, accepts
+
+    def __getitem__(self, name: str) -> T:
+        found = self.own.get(name)
+        return self._loaded(name) if found is None else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in added(self._kind)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.own
+        yield from self._added
+
+    def __len__(self) -> int:
+        return len(self.own) + len(self._added)
+
+    def values(self) -> Any:
+        """Give all of them; faster than one after the other."""
+        return [*self.own.values(), *self._added.values()] if self._added else self.own.values()
+
+    @cached_property
+    def _added(self) -> dict[str, T]:
+        found = {}
+        for name in added(self._kind):
+            try:
+                found[name] = self._loaded(name)
+            except InputError as error:
+                logging.getLogger("netwarp").warning("left out: %s", error)
+        return found
+
+    def _loaded(self, name: str) -> T:
+        if name in self.own:
+            raise InputError(f"netwarp has its own {self._kind.removesuffix('s')} {name}")
+        loaded: T = load(self._kind, name, self._accepts)
+        return loaded
