@@ -214,8 +214,15 @@ def _wire_type(kind: NamedType) -> Iterator[str]:
     else:
         yield from (f"### {kind.__name__}", "", _prose(kind), "")
         fields = kind.model_fields.items()
-        keys = ((f"`{k}`", _value(*field_type(f)), _line(f.description)) for k, f in fields)
+        keys = ((f"`{k}`", _value(*field_type(f)), _wire_meaning(f)) for k, f in fields)
         yield from _table(("key", "value", "meaning"), keys)
+
+
+def _wire_meaning(field: FieldInfo) -> str:
+    """Say what a key of a job or record means, and what it is where it is left out."""
+    if field.is_required():
+        return _line(field.description)
+    return f"{_line(field.description)} Left out: `{json.dumps(field.default)}`."
 
 
 def _reference(kind: NamedType) -> str:

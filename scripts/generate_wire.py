@@ -30,6 +30,12 @@ SOURCES = Path(__file__).resolve().parents[1] / "endpoint" / "src"
 GENERATED = (
     "// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead."
 )
+LEFT_OUT = [
+    "/// Whether a key that was added with a default has it: then it is left out.",
+    "fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {",
+    "    *value == T::default()",
+    "}",
+]
 LINE_WIDTH = 120
 OWN_TYPES = {"Workload", "Record"}
 """Unions whose variants are types of their own in Rust, for they are passed around alone."""
@@ -114,7 +120,9 @@ def _file(place: Place) -> Iterator[str]:
     if place.module == "base":
         yield "/// Version of the wire format. A reader refuses any other."
         yield from (f"pub const FORMAT: u32 = {FORMAT};", "")
-    blocks = [_definition(kind) for kind in kinds if kind not in variants or _is_own(kind)]
+    blocks = [[*_definition(kind)] for kind in kinds if kind not in variants or _is_own(kind)]
+    if any("is_left_out" in line for block in blocks for line in block):
+        blocks.append(LEFT_OUT)
     for number, block in enumerate(blocks):
         if number:
             yield ""
@@ -243,7 +251,12 @@ def _struct(model: type[Wire]) -> Iterator[str]:
 
 def _struct_fields(model: type[Wire], indent: str, visibility: str) -> Iterator[str]:
     for name, annotation, metadata in _fields(model):
-        yield from _comment(f"{indent}///", model.model_fields[name].description or "")
+        field = model.model_fields[name]
+        yield from _comment(f"{indent}///", field.description or "")
+        if not field.is_required():
+            if field.default:
+                raise TypeError(f"{model.__name__}.{name}: what is left out is off, empty or null")
+            yield f'{indent}#[serde(default, skip_serializing_if = "is_left_out")]'
         yield f"{indent}{visibility}{name}: {_rust(annotation, metadata)},"
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from typing import Any, get_args
 
 import pytest
@@ -138,6 +139,73 @@ print("`twice`" in runpy.run_path("scripts/generate_docs.py")["documents"]()["st
     )
     assert answer.stderr == ""
     assert answer.stdout.splitlines() == ["0.03 ['twice', 'twice_down', 'twice_up']", "True"]
+
+
+QUIC_OPTIONS = 'class QuicOptions(Wire):\n    """Options of QUIC."""\n'
+SPIN = """
+    spin: Annotated[bool, Option(False, "QUIC: made up.", setting="spin bit")] = False
+    \"\"\"Made up.\"\"\"
+"""
+USE_OF_SPIN = """
+import json
+import runpy
+from pathlib import Path
+from netwarp.errors import StudyError
+from netwarp.plan import plan_study
+from netwarp.plan.treatment import equal_treatment
+from netwarp.study import study_from_mapping
+from netwarp.wire import job_from_json, job_to_json
+
+def study(*levels):
+    quic = [{"kind": "quic", "label": f"{each}", **each} for each in levels]
+    tables = {"title": "t", "path": {"rtt": "10ms"}, "workload": {"size": "1kB"}, "replicates": 1}
+    return study_from_mapping({**tables, "factors": {"transport": quic}})
+
+with_it, without = plan_study(study({"spin": True}, {}))
+print(with_it.job.transport.quic.spin, '"spin":true' in with_it.job_json)
+print("spin" in without.job_json, job_to_json(without.job) == without.job_json)
+print([row["value"] for row in equal_treatment(study({"spin": True}, {}))
+       if row["setting"] == "spin bit"])
+try:
+    study_from_mapping({"title": "t", "workload": {"size": "1kB"}, "transport":
+                        {"kind": "tcp", "spin": True}})
+except StudyError as error:
+    print(error)
+for path in Path("tests/golden").glob("job-*.json"):
+    text = path.read_text()
+    assert json.loads(job_to_json(job_from_json(text))) == json.loads(text), path
+documents = runpy.run_path("scripts/generate_docs.py")["documents"]()
+print("| `spin` | `true` or `false` | – | QUIC: made up. |" in documents["study-format.md"])
+print("| `spin` | boolean | Made up. Left out: `false`. |" in documents["run-format.md"])
+types = runpy.run_path("scripts/generate_wire.py")["files"]()["job/transport.rs"]
+print('default, skip_serializing_if = "is_left_out")]\\n    pub spin: bool,' in types)
+"""
+
+
+def test_a_transport_option_is_one_field_of_the_job(tmp_path: Path) -> None:
+    """What describes it brings it to studies, refusals, documents and the endpoint's types; jobs
+    that do not set it are the same as before.
+    """
+    package = tmp_path / "netwarp"
+    copytree(REPOSITORY / "src" / "netwarp", package, ignore=ignore_patterns("__pycache__"))
+    models = package / "wire" / "transport.py"
+    before = models.read_text(encoding="utf-8")
+    models.write_text(before.replace(QUIC_OPTIONS, QUIC_OPTIONS + SPIN), encoding="utf-8")
+    answer = subprocess.run(
+        [sys.executable, "-c", USE_OF_SPIN], cwd=REPOSITORY, capture_output=True, text=True,
+        env={"PYTHONPATH": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert answer.stderr == ""
+    assert answer.stdout.splitlines() == [
+        "True True",
+        "False True",
+        "['on', 'off']",
+        "study: transport.spin = true: tcp has no such option; set it per transport, such as in"
+        " [transport.quic]",
+        "True",
+        "True",
+        "True",
+    ]
 
 
 class Toy(ReplayBackend):

@@ -221,6 +221,10 @@ def parse_discipline(value: object) -> wire.DisciplineKind | None:
     raise UnitError("no queueing discipline of this name", f"{hint}choose fifo, {', '.join(known)}")
 
 
+Streams = Annotated[int, Field(ge=1, lt=2**16, strict=True), Kind("a whole number from 1 to 65535")]
+Retransmissions = Annotated[
+    int, Field(ge=0, le=1000, strict=True), Kind("a whole number from 0 to 1000")
+]
 DisciplineName = Annotated[
     wire.DisciplineKind | None,
     BeforeValidator(parse_discipline),

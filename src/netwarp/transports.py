@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # help texts are made of this table without waiting for the m
     from netwarp.wire import Model, Reconnect, Resume, TransportKind
 
 HttpVersion = Literal["1.1", "2", "3"]
+OptionsTable = Literal["tcp", "sctp", "quic"]
 
 IP_HEADER_BYTES = 20
 UDP_HEADER_BYTES = 8
@@ -20,20 +21,6 @@ TCP_HEADER_BYTES = 20
 SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
 # net/ipv4/tcp.c, TCP_MAXSEG: TCP_MIN_MSS and MAX_TCP_WINDOW.
 TCP_MSS_BYTES = (88, 32_767)
-TCP_OPTIONS = frozenset({"sack", "timestamps", "window_scaling", "recovery"})
-SCTP_OPTIONS = frozenset(
-    {
-        "streams",
-        "max_message_bytes",
-        "unordered",
-        "message_lifetime_ns",
-        "max_retransmissions",
-        "rto_initial_ns",
-        "rto_min_ns",
-        "rto_max_ns",
-        "multihomed",
-    }
-)
 QUIC_DATAGRAM_HEADERS_BYTES = 1 + 8 + 4 + 16 + 9
 """Of a QUIC packet, beside a message that is sent as a datagram: the short header's first byte,
 quinn's connection id and the longest packet number, the AEAD's tag, and a DATAGRAM frame's type and
@@ -82,8 +69,10 @@ class TransportTraits:
     """Largest payload in bytes of a packet that its stack can write; None where it has no limit."""
     most_packet_reason: str = ""
     """Why `most_packet_bytes` is what it is, as a clause."""
-    own_options: frozenset[str] = frozenset()
-    """Attributes of `[transport]` that it has and not every transport."""
+    options: OptionsTable | None = None
+    """Which of a job's tables of options are its own."""
+    own_keys: frozenset[str] = frozenset()
+    """Keys of `[transport]` that it has beside these and not every transport."""
     repeats_what_is_lost: bool = True
     """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
@@ -147,7 +136,8 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
-        own_options=TCP_OPTIONS | {"preset"},
+        options="tcp",
+        own_keys=frozenset({"preset"}),
         http_versions=OVER_BYTES,
         runs_over_tcp=True,
         is_in_ns3=True,
@@ -165,7 +155,8 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
-        own_options=TCP_OPTIONS | {"preset"},
+        options="tcp",
+        own_keys=frozenset({"preset"}),
         http_versions=OVER_BYTES,
         runs_over_tcp=True,
         is_encrypted=True,
@@ -185,7 +176,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         mss_reason="",
         # sctp_min_frag_point in include/net/sctp/sctp.h: 512 bytes without its headers.
         least_fragment_bytes=512 - IP_HEADER_BYTES - SCTP_HEADERS_BYTES,
-        own_options=SCTP_OPTIONS,
+        options="sctp",
         multiplexes="with streams",
         second_path="multihomed",
         has_counters_when_closed=False,
@@ -216,7 +207,8 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         most_packet_bytes=QUINN_PACKET_BYTES,
         most_packet_reason="quinn writes a handshake packet's length in two bytes (quinn-proto,"
         f" packet.rs), up to {QUINN_PACKET_BYTES}",
-        own_options=frozenset({"stack", "datagrams", "qlog"}),
+        options="quic",
+        own_keys=frozenset({"stack"}),
         http_versions=("3",),
         is_encrypted=True,
         is_always_paced=True,
@@ -263,7 +255,7 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         header_bytes=IP_HEADER_BYTES + TCP_HEADER_BYTES,
         mss_bytes=TCP_MSS_BYTES,
         mss_reason=_TCP_MSS_REASON,
-        own_options=TCP_OPTIONS,
+        options="tcp",
         http_versions=OVER_BYTES,
         runs_over_tcp=True,
         has_counters_when_closed=False,
@@ -295,9 +287,9 @@ def is_simulated(model: Model) -> bool:
     return model != "kernel"
 
 
-def owners(option: str) -> list[TransportKind]:
-    """List the transports that have an option which not every transport has."""
-    return [kind for kind, traits in TRANSPORTS.items() if option in traits.own_options]
+def rfc9260_window_bytes(mtu_bytes: int) -> int:
+    """Give SCTP's initial congestion window (RFC 9260, section 7.2.1; net/sctp/transport.c)."""
+    return min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
 
 
 def with_two_paths_in_words() -> str:

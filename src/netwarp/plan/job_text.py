@@ -116,13 +116,16 @@ class JobWriter:
             else str(value)  # as fast as looking it up
             if type(value := values[key]) is int
             else find(value, None, _with_content)
-            for key in _keys(type(table))
+            for key, usual in _keys(type(table))
+            if values[key] != usual
         }
 
 
 @cache
-def _keys(table: type[Wire]) -> list[str]:
-    return sorted(table.model_fields)
+def _keys(table: type[Wire]) -> list[tuple[str, object]]:
+    """Give a table's keys, each with the value at which it is left out; one of no type if none."""
+    fields = sorted(table.model_fields.items())
+    return [(key, object() if each.is_required() else each.default) for key, each in fields]
 
 
 def _object(fields: Mapping[str, str]) -> str:
@@ -131,7 +134,7 @@ def _object(fields: Mapping[str, str]) -> str:
 
 
 def _timeline(timeline: wire.Timeline, random: bool) -> str:
-    table = timeline.model_dump(mode="json")
+    table = timeline.to_json()
     if random:
         table["events"] = _slot(EVENTS)
     for redraw in table["redraws"]:
@@ -143,7 +146,7 @@ def _with_content(part: Wire | tuple[()] | str | float | None, place: int = 0) -
     """Serialise a part of a job, with a slot for the content seed of the workload at `place`."""
     if not isinstance(part, Wire):
         return _with_slots(part)
-    table = part.model_dump(mode="json")
+    table = part.to_json()
     for seeded in _with_seed(table):
         seeded["seed"] = _slot(numbered("content", place))
     return _with_slots(table)

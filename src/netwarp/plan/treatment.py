@@ -16,7 +16,8 @@ from netwarp.stacks import ITS_OWN
 from netwarp.study import Study
 from netwarp.study.cells.design import Cell
 from netwarp.study.cells.spec import CellSpec
-from netwarp.transports import TransportTraits
+from netwarp.study.sections.transport import OWN_OPTIONS, OwnOption
+from netwarp.transports import TransportTraits, rfc9260_window_bytes
 from netwarp.units import format_duration, format_size
 from netwarp.wire import Job
 from netwarp.workloads import workload_of
@@ -121,7 +122,7 @@ def _initial_window(treated: _Treated) -> str:
     if not spec.transport.traits.repeats_what_is_lost:
         return NOT_ITS_OWN
     if spec.transport.stack is None and spec.transport.traits.fixed_initial_window is not None:
-        return f"{min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))} bytes"
+        return f"{rfc9260_window_bytes(mtu_bytes)} bytes"
     return f"{spec.transport.resolved_initial_window_packets(mtu_bytes)} packets"
 
 
@@ -143,12 +144,11 @@ def _encryption(treated: _Treated) -> str:
     return "TLS 1.3" if spec.transport.traits.is_encrypted else "none"
 
 
-def _tcp(name: str) -> Callable[[_Treated], str]:
+def _own(option: OwnOption) -> Callable[[_Treated], str]:
     def value_of(treated: _Treated) -> str:
-        spec = treated.spec
-        if not spec.transport.traits.runs_over_tcp:
+        if treated.spec.transport.traits.options != option.group:
             return NOT_ITS_OWN
-        value = getattr(spec.transport.resolved_tcp, name)
+        value = getattr(getattr(treated.job.transport, option.group), option.name)
         return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
     return value_of
@@ -166,7 +166,7 @@ def _reconnection(treated: _Treated) -> str:
 def _reliability(treated: _Treated) -> str:
     transport = treated.spec.transport
     sctp = transport.resolved_sctp
-    if transport.datagrams or not transport.traits.repeats_what_is_lost:
+    if transport.resolved_quic.datagrams or not transport.traits.repeats_what_is_lost:
         return "datagrams, none repeated"
     order = "unordered messages" if sctp.unordered else "in order"
     if sctp.message_lifetime_ns is not None:
@@ -200,10 +200,11 @@ _BEHAVIOUR = ("HyStart", "ACK frequency", "UDP payload", "GSO")
 _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "ECN": lambda treated: "offered" if treated.spec.transport.ecn else "not offered",
     "model": lambda treated: treated.spec.transport.model,
-    "SACK": _tcp("sack"),
-    "timestamps": _tcp("timestamps"),
-    "window scaling": _tcp("window_scaling"),
-    "loss recovery": _tcp("recovery"),
+    **{
+        option.described.setting: _own(option)
+        for option in OWN_OPTIONS.values()
+        if option.described.setting is not None
+    },
     "reliability": _reliability,
     "resumption": lambda treated: treated.spec.transport.resume,
     "reconnection": _reconnection,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -49,6 +49,27 @@ INSIDE = Asks(None)
 """Marks a field that asks for nothing itself, but holds fields that may."""
 DETAIL = Asks(None)
 """Marks a field that says how something else is done, and asks for nothing alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """Describes what studies say of a field that is an option of their transports.
+
+    It is metadata of the field, like `Meaning`. The study's key is the field's name without its
+    unit; key, documentation, defaults, what has no such option and the equal-treatment table follow
+    from it.
+    """
+
+    usual: object
+    """The value where the study gives none."""
+    help: str
+    """Text of the key reference."""
+    type: str | None = None
+    """Name of the type of its values, in `netwarp.fields`; None for that of the field."""
+    setting: str | None = None
+    """What the equal-treatment table calls it, where transports of a study differ in it."""
+
+
 Direction = Annotated[
     Literal["down", "up"],
     Meaning("A direction of travel.", {"down": "Server to client.", "up": "Client to server."}),
@@ -56,7 +77,11 @@ Direction = Annotated[
 
 
 class Wire(BaseModel):
-    """An object of the wire format: immutable, every key known, every key present."""
+    """An object of the wire format: immutable, every key known, every key present.
+
+    Only a key that has a default is left out where it has that value, so that what is added to the
+    format changes nothing that was written before.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
@@ -75,6 +100,10 @@ class Wire(BaseModel):
         object.__setattr__(made, "__pydantic_extra__", None)
         object.__setattr__(made, "__pydantic_private__", None)
         return made
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object as JSON types, as it is written."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 @cache

@@ -113,12 +113,12 @@ class Limits(Wire):
 
 def job_to_json(job: Job) -> str:
     """Write a job canonically: sorted keys, one line. Equal jobs give equal text."""
-    return json.dumps(job.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"
+    return json.dumps(job.to_json(), sort_keys=True, separators=(",", ":")) + "\n"
 
 
 def job_sha256(job: Job) -> str:
     """Hash what a run does, not what it is called: equal hashes give equal measurements."""
-    content = job.model_dump(mode="json", exclude={"run"})
+    content = {key: value for key, value in job.to_json().items() if key != "run"}
     return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

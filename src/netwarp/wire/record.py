@@ -163,7 +163,7 @@ def record_from_json(line: str, source: str = "record") -> Record:
 
 def record_to_json(record: Record) -> str:
     """Write one record as one line, without the newline, as the endpoint would."""
-    return json.dumps(record.model_dump(mode="json"), separators=(",", ":"))
+    return json.dumps(record.to_json(), separators=(",", ":"))
 
 
 def read_records(path: str | PathLike[str]) -> list[Record]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netwarp.wire.base import U32, U64, Meaning, Wire
+from netwarp.wire.base import U32, U64, Meaning, Option, Wire
 
 TransportKind = Annotated[
     Literal["tcp", "tls", "sctp", "quic", "udp", "mptcp"],
@@ -146,47 +146,137 @@ class Stack(Wire):
 class TcpOptions(Wire):
     """Options of the kernel's TCP that differ between its generations."""
 
-    sack: bool
+    sack: Annotated[
+        bool,
+        Option(True, "TCP: selective acknowledgements (RFC 2018). Default: true.", setting="SACK"),
+    ]
     """Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883)."""
-    timestamps: bool
+    timestamps: Annotated[
+        bool, Option(True, "TCP: timestamps (RFC 7323). Default: true.", setting="timestamps")
+    ]
     """Timestamps (RFC 7323)."""
-    window_scaling: bool
+    window_scaling: Annotated[
+        bool,
+        Option(True, "TCP: window scaling (RFC 7323). Default: true.", setting="window scaling"),
+    ]
     """Window scaling (RFC 7323)."""
-    recovery: Recovery
+    recovery: Annotated[
+        Recovery,
+        Option(
+            "rack",
+            "TCP: loss recovery. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three"
+            " duplicate acknowledgements and time-outs (RFC 5681), only with `sack = false`."
+            " Default: rack.",
+            setting="loss recovery",
+        ),
+    ]
     """How losses are detected."""
 
 
 class SctpOptions(Wire):
     """Options of the kernel's SCTP."""
 
-    streams: Annotated[int, Field(ge=1, lt=2**16)]
+    streams: Annotated[
+        int,
+        Field(ge=1, lt=2**16),
+        Option(
+            1,
+            "SCTP: streams of an association. With more than one, the chunks of a content go over"
+            " streams of one association, not over associations of their own. Default: 1.",
+            "Streams",
+        ),
+    ]
     """Number of streams of an association, in each direction."""
-    max_message_bytes: U32
+    max_message_bytes: Annotated[
+        U32,
+        Option(
+            16_384,
+            "SCTP: largest message that the sender passes to the stack; at least 9B, at most the"
+            " buffer. Default: 16KiB.",
+            "SizeBytes",
+        ),
+    ]
     """Largest message that the sender hands over at once."""
-    unordered: bool
+    unordered: Annotated[
+        bool,
+        Option(
+            False,
+            "SCTP: deliver messages as they arrive (RFC 9260, section 6.6). Those of a `flow` are"
+            " the program's own; other content is cut into messages that say where they belong."
+            " Default: false.",
+        ),
+    ]
     """Whether messages are delivered unordered (RFC 9260, 6.6)."""
-    message_lifetime_ns: U64 | None
+    message_lifetime_ns: Annotated[
+        U64 | None,
+        Option(
+            None,
+            "SCTP: how long after it was handed over a message of a `flow` may still be sent; then"
+            " it is given up (RFC 3758). A multiple of 10ms, the kernel's tick. Default: as long as"
+            " it takes.",
+            "DurationNs",
+        ),
+    ]
     """How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null
     for no limit."""
-    max_retransmissions: U32 | None
+    max_retransmissions: Annotated[
+        U32 | None,
+        Option(
+            None,
+            "SCTP: how often a message of a `flow` is sent again before it is given up (RFC 7496,"
+            " section 4.1). Default: as often as it takes.",
+            "Retransmissions",
+        ),
+    ]
     """How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null
     for no limit."""
-    rto_initial_ns: U64
+    rto_initial_ns: Annotated[
+        U64,
+        Option(
+            3_000_000_000, "SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s.", "DurationNs"
+        ),
+    ]
     """RTO.Initial (RFC 9260, 16)."""
-    rto_min_ns: U64
+    rto_min_ns: Annotated[U64, Option(1_000_000_000, "SCTP: RTO.Min. Default: 1s.", "DurationNs")]
     """RTO.Min."""
-    rto_max_ns: U64
+    rto_max_ns: Annotated[U64, Option(60_000_000_000, "SCTP: RTO.Max. Default: 60s.", "DurationNs")]
     """RTO.Max."""
-    multihomed: bool
+    multihomed: Annotated[
+        bool,
+        Option(
+            False,
+            "SCTP: use an address of each path at both ends, and fail over between them; needs"
+            " `[path.second]`. Default: false.",
+        ),
+    ]
     """Bind an address of every path at both ends, and fail over between them."""
 
 
 class QuicOptions(Wire):
     """Options of QUIC."""
 
-    datagrams: bool
+    datagrams: Annotated[
+        bool,
+        Option(
+            False,
+            "QUIC: each message of a `flow` is a datagram (RFC 9221), which nothing repeats;"
+            " congestion control and pacing hold for it as for streams. Default: false, one"
+            " stream.",
+        ),
+    ]
     """Whether each message of a flow is sent as a datagram (RFC 9221), which is not
     retransmitted."""
-    qlog: bool
+    qlog: Annotated[
+        bool,
+        Option(
+            False,
+            "QUIC: write what each connection sent, received and lost, and its congestion control,"
+            " to a file of its own in the folder `qlog` of the run's directory: `server-0.sqlog`,"
+            " `client-0.sqlog` and so on, as qlog (draft-ietf-quic-qlog-main-schema), which qvis"
+            " opens. `netwarp export DIR --format qlog` says where they are. Times of the run"
+            " change by about a microsecond. quinn 0.11 writes round-trip times in seconds, where"
+            " qlog has milliseconds. Default: false.",
+        ),
+    ]
     """Whether a file in the folder `qlog` of the run's directory logs each connection, as qlog
     (draft-ietf-quic-qlog-main-schema)."""

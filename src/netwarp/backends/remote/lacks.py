@@ -6,15 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from netwarp.backends.abilities import IMPOSED, beyond
-from netwarp.study.sections.transport import TODAYS_TCP
+from netwarp.study.sections.transport import DEFAULT_INITIAL_WINDOW_PACKETS, TODAYS_TCP
 from netwarp.transports import TRANSPORTS
 from netwarp.wire import Direction, Impairments, Job, Transport
 from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
-
-INITIAL_WINDOW_PACKETS = 10
-"""Of the kernel's TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says otherwise."""
-
 
 RECEIVERS: Mapping[Direction, str] = {"down": "this host", "up": "the server"}
 """The host at the end of each direction, seen from the client."""
@@ -101,10 +97,11 @@ def lack(job: Job, host: Host) -> str | None:
             f"the kernel of {host.name} has no congestion control {transport.congestion!r} loaded,"
             f" only {', '.join(host.congestion)}: `modprobe tcp_{transport.congestion}` there"
         )
-    if traits.runs_over_tcp and transport.initial_window_packets != INITIAL_WINDOW_PACKETS:
+    if traits.runs_over_tcp and transport.initial_window_packets != DEFAULT_INITIAL_WINDOW_PACKETS:
         return (
             f"its initial window is {transport.initial_window_packets} packets, and the hosts'"
-            f" kernels begin with {INITIAL_WINDOW_PACKETS}: leave transport.initial_window out"
+            f" kernels begin with {DEFAULT_INITIAL_WINDOW_PACKETS}: leave"
+            " transport.initial_window out"
         )
     granted_bytes = host.tcp_buffer_bytes if traits.runs_over_tcp else host.socket_buffer_bytes
     if transport.buffer_bytes > granted_bytes:
@@ -122,7 +119,7 @@ def _programs_lack(transport: Transport, host: Host) -> str | None:
             f" `sysctl -w net.ipv4.tcp_congestion_control={transport.congestion}`"
         )
     of_the_host = {
-        "initial_window": transport.initial_window_packets == INITIAL_WINDOW_PACKETS,
+        "initial_window": transport.initial_window_packets == DEFAULT_INITIAL_WINDOW_PACKETS,
         "tcp": transport.tcp == TODAYS_TCP,
         "mss": transport.mss_bytes is None,
         "ecn": not transport.ecn,

@@ -138,7 +138,7 @@ class CellSpec:
     @property
     def parts(self) -> int:
         """Number of parts of the content that are transferred concurrently."""
-        return self.workload.parts(self.transport.streams)
+        return self.workload.parts(self.transport.resolved_sctp.streams)
 
     @property
     def connections(self) -> int:
@@ -146,8 +146,9 @@ class CellSpec:
         return 1 if self.transport.multiplexes else self.parts
 
     def _refuse_more_streams_than_the_workload_opens(self) -> None:
-        streams, most = self.transport.streams, self.workload.most_streams
-        if streams is not None and most is not None and streams > most:
+        streams = self.transport.resolved_sctp.streams
+        most = self.workload.most_streams
+        if most is not None and streams > most:
             raise KeyValueError(
                 "transport.streams",
                 streams,
@@ -192,7 +193,7 @@ class CellSpec:
     def _refuse_paths_of_another_transport(self) -> None:
         transport = self.transport
         if self.path.may_hand_over:
-            if transport.multihomed:
+            if transport.resolved_sctp.multihomed:
                 raise KeyValueError(
                     "transport.multihomed",
                     None,

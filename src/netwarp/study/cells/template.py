@@ -19,6 +19,7 @@ from netwarp.study.cells.sizing import (
 )
 from netwarp.study.cells.spec import CellSpec, LimitsSection
 from netwarp.study.cells.transport import CellTransport
+from netwarp.study.sections.transport import owners
 from netwarp.units import NS_PER_S
 from netwarp.wire import FORMAT, Direction, Job, Reconnect
 
@@ -155,7 +156,7 @@ def _transport(
         quic=transport.resolved_quic,
     )
     message_bytes = resolved.sctp.max_message_bytes
-    has_messages = "max_message_bytes" in transport.traits.own_options
+    has_messages = transport.kind in owners("max_message_bytes")
     if has_messages and not (LEAST_MESSAGE_BYTES <= message_bytes <= resolved.send_buffer_bytes):
         raise KeyValueError(
             "transport.max_message",

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 from pydantic import model_validator
 
 from netwarp.fields import KeyValueError
 from netwarp.study.sections.transport import (
     DEFAULT_INITIAL_WINDOW_PACKETS,
+    OWN_OPTIONS,
     TCP_2008,
     TODAYS_TCP,
+    USUAL_QUIC,
+    USUAL_SCTP,
+    Group,
     TransportOptions,
+    owners,
 )
-from netwarp.transports import TRANSPORTS, TransportTraits, owners
-from netwarp.units import NS_PER_S
+from netwarp.transports import TRANSPORTS, TransportTraits, rfc9260_window_bytes
 from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions, TransportKind
 
 NS_PER_MS = 1_000_000
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
-USUAL_SCTP = SctpOptions(
-    streams=1,
-    max_message_bytes=16_384,
-    unordered=False,
-    message_lifetime_ns=None,
-    max_retransmissions=None,
-    rto_initial_ns=3 * NS_PER_S,
-    rto_min_ns=NS_PER_S,
-    rto_max_ns=60 * NS_PER_S,
-    multihomed=False,
-)
-"""One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"
-OWN_OPTIONS = frozenset[str]().union(*(traits.own_options for traits in TRANSPORTS.values()))
-"""Options that not every transport has, by attribute."""
+_OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.values()))
+"""Keys beside `OWN_OPTIONS` that not every transport has."""
 
 
 class CellTransport(TransportOptions):
@@ -106,11 +99,12 @@ class CellTransport(TransportOptions):
 
     @model_validator(mode="after")
     def _refuse_options_of_another_protocol(self) -> Self:
-        for name, field in type(self).model_fields.items():
-            given = name in OWN_OPTIONS and getattr(self, name) is not None
-            if given and name not in self.traits.own_options:
+        given = [key for key in _OWN_KEYS if getattr(self, key) is not None]
+        for name in (*given, *self.own_options):
+            if self.kind not in owners(name):
+                key = OWN_OPTIONS[name].key if name in OWN_OPTIONS else name
                 raise KeyValueError(
-                    field.alias or name,
+                    key,
                     None,
                     f"{self.kind} has no such option",
                     f"set it per transport, such as in [transport.{owners(name)[0]}]",
@@ -140,19 +134,19 @@ class CellTransport(TransportOptions):
 
     @model_validator(mode="after")
     def _refuse_impossible_timers(self) -> Self:
-        for key in ("rto_initial", "rto_min", "rto_max"):
-            value_ns = getattr(self, f"{key}_ns")
-            if value_ns is not None and (value_ns == 0 or value_ns % GUEST_TICK_NS):
+        sctp = self.resolved_sctp
+        for name in ("rto_initial_ns", "rto_min_ns", "rto_max_ns"):
+            value_ns = getattr(sctp, name)
+            if value_ns == 0 or value_ns % GUEST_TICK_NS:
                 raise KeyValueError(
-                    key,
+                    OWN_OPTIONS[name].key,
                     None,
                     "a guest's kernel counts it in ticks of 10ms",
                     "choose a multiple of 10ms, such as 200ms",
                 )
-        sctp = self.resolved_sctp
         if not sctp.rto_min_ns <= sctp.rto_initial_ns <= sctp.rto_max_ns:
-            given = "rto_min" if self.rto_min_ns is not None else "rto_max"
-            key = "rto_initial" if self.rto_initial_ns is not None else given
+            asked = (name for name in ("rto_initial_ns", "rto_min_ns") if name in self.own_options)
+            key = OWN_OPTIONS[next(asked, "rto_max_ns")].key
             raise KeyValueError(
                 key,
                 None,
@@ -163,7 +157,8 @@ class CellTransport(TransportOptions):
 
     @model_validator(mode="after")
     def _refuse_impossible_reliability(self) -> Self:
-        lifetime_ns = self.message_lifetime_ns
+        sctp = self.resolved_sctp
+        lifetime_ns = sctp.message_lifetime_ns
         if lifetime_ns is not None and (lifetime_ns == 0 or lifetime_ns % GUEST_TICK_NS):
             raise KeyValueError(
                 "message_lifetime",
@@ -171,10 +166,10 @@ class CellTransport(TransportOptions):
                 "a guest's kernel counts it in ticks of 10ms",
                 "choose a multiple of 10ms, such as 100ms",
             )
-        if lifetime_ns is not None and self.max_retransmissions is not None:
+        if lifetime_ns is not None and sctp.max_retransmissions is not None:
             raise KeyValueError(
                 "max_retransmissions",
-                self.max_retransmissions,
+                sctp.max_retransmissions,
                 "a message has one policy of partial reliability (RFC 7496, section 4), and"
                 " message_lifetime is another",
                 "drop one of them",
@@ -183,19 +178,20 @@ class CellTransport(TransportOptions):
 
     @model_validator(mode="after")
     def _refuse_what_another_stack_does_not_do(self) -> Self:
-        asked = {"datagrams": self.datagrams, "qlog": self.qlog}
-        for key in (key for key, is_set in asked.items() if is_set and self.stack is not None):
-            reason = "netwarp asks it of its own QUIC alone"
-            raise KeyValueError(key, True, reason, "drop it, or drop stack")
+        for name, value in self.own_options.items() if self.stack is not None else ():
+            if hasattr(USUAL_QUIC, name) and value != getattr(USUAL_QUIC, name):
+                reason = "netwarp asks it of its own QUIC alone"
+                raise KeyValueError(OWN_OPTIONS[name].key, value, reason, "drop it, or drop stack")
         return self
 
     @model_validator(mode="after")
     def _refuse_sack_without_rack(self) -> Self:
         if self.resolved_tcp.recovery == "classic" and self.resolved_tcp.sack:
             # net/ipv4/tcp_input.c, tcp_identify_packet_loss.
+            key = "recovery" if "recovery" in self.own_options else "sack"
             raise KeyValueError(
-                "recovery" if self.recovery else "sack",
-                self.recovery or self.sack,
+                key,
+                self.own_options[key],
                 "since Linux 6.17 a TCP with SACK finds its losses by RACK and nothing else",
                 'choose sack = false, or recovery = "rack"',
             )
@@ -213,15 +209,13 @@ class CellTransport(TransportOptions):
     def resolved_initial_window_packets(self, mtu_bytes: int) -> int:
         """Give the first flight in full-size packets.
 
-        SCTP's is min(4·MTU, max(2·MTU, 4380)) bytes (RFC 9260, section 7.2.1;
-        net/sctp/transport.c), rounded up: its window is open until it is exceeded. Linux 2.6's TCP
+        SCTP's is RFC 9260's, rounded up: its window is open until it is exceeded. Linux 2.6's TCP
         had the same with the MSS, in whole segments (RFC 3390; tcp_init_cwnd in its tcp_input.c).
         """
         if self.stack is not None and self.stack.initial_window is not None:
             return self.stack.initial_window
         if self.traits.fixed_initial_window is not None:
-            window_bytes = min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
-            return -(-window_bytes // mtu_bytes)
+            return -(-rfc9260_window_bytes(mtu_bytes) // mtu_bytes)
         if self.initial_window_packets is not None:
             return self.initial_window_packets
         if self.preset == "tcp-2008":
@@ -240,34 +234,44 @@ class CellTransport(TransportOptions):
         return self.mss_bytes is not None and self.mss_bytes < least_bytes
 
     @cached_property
+    def own_options(self) -> Mapping[str, object]:
+        """The options given that not every transport has, by the name of the job's field."""
+        values = {name: getattr(self, name) for name in OWN_OPTIONS}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @cached_property
     def resolved_tcp(self) -> TcpOptions:
         """TCP's options: those given, else the preset's, else the current kernel's defaults."""
-        usual = TCP_2008 if self.preset == "tcp-2008" else TODAYS_TCP
-        return usual.model_copy(update=self._given(usual))
+        return self._resolved(TCP_2008 if self.preset == "tcp-2008" else TODAYS_TCP)
 
     @cached_property
     def resolved_sctp(self) -> SctpOptions:
         """SCTP's options: those given, else the kernel's defaults."""
-        chosen = USUAL_SCTP.model_copy(update=self._given(USUAL_SCTP))
+        chosen = self._resolved(USUAL_SCTP)
         if not self._has_small_messages or self.mss_bytes is None:
             return chosen
         # Each message has chunks of its own, so the size of messages bounds that of chunks.
         smallest_bytes = min(chosen.max_message_bytes, self.mss_bytes)
         return chosen.model_copy(update={"max_message_bytes": smallest_bytes})
 
-    @property
+    @cached_property
     def resolved_quic(self) -> QuicOptions:
-        """QUIC's options; those not given are off."""
-        return QuicOptions(datagrams=bool(self.datagrams), qlog=bool(self.qlog))
+        """QUIC's options: those given, else the usual ones."""
+        return self._resolved(USUAL_QUIC)
+
+    def _resolved(self, usual: Group) -> Group:
+        own = {name: each for name, each in self.own_options.items() if hasattr(usual, name)}
+        return usual.model_copy(update=own)
 
     @property
     def key_of_lone_messages(self) -> str | None:
         """The first option set that makes a flow's messages independent of each other, or None."""
+        sctp = self.resolved_sctp
         set_by = {
-            "datagrams": self.datagrams,
-            "message_lifetime": self.message_lifetime_ns is not None,
-            "max_retransmissions": self.max_retransmissions is not None,
-            "unordered": self.unordered,
+            "datagrams": self.resolved_quic.datagrams,
+            "message_lifetime": sctp.message_lifetime_ns is not None,
+            "max_retransmissions": sctp.max_retransmissions is not None,
+            "unordered": sctp.unordered,
         }
         return next((key for key, is_set in set_by.items() if is_set), None)
 
@@ -279,14 +283,10 @@ class CellTransport(TransportOptions):
     @property
     def multiplexes(self) -> bool:
         """Whether all parts of a content share one connection."""
-        several = self.traits.multiplexes == "with streams" and (self.streams or 1) > 1
+        several = self.traits.multiplexes == "with streams" and self.resolved_sctp.streams > 1
         return self.traits.multiplexes == "always" or several
 
     @property
     def uses_two_paths(self) -> bool:
         """Whether the transport uses a second path beside the first."""
-        return self.traits.second_path == "needed" or bool(self.multihomed)
-
-    def _given(self, usual: TcpOptions | SctpOptions) -> dict[str, Any]:
-        names = type(usual).model_fields
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return self.traits.second_path == "needed" or self.resolved_sctp.multihomed

@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, create_model
 
-from netwarp.fields import DurationNs, KeyValueError, Kind, Section, SizeBytes
+import netwarp.fields
+from netwarp.fields import KeyValueError, Kind, Section, SizeBytes
 from netwarp.stacks import StackField
 from netwarp.study.tables import Table, Written
-from netwarp.transports import TRANSPORTS, TransportTraits, congestion_controls_in_words
-from netwarp.wire import Model, Reconnect, Recovery, Resume, TcpOptions, TransportKind
+from netwarp.transports import (
+    TRANSPORTS,
+    OptionsTable,
+    TransportTraits,
+    congestion_controls_in_words,
+)
+from netwarp.wire import (
+    Model,
+    QuicOptions,
+    Reconnect,
+    Resume,
+    SctpOptions,
+    TcpOptions,
+    TransportKind,
+)
+from netwarp.wire.base import Option, Wire
 
-DEFAULT_INITIAL_WINDOW_PACKETS = 10  # RFC 6928
-
-TODAYS_TCP = TcpOptions(sack=True, timestamps=True, window_scaling=True, recovery="rack")
-"""TCP options by the kernel's defaults."""
-TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
-"""TCP options of 2008: loss recovery by three duplicate acknowledgements and timeouts."""
+DEFAULT_INITIAL_WINDOW_PACKETS = 10
+"""Also the kernel's own of TCP and MPTCP (RFC 6928, `TCP_INIT_CWND`), where no route says
+otherwise."""
 
 Preset = Literal["tcp-2008"]
 Window = Annotated[int, Field(ge=1, le=1000, strict=True), Kind("a whole number from 1 to 1000")]
-Streams = Annotated[int, Field(ge=1, lt=2**16, strict=True), Kind("a whole number from 1 to 65535")]
-Retransmissions = Annotated[
-    int, Field(ge=0, le=1000, strict=True), Kind("a whole number from 0 to 1000")
-]
 # 88: the kernel's smallest (TCP_MIN_MSS in include/net/tcp.h).
 Mss = Annotated[int, Field(ge=88, le=65495, strict=True), Kind("a whole number from 88 to 65495")]
 
 
-class TransportOptions(Section):
+class CommonOptions(Section):
     """Options of every transport; all have the same values unless the study sets others."""
 
     stack: StackField | None = None
@@ -81,48 +90,83 @@ class TransportOptions(Section):
     """A generation of TCP, which sets the options not given otherwise. `tcp-2008` (`tcp`, `tls`):
     no SACK, no
     timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""
-    sack: bool | None = None
-    """TCP: selective acknowledgements (RFC 2018). Default: true."""
-    timestamps: bool | None = None
-    """TCP: timestamps (RFC 7323). Default: true."""
-    window_scaling: bool | None = None
-    """TCP: window scaling (RFC 7323). Default: true."""
-    recovery: Recovery | None = None
-    """TCP: loss recovery. `rack`: RACK and tail loss probes (RFC 8985); `classic`: three
-    duplicate acknowledgements and time-outs (RFC 5681), only with `sack = false`. Default: rack."""
-    streams: Streams | None = None
-    """SCTP: streams of an association. With more than one, the chunks of a content go over streams
-    of one association, not over associations of their own. Default: 1."""
-    max_message_bytes: SizeBytes | None = Field(default=None, alias="max_message")
-    """SCTP: largest message that the sender passes to the stack; at least 9B, at most the buffer.
-    Default: 16KiB."""
-    unordered: bool | None = None
-    """SCTP: deliver messages as they arrive (RFC 9260, section 6.6). Those of a `flow` are the
-    program's own; other content is cut into messages that say where they belong. Default: false."""
-    message_lifetime_ns: DurationNs | None = Field(default=None, alias="message_lifetime")
-    """SCTP: how long after it was handed over a message of a `flow` may still be sent; then it is
-    given up (RFC 3758). A multiple of 10ms, the kernel's tick. Default: as long as it takes."""
-    max_retransmissions: Retransmissions | None = None
-    """SCTP: how often a message of a `flow` is sent again before it is given up (RFC 7496, section
-    4.1). Default: as often as it takes."""
-    datagrams: bool | None = None
-    """QUIC: each message of a `flow` is a datagram (RFC 9221), which nothing repeats; congestion
-    control and pacing hold for it as for streams. Default: false, one stream."""
-    qlog: bool | None = None
-    """QUIC: write what each connection sent, received and lost, and its congestion control, to a
-    file of its own in the folder `qlog` of the run's directory: `server-0.sqlog`, `client-0.sqlog`
-    and so on, as qlog (draft-ietf-quic-qlog-main-schema), which qvis opens. `netwarp export DIR
-    --format qlog` says where they are. Times of the run change by about a microsecond. quinn 0.11
-    writes round-trip times in seconds, where qlog has milliseconds. Default: false."""
-    rto_initial_ns: DurationNs | None = Field(default=None, alias="rto_initial")
-    """SCTP: RTO.Initial (RFC 9260, section 16). Default: 3s."""
-    rto_min_ns: DurationNs | None = Field(default=None, alias="rto_min")
-    """SCTP: RTO.Min. Default: 1s."""
-    rto_max_ns: DurationNs | None = Field(default=None, alias="rto_max")
-    """SCTP: RTO.Max. Default: 60s."""
-    multihomed: bool | None = None
-    """SCTP: use an address of each path at both ends, and fail over between them; needs
-    `[path.second]`. Default: false."""
+
+
+Group = TypeVar("Group", TcpOptions, SctpOptions, QuicOptions)
+_TABLES: Mapping[str, type[Wire]] = dict(
+    zip(get_args(OptionsTable), (TcpOptions, SctpOptions, QuicOptions), strict=True)
+)
+"""The tables of options in a job's transport that not every transport has, by their keys."""
+
+
+@dataclass(frozen=True)
+class OwnOption:
+    """An option that not every transport has: a field of a table of the job's transport."""
+
+    group: str
+    """The table's key: `TransportTraits.options`."""
+    name: str
+    described: Option
+    annotation: Any
+    """Type of the field."""
+
+    @property
+    def key(self) -> str:
+        """The study's key: the name without its unit."""
+        return self.name.removesuffix("_ns").removesuffix("_bytes")
+
+    @property
+    def field(self) -> Any:
+        """The field of the study's section, as an argument of `pydantic.create_model`."""
+        of_type = self.described.type
+        values = self.annotation if of_type is None else getattr(netwarp.fields, of_type)
+        alias = self.key if self.key != self.name else None
+        return values | None, Field(default=None, alias=alias, description=self.described.help)
+
+
+OWN_OPTIONS: Mapping[str, OwnOption] = {
+    name: OwnOption(group, name, described, field.annotation)
+    for group, table in _TABLES.items()
+    for name, field in table.model_fields.items()
+    for described in field.metadata
+    if isinstance(described, Option)
+}
+"""The options that not every transport has, by the name of the job's field."""
+
+
+def _usual(group: type[Group]) -> Group:
+    return group.of_checked(
+        {name: OWN_OPTIONS[name].described.usual for name in group.model_fields}
+    )
+
+
+TODAYS_TCP = _usual(TcpOptions)
+"""TCP options by the kernel's defaults."""
+TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
+"""TCP options of 2008: loss recovery by three duplicate acknowledgements and timeouts."""
+USUAL_SCTP = _usual(SctpOptions)
+"""One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
+USUAL_QUIC = _usual(QuicOptions)
+
+if TYPE_CHECKING:
+    TransportOptions = CommonOptions
+else:
+    TransportOptions = create_model(
+        "TransportOptions",
+        __base__=CommonOptions,
+        __doc__=CommonOptions.__doc__,
+        **{name: option.field for name, option in OWN_OPTIONS.items()},
+    )
+
+
+def owners(name: str) -> list[TransportKind]:
+    """List the transports that have an option which not every transport has."""
+    group = OWN_OPTIONS[name].group if name in OWN_OPTIONS else None
+    return [
+        kind
+        for kind, traits in TRANSPORTS.items()
+        if name in traits.own_keys or (group is not None and group == traits.options)
+    ]
 
 
 class _TransportSection(TransportOptions):
