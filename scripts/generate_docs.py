@@ -25,6 +25,7 @@ from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
 from netwarp.study.cells.spec import LimitsSection
 from netwarp.study.claims import Claim
+from netwarp.study.figure_kinds import FIGURE_KINDS, figure_kind
 from netwarp.study.questions import Figure
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
@@ -151,6 +152,10 @@ def _study_format() -> Iterator[str]:
         if model is not StudyFile:
             yield from (_prose(model), "")
         yield from _table(("key", "value", "default", "meaning"), _study_rows(model))
+        if model is Figure:
+            yield from ("### Kinds of figures", "")
+            kinds = ((f"`{name}`", _line(figure_kind(name).__doc__)) for name in FIGURE_KINDS)
+            yield from _table(("kind", "what is drawn"), kinds)
     yield from ("## Path profiles", "", "What `path.profile` stands for.", "")
     yield from _table(
         ("profile", "rtt", "rate_down", "rate_up", "source"),

@@ -4,7 +4,9 @@ a backend, made up here.
 
 from __future__ import annotations
 
+import os
 import runpy
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -232,3 +234,52 @@ def test_a_backend_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_studies_name_the_backends_that_take_no_argument() -> None:
     named = get_args(StudyFile.model_fields["backend"].annotation)
     assert named == tuple(name for name in BACKENDS if backend_class(name).argument is None)
+
+
+TOY_KIND = """
+from netwarp.figures.encodings import panels
+from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.rows import mean_rows
+
+class Toy(MetricKind):
+    \"\"\"Means as toys.\"\"\"
+    name = "toy-chart"
+    caption = "Every toy a mean"
+    def chart(self, figure, plan):
+        return panels(plan, [{"mark": "tick", "encoding": {}}], mean_rows(plan))
+
+KIND = Toy()
+"""
+
+
+def test_a_figure_kind_is_one_file(tmp_path: Path) -> None:
+    """Its file is a value of `kind`, a line of the documents, and a figure of the report."""
+    # The kinds are found when the study's model is imported: in a copy and a process of its own.
+    shutil.copytree(REPOSITORY / "src" / "netwarp", tmp_path / "netwarp")
+    (tmp_path / "netwarp" / "figures" / "kinds" / "toy_chart.py").write_text(TOY_KIND)
+    place = write_run_directory(tmp_path / "run")
+    figure = {"kind": "toy-chart", "x": "path.loss", "y": "completion_time_s"}
+    write_json(RunDirectory(place).study_json, {**STUDY, "figure": [figure]})
+    script = """
+import runpy
+import sys
+from pathlib import Path
+from netwarp.evaluation import load
+from netwarp.report import write_report
+page = write_report(load(Path(sys.argv[1]))).read_text()
+print(page.count("Every toy a mean, "), page.count("Toy-chart chart: Completion time over"))
+documents = runpy.run_path(sys.argv[2])["documents"]()
+print("| `toy-chart` | Means as toys. |" in documents["study-format.md"])
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", script, str(place), str(REPOSITORY / "scripts/generate_docs.py")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stderr == ""
+    drawn, documented = answer.stdout.splitlines()
+    assert min(int(count) for count in drawn.split()) >= 1
+    assert documented == "True"

@@ -1,10 +1,9 @@
 """Draws the figures of a study as charts."""
 
-from netwarp.figures.figures import default_figures, draw, draw_all, write_chart
+from netwarp.figures.figures import default_figures, draw_all, write_chart
 
 __all__ = [
     "default_figures",
-    "draw",
     "draw_all",
     "write_chart",
 ]

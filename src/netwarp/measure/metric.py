@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netwarp.measure.run_records import RunRecords
+from netwarp.wire.flow import FlowUnit
 
 Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index", "1/s"]
 Better = Literal["lower", "higher", "neither"]
@@ -53,6 +54,9 @@ class Metric:
     over: Over | None = None
     """Of a quotient whose denominators differ between replicates, such as a rate: gives the
     denominator from a run's other metrics, which weights the run in the mean of a cell."""
+
+    delay_unit: FlowUnit | None = None
+    """Of a quantile of the delays within a run: the unit whose delays these are."""
 
     @property
     def is_whole(self) -> bool:

@@ -114,7 +114,7 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         Metric(
             f"{prefix}delay_s_{name}", "s", "lower", f"{delay.capitalize()}, {percent} %",
             f"The {delay} that {percent} % {about} do not exceed.", "flow_stats",
-            delay_of(partial(_delay_quantile_s, permille)), SHORTER,
+            delay_of(partial(_delay_quantile_s, permille)), SHORTER, delay_unit=unit,
         )
         for name, percent, permille in
         (("p50", "50", 500), ("p95", "95", 950), ("p99", "99", 990), ("p999", "99.9", 999))
@@ -141,7 +141,7 @@ def _metrics_of(unit: FlowUnit, prefix: str, what: str, since: str) -> tuple[Met
         Metric(
             f"{prefix}delay_s_max", "s", "lower", f"Longest {delay}",
             f"The longest {delay} {about}.", "flow_stats",
-            delay_of(partial(_delay_quantile_s, 1000)), SHORTER,
+            delay_of(partial(_delay_quantile_s, 1000)), SHORTER, delay_unit=unit,
         ),
         Metric(
             f"lost_{what}", "packets" if is_packet else "count", "lower", f"Lost {what}",

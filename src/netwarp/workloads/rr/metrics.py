@@ -53,18 +53,21 @@ REQUEST_RESPONSE_METRICS = (
         f"Mean time {_SINCE}, over the requests that were answered.", "flow_stats",
         _latency_s_mean, SHORTER,
         head="latency", in_report=True, beside=("rr_latency_s_p99", "response_loss_ratio"),
+        delay_unit="response",
     ),
     *(
         Metric(
             f"rr_latency_s_{name}", "s", "lower", f"Latency of requests, {percent} %",
             f"The time {_SINCE} that {percent} % of those answered do not exceed.", "flow_stats",
             partial(_latency_s, round(10 * float(percent))), SHORTER, in_report=name != "p999",
+            delay_unit="response",
         )
         for name, percent in _QUANTILES
     ),
     Metric(
         "rr_latency_s_max", "s", "lower", "Longest latency of requests",
         f"The longest time {_SINCE}.", "flow_stats", partial(_latency_s, 1000), SHORTER,
+        delay_unit="response",
     ),
     Metric(
         "lost_responses", "count", "lower", "Requests without a response",

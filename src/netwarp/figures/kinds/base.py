@@ -1,0 +1,253 @@
+"""What a kind of figure is: what a study has to say of it, its texts, and its drawing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from netwarp.fields import KeyValueError
+from netwarp.figures.chart import Chart, finished
+from netwarp.figures.layout import layout
+from netwarp.metrics import metric_named
+from netwarp.study.figure_kinds import figure_kind
+from netwarp.study.questions import refuse_unknown_factor, refuse_unknown_metric
+from netwarp.wording import (
+    condition_text,
+    factor_name,
+    factor_title,
+    less_is_better,
+    level_text,
+    mean_text,
+    quantity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.over_time.figure import Kept
+    from netwarp.figures.style import Spec, Theme
+    from netwarp.results import CellResult, Results
+    from netwarp.study.cells.factors import Factor
+    from netwarp.study.questions import Figure
+
+
+class FigureKind(ABC):
+    """A kind of figure. Its docstring says in the key reference what is drawn."""
+
+    name: ClassVar[str]
+    """Value of a figure's `kind`."""
+    reads_records: ClassVar[bool] = False
+    """Whether it is drawn from the records of runs, so that without them there is nothing."""
+    is_usual: ClassVar[bool] = False
+    """Whether its name is left out of the names of its files."""
+
+    @abstractmethod
+    def checked(
+        self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
+    ) -> Figure:
+        """Check that a figure can be drawn: that it has what it needs, and this exists.
+
+        Args:
+            figure: one of the study file's, of this kind.
+            key: its place in the study, such as `figure.0`.
+            factors: the study's factors.
+            own_metrics: metrics that the study itself defines.
+
+        Returns:
+            The figure, with levels spelled as the study has them.
+
+        Raises:
+            KeyValueError: it cannot be drawn; the key is the full dotted one.
+        """
+
+    @abstractmethod
+    def draw(
+        self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
+    ) -> Chart | None:
+        """Draw a figure.
+
+        Args:
+            figure: of this kind, checked.
+            results: of the study's runs.
+            kept: access to the runs' records; None where they are not at hand.
+            name: name of its files.
+            theme: size and lettering.
+
+        Returns:
+            None where the runs have nothing of it.
+        """
+
+    def companion(self, figure: Figure, results: Results) -> Figure | None:
+        """Give the figure that follows one of this kind where the study has none like it."""
+        del figure, results
+        return None
+
+
+class MetricKind(FigureKind):
+    """A kind of figure of a metric over the cells."""
+
+    caption: ClassVar[str]
+    """First words of the subtitle: what marks and colours are."""
+    along_x: ClassVar[Literal["factor", "metric"] | None] = "factor"
+    """What `x` names; None where a figure of this kind has none."""
+    needs_series: ClassVar[bool] = False
+    """Whether the figure is of a second factor, which `series` has to name."""
+    colours_levels: ClassVar[bool] = False
+    """Whether the levels along x have their colours where there is no series."""
+    unit_text: ClassVar[str | None] = None
+    """Unit of what is drawn, for the description. Default: the metric's."""
+
+    def checked(
+        self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
+    ) -> Figure:
+        """Check that the metric and the factors exist, and that none is missing."""
+        keys = [factor.key for factor in factors]
+        for name in ("where", "replicate"):
+            if name in figure.model_fields_set:
+                reason, remedy = f"only a timeline has {name}", "drop it"
+                raise KeyValueError(f"{key}.{name}", None, reason, remedy)
+        if figure.y is None:
+            reason, remedy = "missing", "add it: the metric that is shown"
+            raise KeyValueError(f"{key}.y", None, reason, remedy)
+        refuse_unknown_metric(figure.y, f"{key}.y", own_metrics)
+        self.refuse_metric(figure.y, f"{key}.y")
+        if (figure.x is None) != (self.along_x is None):
+            remedy = "drop x" if figure.x else f"add x, one of: {', '.join(keys) or 'no factors'}"
+            is_along = f"a {self.name} has its metric along x"
+            reason = is_along if figure.x else f"a {self.name} chart needs x"
+            raise KeyValueError(f"{key}.x", figure.x, reason, remedy)
+        if self.along_x == "metric" and figure.x is not None:
+            refuse_unknown_metric(figure.x, f"{key}.x", own_metrics)
+        if self.needs_series and figure.series is None:
+            reason = "a heatmap needs a second factor"
+            remedy = f"add series, one of: {', '.join(keys)}"
+            raise KeyValueError(f"{key}.series", None, reason, remedy)
+        refuse_unknown_factor(figure.series, keys, f"{key}.series")
+        if self.along_x == "factor":
+            refuse_unknown_factor(figure.x, keys, f"{key}.x")
+        return figure
+
+    def refuse_metric(self, metric: str, key: str) -> None:
+        """Refuse a metric that it does not draw.
+
+        Raises:
+            KeyValueError: refused; the message names `key`.
+        """
+
+    def draw(
+        self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
+    ) -> Chart | None:
+        """Draw a figure; None where no run has its metric."""
+        del kept
+        if figure.y not in results.metrics:
+            return None
+        plan = self.plan(figure, results, theme)
+        return self.titled(figure, plan, self.chart(figure, plan), name)
+
+    def plan(self, figure: Figure, results: Results, theme: Theme) -> Layout:
+        """Lay out the figure's metric over its factors."""
+        x = figure.x if self.along_x == "factor" else None
+        series = figure.series or (x if self.colours_levels else None)
+        return layout(
+            results, figure.metric, x, series,
+            x_log=_log(figure.x_scale), y_log=_log(figure.y_scale), theme=theme,
+        )  # fmt: skip
+
+    @abstractmethod
+    def chart(self, figure: Figure, plan: Layout) -> Spec:
+        """Draw the chart as Vega-Lite, without its title.
+
+        One definition serves all outputs: interactive in the report, SVG, PNG and PDF.
+        """
+
+    def titled(self, figure: Figure, plan: Layout, chart: Spec, name: str) -> Chart:
+        """Give a chart its title, its subtitle and its description."""
+        title = figure.title or self.title(figure, plan.results)
+        alt = self._description(plan, title)
+        subtitle = self._subtitle(figure, plan)
+        return Chart(name, title, alt, finished(chart, title, subtitle, alt, plan.theme))
+
+    def title(self, figure: Figure, results: Results) -> str:
+        """Word the title of a figure that has none of its own."""
+        return f"{self.shown_text(figure, results)} over {self.factors_text(figure)}"
+
+    def shown_text(self, figure: Figure, results: Results) -> str:
+        """Name what is shown over the factors."""
+        del results
+        return quantity(figure.metric, 1).title
+
+    def factors_text(self, figure: Figure) -> str:
+        """Name the factors over which it is shown, in a sentence."""
+        over = factor_title(figure.x or "")
+        return over if over.isupper() else over[:1].lower() + over[1:]
+
+    def better_text(self, metric: str) -> str:
+        """Say which values are better: "Lower is better."; nothing where none are."""
+        if metric_named(metric).better == "neither":
+            return ""
+        return f"{self.better_values(less=less_is_better(metric)).capitalize()} is better."
+
+    def better_values(self, *, less: bool) -> str:
+        """Name the better values of a metric of which less, or more, is better."""
+        return "lower" if less else "higher"
+
+    def counted_in(self, plan: Layout) -> str:
+        """Name the unit, in a chart without an axis that has it: " in s"."""
+        del plan
+        return ""
+
+    def _subtitle(self, figure: Figure, plan: Layout) -> str:
+        results = plan.results
+        counts = {len(cell.runs) for cell in results.cells}
+        runs = f"{counts.pop()} runs a cell" if len(counts) == 1 else "unequal numbers of runs"
+        failed = len(results.failed)
+        left_out = f"; {failed} failed run{'s' if failed > 1 else ''} left out" if failed else ""
+        parts = (
+            f"{self.caption}{self.counted_in(plan)}, {runs}{left_out}.",
+            self.better_text(figure.metric),
+            _without_value(plan),
+        )
+        return " ".join(filter(None, parts))
+
+    def _description(self, plan: Layout, title: str) -> str:
+        """Describe the chart: its axes, and the means at the level where they differ most."""
+        unit = self.unit_text or plan.shown.unit or "count"
+        parts = [f"{self.name.capitalize()} chart: {title} ({unit})."]
+        if plan.series is not None:
+            names = ", ".join(level_text(plan.series, label) for label in plan.series_labels)
+            parts.append(f"One series for each {factor_name(plan.series)}: {names}.")
+        if len(plan.panels) > 1:
+            parts.append(f"Panels: {'; '.join(plan.panels)}.")
+        last = plan.results.cells[-1]
+        shared = {f: level for f, level in last.factors.items() if f != plan.series}
+        means = [_mean_of(cell, plan) for cell in plan.results.select(shared)]
+        if plan.series is not None and any(means):
+            where = f"With {condition_text(shared)}" if shared else "Means"
+            parts.append(f"{where}: {', '.join(filter(None, means))}.")
+        return " ".join(parts)
+
+
+def kind_of(figure: Figure) -> FigureKind:
+    """Give the kind of a figure."""
+    kind: FigureKind = figure_kind(figure.kind)
+    return kind
+
+
+def _log(scale: str | None) -> bool | None:
+    return None if scale is None else scale == "log"
+
+
+def _without_value(plan: Layout) -> str:
+    if plan.x is None or not plan.x_without_value:
+        return ""
+    levels = [condition_text({plan.x: label}) for label in plan.x_without_value]
+    return f"No value at {', '.join(levels)}."
+
+
+def _mean_of(cell: CellResult, plan: Layout) -> str:
+    estimate = cell.estimate(plan.metric)
+    if estimate is None or plan.series is None:
+        return ""
+    name = level_text(plan.series, cell.factors[plan.series])
+    return f"{name} {mean_text(estimate, plan.shown)} {plan.shown.unit}".rstrip()

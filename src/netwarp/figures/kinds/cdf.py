@@ -1,0 +1,35 @@
+"""The distribution of runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.marks import distribution
+from netwarp.figures.rows import step_rows
+
+if TYPE_CHECKING:
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.style import Spec
+    from netwarp.results import Results
+    from netwarp.study.questions import Figure
+
+
+class Cdf(MetricKind):
+    """The empirical distribution function of the runs' values."""
+
+    name = "cdf"
+    caption = "Empirical distribution"
+    along_x = None
+
+    def chart(self, figure: Figure, plan: Layout) -> Spec:
+        """Draw a step for each run."""
+        del figure
+        return distribution(plan, step_rows(plan), plan.shown.axis_title, "Share of runs")
+
+    def title(self, figure: Figure, results: Results) -> str:
+        """Name the distribution."""
+        return f"Distribution of {self.shown_text(figure, results).lower()}"
+
+
+KIND = Cdf()

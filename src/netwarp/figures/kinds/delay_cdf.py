@@ -1,0 +1,92 @@
+"""The distribution of delays within a cell's runs, over messages, packets or responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.fields import KeyValueError
+from netwarp.figures.kinds.cdf import Cdf
+from netwarp.figures.marks import distribution
+from netwarp.figures.rows import base_row
+from netwarp.metrics import METRICS
+from netwarp.units import NS_PER_S
+from netwarp.wire import FlowStats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netwarp.figures.chart import Chart
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.over_time.figure import Kept
+    from netwarp.figures.rows import Row
+    from netwarp.figures.style import Theme
+    from netwarp.results import CellResult, Results
+    from netwarp.study.questions import Figure
+    from netwarp.wire.flow import FlowUnit
+
+PERMILLES = (*range(0, 960, 20), *range(960, 990, 5), *range(990, 1001))
+"""Quantiles that are drawn, in thousandths: every one in the last percent, to show the tail."""
+
+
+class DelayCdf(Cdf):
+    """The distribution of the delays within the runs of a `flow` or an `rr`, mean over runs."""
+
+    name = "delay-cdf"
+    caption = "Distribution within a run, mean over runs"
+    reads_records = True
+
+    def refuse_metric(self, metric: str, key: str) -> None:
+        """Refuse a metric that is of no delay within runs."""
+        if metric not in METRICS or METRICS[metric].delay_unit is None:
+            medians = [
+                each.name
+                for each in METRICS.values()
+                if each.delay_unit is not None and each.name.endswith("p50")
+            ]
+            raise KeyValueError(key, metric, "no delay within runs", f"one of {', '.join(medians)}")
+
+    def draw(
+        self, figure: Figure, results: Results, kept: Kept | None, name: str, theme: Theme
+    ) -> Chart | None:
+        """Draw the distribution; None where no run has any delays, or none is kept."""
+        plan = self.plan(figure, results, theme)
+        rows = delay_rows(plan, kept) if kept is not None else []
+        if not rows:
+            return None
+        value = f"{self.shown_text(figure, results)} ({plan.shown.unit})"
+        share = f"Share of {METRICS[figure.metric].delay_unit}s"
+        return self.titled(figure, plan, distribution(plan, rows, value, share), name)
+
+    def shown_text(self, figure: Figure, results: Results) -> str:
+        """Name the quantity of a quantile: of "Message delay, 95 %" it is the message delay."""
+        return super().shown_text(figure, results).partition(",")[0]
+
+
+def delay_rows(plan: Layout, kept: Kept) -> list[Row]:
+    """Make a row for each quantile of each cell's delays: its mean over the cell's runs.
+
+    Runs of a cell have equally many delays, so the mean of their quantiles is the distribution of a
+    typical run, and its tail is not that of the worst run.
+    """
+    unit = METRICS[plan.metric].delay_unit
+    rows: list[Row] = []
+    for cell in plan.results.cells:
+        found = _quantiles_ns(cell, kept, unit)
+        base = base_row(plan, cell)
+        for permille in PERMILLES if found else ():
+            mean_ns = sum(quantiles[permille] for quantiles in found) / len(found)
+            value = mean_ns / NS_PER_S * plan.shown.scale
+            rows.append(base | {"value": value, "share": permille / 1000})
+    return rows
+
+
+def _quantiles_ns(cell: CellResult, kept: Kept, unit: FlowUnit | None) -> list[Sequence[int]]:
+    records = (each for run in cell.runs for each in kept.records(run.run))
+    return [
+        each.delay_quantiles_ns
+        for each in records
+        if isinstance(each, FlowStats) and each.unit == unit and each.delay_quantiles_ns
+    ]
+
+
+KIND = DelayCdf()

@@ -1,0 +1,45 @@
+"""Means over two factors as colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.figures.encodings import condition_tips, field
+from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import wants_log
+from netwarp.figures.marks import numbered_fields
+from netwarp.figures.rows import mean_rows
+from netwarp.figures.style import INK
+
+if TYPE_CHECKING:
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.style import Spec
+    from netwarp.study.questions import Figure
+
+
+class Heatmap(MetricKind):
+    """Means as colours over two factors, with the number in each field."""
+
+    name = "heatmap"
+    caption = "Means"
+    needs_series = True
+
+    def chart(self, figure: Figure, plan: Layout) -> Spec:
+        """Draw a field for each cell, dark where the mean is large."""
+        del figure
+        rows = mean_rows(plan)
+        values = [row["mean"] for row in rows]
+        log = wants_log(values)
+        middle = (max(values) * min(values)) ** 0.5 if log else sum(values) / len(values)
+        scale = {"scheme": "viridis", "type": "log" if log else "linear", "reverse": True}
+        tips = [*condition_tips(plan), field("text", "nominal", title="mean, 95 % CI")]
+        ink = {"condition": {"test": f"datum.mean > {middle!r}", "value": "white"}, "value": INK}
+        fill = field("mean", scale=scale, legend=None)
+        return numbered_fields(plan, rows, fill, tips, {"color": ink})
+
+    def counted_in(self, plan: Layout) -> str:
+        """Name the metric's unit: no axis has it."""
+        return f" in {plan.shown.unit}" if plan.shown.unit else ""
+
+
+KIND = Heatmap()

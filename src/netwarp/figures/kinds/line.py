@@ -1,0 +1,70 @@
+"""Means over a factor as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.figures.encodings import condition_tips, field, is_log, name_labels, panels, value_axis
+from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.layout import layout
+from netwarp.figures.marks import (
+    dots,
+    label_share,
+    line_and_points,
+    names_at_ends,
+    names_lines,
+    shown_samples,
+    spread,
+)
+from netwarp.figures.rows import label_rows, mean_rows, ratio_rows
+
+if TYPE_CHECKING:
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.rows import Row
+    from netwarp.figures.style import Spec
+    from netwarp.results import Results
+    from netwarp.study.questions import Figure
+
+
+class Line(MetricKind):
+    """Means over a factor with 95 % confidence intervals (a band for many levels)."""
+
+    name = "line"
+    caption = "Means with 95 % confidence intervals, dots are runs"
+    is_usual = True
+
+    def chart(self, figure: Figure, plan: Layout) -> Spec:
+        """Draw a line through the means of each series, and every run as a faint dot."""
+        del figure
+        means, samples = mean_rows(plan), shown_samples(plan)
+        values = [row[name] for row in means for name in ("mean", "low", "high")]
+        values += [row["value"] for row in samples]
+        y = value_axis(values, plan.shown.axis_title, plan.y_log, name="mean")
+        legend = not names_at_ends(plan)
+        tips = [
+            *condition_tips(plan),
+            field("text", "nominal", title="mean, 95 % CI"),
+            field("runs", "nominal", title="runs"),
+        ]
+        layers = [spread(plan, y, legend=legend)]
+        if samples:
+            layers.append(dots(plan, y | {"field": "value"}, legend=legend))
+        layers += line_and_points(plan, y, tips, legend=legend)
+        labels: list[Row] = []
+        if names_lines(plan, legend=legend):
+            log = is_log(values, plan.y_log)
+            labels = label_rows(plan, means, "mean", apart=label_share(plan), log=log)
+            layers.append(name_labels(plan, y))
+        return panels(plan, layers, [*means, *samples, *labels], labelled=bool(labels))
+
+    def companion(self, figure: Figure, results: Results) -> Figure | None:
+        """Give the ratios to the first contender, where there are any."""
+        is_compared = figure.series is not None and figure.series == results.contender_factor
+        if not is_compared or figure.y not in results.metrics:
+            return None
+        if not ratio_rows(layout(results, figure.metric, figure.x, figure.series)):
+            return None
+        return type(figure)(kind="ratio", x=figure.x, y=figure.y, series=figure.series)
+
+
+KIND = Line()

@@ -1,0 +1,140 @@
+"""Ratios to the first contender over a factor."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from netwarp.figures.encodings import condition_tips, field, level_axis, name_labels, panels
+from netwarp.figures.kinds.base import MetricKind
+from netwarp.figures.marks import label_share, line_and_points, names_at_ends, names_lines, spread
+from netwarp.figures.rows import label_rows, ratio_rows
+from netwarp.figures.style import GREY
+from netwarp.wording import level_text
+
+if TYPE_CHECKING:
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.rows import Row
+    from netwarp.figures.style import Spec
+    from netwarp.results import Results
+    from netwarp.study.questions import Figure
+
+STEPS = (
+    (10, 100, 1000), (2, 5, 10, 20, 50), (1.5, 2, 3, 5), (1.2, 1.5, 2), (1.1, 1.2, 1.5),
+    (1.05, 1.1, 1.2), (1.02, 1.05, 1.1), (1.01, 1.02, 1.05), (1.002, 1.005, 1.01),
+)  # fmt: skip
+"""Candidate ratios above 1 for grid lines, coarse to fine; below 1 their reciprocals are used."""
+LEAST_TICKS = 4
+LEAST_SIDE = 0.08
+"""Share of a ratio axis from which on the side below 1, or above it, has a tick of its own."""
+
+
+class RatioKind(MetricKind):
+    """A kind that shows ratios to the first contender, in place of the metric."""
+
+    unit_text = "ratio"
+
+    def shown_text(self, figure: Figure, results: Results) -> str:
+        """Name the metric, and what its ratio is to."""
+        shown = super().shown_text(figure, results)
+        contender = results.contender_factor
+        if contender is None:
+            return shown
+        return f"{shown}, ratio to {level_text(contender, results.first)},"
+
+    def better_values(self, *, less: bool) -> str:
+        """Name the side of 1 that is better than the first contender."""
+        return f"{'below' if less else 'above'} 1"
+
+
+class Ratio(RatioKind):
+    """The ratio to the first transport over a factor with its 95 % interval, filled if decided."""
+
+    name = "ratio"
+    caption = "Ratios with 95 % confidence intervals, filled where significant (Holm)"
+
+    def chart(self, figure: Figure, plan: Layout) -> Spec:
+        """Draw each contender's ratio to the first, and a rule where there is no difference."""
+        del figure
+        rows = ratio_rows(plan)
+        values = [row[name] for row in rows for name in ("ratio", "low", "high")] or [1.0]
+        low, high = min(0.97, 0.98 * min(values)), max(1.03, 1.02 * max(values))
+        y = field(
+            "ratio", title=f"Ratio to {_first(plan)}",
+            scale={"type": "log", "domain": [low, high], "nice": False},
+            axis={"format": ".4~g", "values": ratio_ticks(low, high), "grid": True},
+        )  # fmt: skip
+        tips = [*condition_tips(plan), field("text", "nominal", title="verdict")]
+        legend = not names_at_ends(plan)
+        *lines, points = line_and_points(plan, y, tips, legend=legend)
+        _fill_decided(plan, points)
+        layers = [_rule_at_1(plan, y), spread(plan, y, legend=legend), *lines, points]
+        labels: list[Row] = []
+        if rows and names_lines(plan, legend=legend):
+            labels = label_rows(plan, rows, "ratio", apart=label_share(plan), log=True)
+            layers.append(name_labels(plan, y))
+        height = round(0.8 * plan.theme.height)
+        return panels(plan, layers, [*rows, *labels], height, labelled=bool(labels))
+
+
+def _rule_at_1(plan: Layout, y: Spec) -> Spec:
+    return {
+        "mark": {"type": "rule", "color": GREY, "strokeWidth": 0.6 * plan.theme.line_width},
+        "encoding": {
+            # It ends at the last level, as series are named to the right of it.
+            "x": _at(level_axis(plan), plan.x_domain[0]),
+            "x2": {"datum": max(map(plan.place, plan.results.cells))},
+            "y": _at(y, 1),
+        },
+    }
+
+
+def _fill_decided(plan: Layout, points: Spec) -> None:
+    """Fill the points that are decided, and outline the others."""
+    points["encoding"]["fillOpacity"] = {
+        "condition": {"test": "datum.decided", "value": 1}, "value": 0
+    }  # fmt: skip
+    points["encoding"]["stroke"] = points["encoding"].pop("color")
+    points["encoding"]["fill"] = points["encoding"]["stroke"]
+    points["mark"] |= {"strokeWidth": 0.7 * plan.theme.line_width}
+    points["mark"].pop("stroke")
+
+
+def _at(axis: Spec, value: float) -> Spec:
+    """Give an axis with a constant value in place of a field."""
+    return {key: part for key, part in axis.items() if key != "field"} | {"datum": value}
+
+
+def _first(plan: Layout) -> str:
+    factor = plan.results.contender_factor or "transport"
+    return level_text(factor, plan.results.first)
+
+
+def ratio_ticks(low: float, high: float) -> list[float]:
+    """Choose grid lines at round ratios on both sides of 1, up to the largest ratio."""
+    inside: list[float] = []
+    for steps in STEPS:
+        ticks = [1.0, *steps, *(_reciprocal(step) for step in steps)]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) >= LEAST_TICKS:
+            break
+    else:
+        return [1.0, low, high]
+    whole = math.log(high / low)
+    if min(inside) == 1 and math.log(1 / low) > LEAST_SIDE * whole:
+        inside.append(next(_reciprocal(s) for s in _steps() if low <= _reciprocal(s)))
+    if max(inside) == 1 and math.log(high) > LEAST_SIDE * whole:
+        inside.append(next(step for step in _steps() if step <= high))
+    return sorted(inside)
+
+
+def _steps() -> list[float]:
+    """List the ratios for grid lines above 1, the largest first."""
+    return sorted({step for steps in STEPS for step in steps}, reverse=True)
+
+
+def _reciprocal(step: float) -> float:
+    return float(f"{1 / step:.3g}")
+
+
+KIND = Ratio()

@@ -1,0 +1,153 @@
+"""What several kinds of charts are made of: lines, dots, intervals, distributions, fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netwarp.figures.encodings import (
+    MOST_LABELLED,
+    colour,
+    condition_tips,
+    dash,
+    faded,
+    field,
+    highlight,
+    level_axis,
+    name_axis,
+    only,
+    panels,
+    shape,
+    value_scale,
+)
+from netwarp.figures.rows import sample_rows
+
+if TYPE_CHECKING:
+    from netwarp.figures.layout import Layout
+    from netwarp.figures.rows import Row
+    from netwarp.figures.style import Spec
+
+# With more levels whiskers are too dense: a band shows the interval instead.
+MOST_WHISKERS = 8
+MOST_SAMPLES = 2000
+"""Most runs that a chart of means shows as dots; more would overlap, and make the page large."""
+
+
+def shown_samples(plan: Layout) -> list[Row]:
+    """Give a row for each run that is a dot beside the means: none where they are too many."""
+    samples = sample_rows(plan)
+    return samples if len(samples) <= MOST_SAMPLES else []
+
+
+def distribution(plan: Layout, rows: list[Row], value: str, share: str) -> Spec:
+    """Draw a distribution function.
+
+    Args:
+        plan: the chart's layout.
+        rows: the function's steps, with value and share.
+        value: title of the axis of values.
+        share: title of the axis of shares.
+    """
+    # Every panel has its own axis, so the widest range of a single panel counts.
+    by_panel: dict[str, list[float]] = {}
+    for row in rows:
+        by_panel.setdefault(row["panel"], []).append(row["value"])
+    widest = max(by_panel.values(), key=lambda values: max(values) / (min(values) or 1))
+    x = field(
+        "value", title=value, scale=value_scale(widest, plan.y_log, zero=False),
+        axis={"format": ".6~g", "tickCount": 4, "labelOverlap": "greedy"},
+    )  # fmt: skip
+    y = field("share", title=share, axis={"format": ".0%"})
+    steps = {
+        "mark": {
+            "type": "line", "interpolate": "step-after", "strokeWidth": plan.theme.line_width
+        },
+        "encoding": {"x": x, "y": y, "order": field("share")}
+        | colour(plan, legend=True) | dash(plan, legend=True) | faded(plan),
+    } | highlight(plan, legend=True)  # fmt: skip
+    return panels(plan, [steps], rows, own_axes=True)
+
+
+def numbered_fields(
+    plan: Layout, rows: list[Row], fill: Spec, tips: list[Spec], look: Spec
+) -> Spec:
+    """Draw a rectangle for each cell over two factors, with a number in it."""
+    place = {
+        "x": name_axis(plan),
+        "y": field("series", "nominal", sort=plan.series_texts, title=plan.series_title),
+        "tooltip": tips,
+    }
+    fields = {
+        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 2},
+        "encoding": place | {"color": fill},
+    }
+    size = plan.theme.font_size
+    numbers = {
+        "mark": {"type": "text", "fontSize": size, "fontWeight": 500},
+        "encoding": place | {"text": field("number", "nominal")} | look,
+    }
+    titles = list(dict.fromkeys(row["panel"] for row in rows))
+    height = round(max(10 * size, 3.8 * size * len(plan.series_labels)))
+    return panels(plan, [fields, numbers], rows, height, titles=titles)
+
+
+def line_and_points(plan: Layout, y: Spec, tips: list[Spec], *, legend: bool) -> list[Spec]:
+    """Draw a line through the cells of each series, and a mark at each cell."""
+    place = {"x": level_axis(plan), "y": y}
+    column = str(y["field"])
+    looks = colour(plan, legend=legend) | faded(plan)
+    lines: Spec = {
+        "mark": {"type": "line", "strokeWidth": plan.theme.line_width, "strokeCap": "round"},
+        "encoding": place | looks | dash(plan, legend=legend),
+    }
+    if legend and plan.has_series:
+        # Otherwise the symbols' outlines are dashed like the lines.
+        lines["encoding"]["strokeDash"]["legend"] = {"symbolStrokeWidth": 0}
+    points = {
+        "mark": {
+            "type": "point", "filled": True, "size": plan.theme.point_size, "opacity": 1,
+            "stroke": "white", "strokeWidth": 0.4 * plan.theme.line_width,
+        },
+        "encoding": place | looks | shape(plan, legend=legend) | {"tooltip": tips},
+    } | highlight(plan, legend=legend)  # fmt: skip
+    marks = [lines, points] if plan.x_is_scale else [points]  # nothing is between two names
+    return [only(mark, column) for mark in marks]
+
+
+def spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
+    """Draw the 95 % intervals: whiskers, or a band where they are many."""
+    ends = {"x": level_axis(plan), "y": y | {"field": "low"}, "y2": {"field": "high"}}
+    if len(plan.x_labels) > MOST_WHISKERS:
+        mark: Spec = {"type": "area", "opacity": 0.18}
+    else:
+        mark = {"type": "rule", "strokeWidth": 0.7 * plan.theme.line_width}
+    return only({"mark": mark, "encoding": ends | colour(plan, legend=legend)}, "low")
+
+
+def dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
+    """Draw every run as a faint dot at its cell."""
+    mark = {"type": "circle", "size": 0.22 * plan.theme.point_size, "opacity": 0.35}
+    encoding = {"x": level_axis(plan), "y": y, "tooltip": run_tips(plan)}
+    return only({"mark": mark, "encoding": encoding | colour(plan, legend=legend)}, "value")
+
+
+def run_tips(plan: Layout) -> list[Spec]:
+    """Give what is shown of a run that the pointer is on."""
+    value = field("value", title=plan.shown.axis_title, format=".4~r")
+    return [*condition_tips(plan), value, field("run", "nominal", title="run")]
+
+
+def names_at_ends(plan: Layout) -> bool:
+    """Whether lines are named at their ends, in place of a legend."""
+    return plan.series == "transport" and len(plan.series_labels) <= MOST_LABELLED
+
+
+def names_lines(plan: Layout, *, legend: bool) -> bool:
+    """Whether lines are named at their ends, with or without a legend."""
+    return not legend or plan.series not in (None, "transport")
+
+
+def label_share(plan: Layout) -> float:
+    """Height of a label, as a share of its panel's height."""
+    theme = plan.theme
+    height = theme.panel_height if len(plan.panels) > 1 else theme.height
+    return 1.15 * theme.font_size / height

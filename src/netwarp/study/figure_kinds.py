@@ -1,0 +1,25 @@
+"""The kinds of figures by name: each file in `netwarp/figures/kinds/` is one.
+
+A kind is imported when it is asked for: it draws, and most studies are read for something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from pkgutil import iter_modules, resolve_name
+from typing import Any
+
+PACKAGE = "netwarp.figures.kinds"
+NOT_KINDS = ("base",)
+FIGURE_KINDS: Mapping[str, str] = {
+    module.name.replace("_", "-"): f"{PACKAGE}.{module.name}:KIND"
+    for module in iter_modules([str(Path(__file__).parents[1] / "figures" / "kinds")])
+    if module.name not in NOT_KINDS
+}
+"""Where each kind is, by the name that figures have for it: that of its file, with hyphens."""
+
+
+def figure_kind(name: str) -> Any:
+    """Import a kind of figure, one of `FIGURE_KINDS`: a `netwarp.figures.kinds.base.FigureKind`."""
+    return resolve_name(FIGURE_KINDS[name])
