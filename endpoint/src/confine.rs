@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::fs::File;
 use std::os::fd::IntoRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,11 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
 use crate::enclosure;
 use crate::guest_memory::{Pages, file_system};
+use crate::privileges::{LOW_PORTS, NETWORK, become_nobody};
 
 /// The accesses that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as the
 /// kernel supports them.
@@ -42,6 +46,9 @@ pub(crate) struct Confinement {
     /// Give it namespaces of its own, in which all file systems are read-only except for what it can write to.
     #[arg(long)]
     enclosed: bool,
+    /// As root, let it be nobody, with no capability but over the network.
+    #[arg(long)]
+    as_nobody: bool,
     /// The program and its arguments.
     #[arg(required = true, last = true)]
     program: Vec<OsString>,
@@ -56,7 +63,7 @@ pub(crate) fn run(confinement: &Confinement) -> ExitCode {
 }
 
 fn confine(confinement: &Confinement) -> Result<Infallible> {
-    let Confinement { writable, must, own_memory, enclosed, program } = confinement;
+    let Confinement { writable, must, own_memory, enclosed, as_nobody, program } = confinement;
     if let Some(missing) = writable.iter().find(|directory| !directory.is_dir()) {
         bail!("{} is no directory", missing.display());
     }
@@ -66,8 +73,9 @@ fn confine(confinement: &Confinement) -> Result<Infallible> {
     let directory = memory.map(|memory| PathBuf::from(format!("/proc/self/fd/{}", memory.into_raw_fd())));
     let all: Vec<_> = writable.iter().chain(&directory).cloned().collect();
     let become_program = || {
-        let restricted = restrict(&all, *must, *enclosed);
-        restricted.map_or_else(|error| error, |()| start(program, directory.as_deref()))
+        let file = as_nobody.then(|| give_up_root(program)).transpose();
+        let restricted = file.and_then(|file| restrict(&all, *must, *enclosed).map(|()| file));
+        restricted.map_or_else(|error| error, |file| start(program, file, directory.as_deref()))
     };
     if *enclosed {
         let Err(error) = enclosure::run(writable, &become_program);
@@ -127,9 +135,24 @@ pub(crate) fn containment(readable: &Path, writable: &[PathBuf]) -> Result<Rules
         .context("restrict what is read and written, and which sockets are reached (Landlock of Linux 6.12)")
 }
 
+/// Makes this process nobody's if it is root's. Returns the program's file, opened before: nobody may not get there, if
+/// it is in a home directory.
+fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
+    let program = program.first().context("no program is named")?;
+    let file = File::open(program).with_context(|| format!("open {}", program.to_string_lossy()))?;
+    // A script's interpreter opens it too.
+    fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).context("hand on a program's file (fcntl F_SETFD)")?;
+    become_nobody(&[LOW_PORTS, NETWORK])?;
+    Ok(PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd())))
+}
+
 /// Starts the program in this process's place; returns only the reason why that failed.
-fn start(program: &[OsString], temporary: Option<&Path>) -> Error {
+///
+/// # Arguments
+/// * `file` - the program's file, if it is not reached by its name.
+fn start(program: &[OsString], file: Option<PathBuf>, temporary: Option<&Path>) -> Error {
     let Some((program, arguments)) = program.split_first() else { return anyhow!("no program is named") };
-    let error = Command::new(program).args(arguments).envs(temporary.map(|directory| ("TMPDIR", directory))).exec();
+    let mut command = Command::new(file.as_deref().map_or(program.as_os_str(), Path::as_os_str));
+    let error = command.arg0(program).args(arguments).envs(temporary.map(|directory| ("TMPDIR", directory))).exec();
     Error::from(error).context(format!("start {}", program.to_string_lossy()))
 }

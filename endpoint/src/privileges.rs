@@ -1,12 +1,25 @@
-//! What a process gives up for good before it executes a program: capabilities and system calls.
+//! What a process gives up for good before it executes a program: being root, capabilities and system calls.
 
+use std::fs;
 use std::io;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use nix::errno::Errno;
+use nix::sys::prctl::{set_dumpable, set_keepcaps, set_pdeathsig};
+use nix::sys::signal::Signal;
+use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
 
 /// `CAP_DAC_READ_SEARCH` of `include/uapi/linux/capability.h`: reading of files whose permissions refuse it.
 pub(crate) const READ_ALL_FILES: u32 = 2;
+/// `CAP_NET_BIND_SERVICE`: ports below 1024.
+pub(crate) const LOW_PORTS: u32 = 10;
+/// `CAP_NET_ADMIN`: the network's settings; of a socket, congestion controls and buffers that ordinary users do not get.
+pub(crate) const NETWORK: u32 = 12;
+
+/// The user and group ID of nobody.
+const NOBODY: u32 = 65534;
+/// `_LINUX_CAPABILITY_VERSION_3`.
+const CAPABILITIES_OF_64_BITS: u32 = 0x2008_0522;
 
 /// `AUDIT_ARCH_X86_64` of `include/uapi/linux/audit.h`.
 const X86_64: u32 = 0xc000_003e;
@@ -15,6 +28,73 @@ const X32: u32 = 0x4000_0000;
 /// The offsets of the number and of the architecture in `struct seccomp_data`.
 pub(crate) const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
+
+/// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
+/// the same.
+///
+/// # Arguments
+/// * `kept` - capabilities that this process, and what it executes, keeps all the same.
+///
+/// # Errors
+/// The kernel refuses it; the process that is to outlive this one has ended.
+pub(crate) fn become_nobody(kept: &[u32]) -> Result<()> {
+    if !geteuid().is_root() || !is_mapped(&uid_map()?, NOBODY) {
+        return Ok(());
+    }
+    let (user, group, parent) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY), getppid());
+    set_keepcaps(!kept.is_empty()).context("keep capabilities (prctl PR_SET_KEEPCAPS)")?;
+    setgroups(&[]).context("leave root's groups (setgroups)")?;
+    setresgid(group, group, group).context("leave root's group (setresgid)")?;
+    setresuid(user, user, user).context("give up being root (setresuid)")?;
+    if !kept.is_empty() {
+        have_capabilities(kept).context("keep no more capabilities than are needed (capset)")?;
+    }
+    // Both settings are reset when the user changes. Without the first, this process's files in /proc would belong to
+    // root.
+    set_dumpable(true).context("stay the owner of /proc/self (prctl PR_SET_DUMPABLE)")?;
+    set_pdeathsig(Signal::SIGKILL).context("ask to die with the server (prctl PR_SET_PDEATHSIG)")?;
+    ensure!(getppid() == parent, "the server has ended");
+    Ok(())
+}
+
+/// Gives this process, and what it executes, these of the capabilities that it may have, and no others.
+fn have_capabilities(kept: &[u32]) -> io::Result<()> {
+    let bits = kept.iter().fold(0_u64, |bits, capability| bits | 1 << capability);
+    let halves = [bits as u32, (bits >> 32) as u32];
+    let header = [CAPABILITIES_OF_64_BITS, 0];
+    // Effective, permitted and inheritable ones, of the lower half and of the upper one (capset(2)).
+    let sets = halves.map(|half| [half; 3]);
+    // SAFETY: header and sets have the layout of struct __user_cap_header_struct and of two struct
+    // __user_cap_data_struct, and are valid for reads during the call.
+    if unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    for capability in kept {
+        // SAFETY: the call takes numbers.
+        let raised = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, *capability, 0, 0) };
+        if raised < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the map of users of this process's user namespace.
+///
+/// # Errors
+/// No `/proc`.
+pub(crate) fn uid_map() -> Result<String> {
+    fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
+}
+
+/// Returns whether a user ID exists in a user namespace (user_namespaces(7): first ID inside, first outside, number of
+/// IDs).
+fn is_mapped(uid_map: &str, user: u32) -> bool {
+    uid_map.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(user)))
+    })
+}
 
 /// Removes all capabilities but these of the program that is executed next, even if it is root in a user namespace
 /// (capabilities(7): executing a file does not give root capabilities outside the bounding set).
@@ -91,6 +171,14 @@ mod tests {
     use nix::unistd::{ForkResult, fork, getpid};
 
     use super::*;
+
+    #[test]
+    fn users_are_those_of_the_map() {
+        assert!(is_mapped("         0          0 4294967295\n", NOBODY));
+        assert!(is_mapped("0 1000 1\n1 100000 65536\n", NOBODY));
+        assert!(!is_mapped("0 0 1\n", NOBODY));
+        assert!(!is_mapped("", NOBODY));
+    }
 
     #[test]
     fn what_is_forbidden_is_refused_and_nothing_else() {

@@ -8,7 +8,6 @@ import resource
 import signal
 import socket
 import ssl
-import stat
 import struct
 import threading
 from pathlib import Path
@@ -217,7 +216,7 @@ def script(place: Path, text: str) -> Path:
     file.write_text(
         f"#!/bin/sh\necho $$ > {place}/pid.partial\nmv {place}/pid.partial {place}/pid\n{text}\n"
     )
-    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    file.chmod(0o755)  # for nobody, too, whom a role of root becomes
     return file
 
 

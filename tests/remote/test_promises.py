@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import socket
 import subprocess
 from pathlib import Path
@@ -81,6 +82,31 @@ def test_landlock_keeps_a_role_from_writing_outside_its_directory(
     assert said == ["inside", "tried"]
     assert not outside.exists()
     channel.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's role is that user's")
+def test_a_role_of_root_is_nobodys(start: Starter, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("root's alone")
+    secret.chmod(0o600)
+    role = (
+        f'[ "$1" != confine ] || exec {find_endpoint()} "$@"\n'
+        "grep -hE '^(Uid|Gid|Groups|CapEff|CapPrm|CapAmb|NoNewPrivs):' /proc/self/status >&3\n"
+        f"cat {secret} >&3 2>&1\n"
+        "echo x > inside && echo inside >&3"
+    )
+    server = start(script(tmp_path, role))
+    channel = running(server)
+    said = []
+    while isinstance(message := channel.receive_any(PATIENCE_S), Said):
+        said.append(" ".join(message.line.split()))
+    channel.close()
+    network = f"{1 << 10 | 1 << 12:016x}"  # CAP_NET_BIND_SERVICE and CAP_NET_ADMIN
+    assert said[:3] == ["Uid:" + 4 * " 65534", "Gid:" + 4 * " 65534", "Groups:"]
+    assert said[3:6] == [f"CapPrm: {network}", f"CapEff: {network}", f"CapAmb: {network}"]
+    assert said[6] == "NoNewPrivs: 1"
+    assert "Permission denied" in said[7]
+    assert said[8:] == ["inside"]
 
 
 def test_a_role_has_a_bound_of_memory(start: Starter, tmp_path: Path) -> None:

@@ -14,10 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::errno::Errno;
-use nix::sys::prctl::{set_dumpable, set_pdeathsig};
 use nix::sys::resource::{Resource, setrlimit};
-use nix::sys::signal::Signal;
-use nix::unistd::{Gid, Uid, geteuid, getppid, setgroups, setresgid, setresuid};
 
 use super::on_host::{self, NetworkOf};
 use super::process::{Hold, Program, Start};
@@ -26,6 +23,7 @@ use super::root::{self, FilesOf, HOME};
 use crate::capabilities::kernel_release;
 use crate::check;
 use crate::native::complain;
+use crate::privileges::{become_nobody, uid_map};
 use crate::role;
 use crate::transport::Place;
 use crate::workload;
@@ -42,8 +40,6 @@ const PAGE_BYTES: u64 = 4096;
 const MOST_QUEUES: u64 = 32;
 /// `kernel.sem`: the most semaphores of a set, of all sets, operations of a call, and sets, as in Linux before 3.19.
 const SEMAPHORES: &str = "250 32000 32 128";
-/// The user and group ID of nobody.
-const NOBODY: u32 = 65534;
 /// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
 const JOIN_SESSION_KEYRING: libc::c_long = 1;
 /// The memory for files when the containment is only tried, in bytes.
@@ -91,7 +87,7 @@ fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
 
 /// Continues as nobody and in processes of its own.
 fn apart(run: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
-    give_up_root()?;
+    become_nobody(&[])?;
     on_host::apart(NetworkOf::Machine, || ended(run))
 }
 
@@ -106,37 +102,6 @@ fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Res
     on_host::lay_files(&[FilesOf::Both], written_bytes, Path::new("/"), &[], names)?;
     bound_shared_memory(written_bytes)?;
     hidden.hidden.iter().try_for_each(|directory| root::hide(FilesOf::Both, directory))
-}
-
-/// Changes the user from root to nobody. If nobody does not exist, as for the root of a user namespace, the user stays
-/// the same.
-fn give_up_root() -> Result<()> {
-    if !geteuid().is_root() || !is_mapped(&uid_map()?, NOBODY) {
-        return Ok(());
-    }
-    let (user, group, parent) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY), getppid());
-    setgroups(&[]).context("leave root's groups (setgroups)")?;
-    setresgid(group, group, group).context("leave root's group (setresgid)")?;
-    setresuid(user, user, user).context("give up being root (setresuid)")?;
-    // Both settings are reset when the user changes. Without the first, this process's files in /proc would belong to
-    // root.
-    set_dumpable(true).context("stay the owner of /proc/self (prctl PR_SET_DUMPABLE)")?;
-    set_pdeathsig(Signal::SIGKILL).context("ask to die with the server (prctl PR_SET_PDEATHSIG)")?;
-    ensure!(getppid() == parent, "the server has ended");
-    Ok(())
-}
-
-fn uid_map() -> Result<String> {
-    fs::read_to_string("/proc/self/uid_map").context("read /proc/self/uid_map")
-}
-
-/// Returns whether a user ID exists in a user namespace (user_namespaces(7): first ID inside, first outside, number of
-/// IDs).
-fn is_mapped(uid_map: &str, user: u32) -> bool {
-    uid_map.lines().any(|line| {
-        let numbers: Vec<u64> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(user)))
-    })
 }
 
 /// Limits the number of processes. Resource limits do not apply to the machine's root, which the root of a user
@@ -201,17 +166,4 @@ fn try_program() -> Result<()> {
         ensure!(status.success(), "a program that does nothing, contained: {}", super::process::how_it_ended(status));
         Ok(())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn users_are_those_of_the_map() {
-        assert!(is_mapped("         0          0 4294967295\n", NOBODY));
-        assert!(is_mapped("0 1000 1\n1 100000 65536\n", NOBODY));
-        assert!(!is_mapped("0 0 1\n", NOBODY));
-        assert!(!is_mapped("", NOBODY));
-    }
 }

@@ -34,6 +34,8 @@ MOST_FILES = 2048
 """Descriptors of the role: two for each connection."""
 LARGEST_FILE_BYTES = 1 << 20
 """Of a role. Files of a command have as much as all of them together."""
+NOBODY = 65534
+"""User and group ID (endpoint/src/privileges.rs)."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
 """Descriptor 3 is where a role sends its messages, and dash knows descriptors of one digit only."""
 
@@ -72,8 +74,11 @@ class ServerRole:
         if containment is not None and workload_of(job).server_command(job) is not None:
             role = [endpoint, "serve-contained", *containment.options]
         else:
-            role = [endpoint, "confine", "--writable", place, "--", endpoint, "server"]
-        role += ["--job", place / JOB_FILE, *where]
+            role = [endpoint, "confine", "--as-nobody", "--writable", "."]
+            role += ["--", endpoint, "server"]
+            _give_to_nobody(place)
+        # It starts in its directory, to which nobody may have no way by its path.
+        role += ["--job", f"./{JOB_FILE}", *where]
         bounded = ["prlimit", *_bounds(job, limits), "--"]
         self._console = (place / "console.log").open("wb")
         self._process = subprocess.Popen(
@@ -150,6 +155,14 @@ class ServerRole:
         self._ordered.add(kind)
         with contextlib.suppress(BrokenPipeError):
             os.write(self._orders, json.dumps(order).encode() + b"\n")
+
+
+def _give_to_nobody(place: Path) -> None:
+    """Let the role write to its directory where it is to be nobody's (`confine --as-nobody`)."""
+    if os.geteuid() == 0:
+        # A user namespace of an ordinary user has no nobody, and the role stays that user's.
+        with contextlib.suppress(OSError):
+            os.chown(place, NOBODY, NOBODY)
 
 
 def _bounds(job: Job, limits: Limits) -> list[str]:
