@@ -43,6 +43,7 @@ docs: ## regenerate the key reference and the endpoint's wire types from the mod
 	.venv/bin/python scripts/generate_docs.py
 	.venv/bin/python scripts/generate_wire.py
 	.venv/bin/python scripts/generate_options.py
+	.venv/bin/python scripts/generate_map.py
 
 lock: ## lock the newest Python packages that pyproject.toml allows, with their hashes, into locks/
 	scripts/lock.sh

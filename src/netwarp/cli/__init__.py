@@ -3,6 +3,11 @@
 Ctrl-C is listened to before anything else is imported. Commands are imported when they are called,
 and import what draws and computes when they need it, so that `--help` and a refused option answer
 at once.
+
+`program.py` is the program, `commands.py` has its commands by name, `command.py` makes one of rows
+of the table of options, and `help.py` lays out what they say. `refusals.py` words what is wrong,
+`interruption.py` hears Ctrl-C, `surroundings.py` what the machine refuses; `terminal.py`,
+`printing.py` and `progress.py` print.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""The metrics: their names, and how each is computed from a run's records."""
+"""The metrics: their names, and how each is computed from a run's records.
+
+A metric is one entry beside what computes it, in `times.py`, `handovers.py`, `path.py`,
+`queueing.py`, `limits.py`, `stacks.py`, `competing.py` (of several workloads), or in its workload's
+folder; `registry.py` has all of them, and `verdict.py` says whether records bear a run's status
+out.
+
+Invariant: a metric that the records do not determine is missing, never 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The workloads: a folder for each, with its study keys, jobs, metrics and checks of records."""
+"""The workloads: a folder for each, with its study keys, jobs, metrics and checks of records.
+
+Each has its keys (`section.py`), its job, its check of the records (`verdict.py`), its metrics, and
+what it did over time, as `base.py` asks.
+
+Invariant: nothing else in Python tells workloads apart.
+"""
 
 from __future__ import annotations
 

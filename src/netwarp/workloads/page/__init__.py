@@ -1,4 +1,8 @@
-"""The workload `page`: a web page loaded over HTTP as a browser does."""
+"""The workload `page`: a web page loaded over HTTP as a browser does.
+
+`built_in.py`, `har.py` and `directory.py` read pages, `resources.py` says what waits for what,
+`programs.py` which browsers and servers can be at its ends.
+"""
 
 from __future__ import annotations
 
