@@ -81,7 +81,9 @@ def situations() -> list[Situation]:
         Situation("12 claims, runs in two modes", twelve(bimodal(0.4, 2.3, 0.03)), ANYWHERE,
                   (3, 4, 5, 8), TWELVE),
         Situation("two modes against none", pair(bimodal(0.4, 2.3, 0.03), log_normal(0.03)),
-                  DIFFER, (3, 4, 5, 6, 8)),
+                  DIFFER, (3, 4, 5, 6, 7, 8)),
+        Situation("12 claims, two modes against none", modes_against_none(), ANYWHERE,
+                  (6, 8, 10, 12), TWELVE_LEVELS),
         Situation("a rare event: nothing differs", pair(steady, rare), frozenset({"equivalent"}),
                   (3, 5, 10, 20, 29, 40)),
         Situation("a rare event: equal within 10 %", pair(eventful(0.1, 4, 0.01), log_normal(0.01)),
@@ -90,6 +92,8 @@ def situations() -> list[Situation]:
                   frozenset({"reproduced"}), (5, 10, 29), [flat("10%")]),
         Situation("two values", pair(two_values(0.5, 1.3), two_values(0.5, 1.3)), DIFFER,
                   (2, 3, 5, 8)),
+        Situation("two values, 4 times apart", pair(two_values(0.5, 4), two_values(0.5, 4)), DIFFER,
+                  (5, 8, 9)),
         *(
             Situation(f"up to 50 %, the lead is 30 %, spread {spread:.0%}",
                       pair(log_normal(spread, 0.7), log_normal(spread)), frozenset({"reproduced"}),
@@ -146,6 +150,21 @@ TWELVE = [
     for first, second in (("a", "b"), ("b", "c"), ("a", "c"))
 ]  # fmt: skip
 """Claims on every pair of three stacks at four levels: each cell is in two of them."""
+
+
+TWELVE_LEVELS = [lead(where={"level": str(level + 1)}) for level in range(12)]
+"""A claim at each of twelve levels, which share no cells."""
+
+
+def modes_against_none() -> Make:
+    """Draw cells in two modes and steady ones of equal geometric means, at twelve levels."""
+    steady, modal = log_normal(0.03), bimodal(0.4, 2.3, 0.03)
+
+    def make(rng: np.random.Generator, n: int) -> Results:
+        levels = range(len(TWELVE_LEVELS))
+        return race([modal(rng, n) for _ in levels], [steady(rng, n) for _ in levels], Criteria())
+
+    return make
 
 
 def twelve(draw: Draw) -> Make:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 METRIC = "completion_time_s"
 SIZES = (3, 5, 10)
+POWER_SIZES = (5, 6, 7, 8, 10, 12)
 SPREADS = (0.02, 0.1, 0.3)
 """Coefficients of variation: a steady path, a lossy one, one that loses much."""
 LEVELS = (1, 2, 3)
@@ -259,7 +260,7 @@ def power(trials: int, seed: int) -> list[Rate]:
         ("a lead of 10, 30, 50 % grows", lead(grows_with="level"), (0.9, 0.7, 0.5)),
     ):
         for spread in SPREADS:
-            for n in SIZES:
+            for n in POWER_SIZES:
                 found = sum(
                     evaluate_claims([claim], draw(rng, ratios, spread, n))[0].verdict.value
                     == "reproduced"

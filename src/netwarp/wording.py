@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netwarp.estimate.levels import scale_of
+from netwarp.estimate.unseen import unseen_share
 from netwarp.metrics import metric_named
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.transports import IMPLEMENTATIONS, TRANSPORTS
@@ -196,6 +197,14 @@ def spread_note(estimate: Estimate) -> str:
 def percent(ratio: float, digits: int = 3) -> str:
     """Write a ratio as a percentage."""
     return f"{number(ratio * 100, digits)} %"
+
+
+def unseen_text(n: int) -> str:
+    """Write what n replicates cannot exclude: the reservation of an equivalence."""
+    return (
+        f"with {count(n)} replicates, what happens in less than {percent(unseen_share(n), 2)} of"
+        " the runs may not have been seen"
+    )
 
 
 def factor_title(factor: str) -> str:

@@ -46,13 +46,15 @@ def least(found: TooFew | None) -> int | None:
 @pytest.mark.parametrize(
     ("replicates", "claims", "wanted"),
     [
-        (2, [], 6), (5, [], 6), (6, [], None),
-        (5, [SOONER], 6), (6, [SOONER], None),
+        (2, [], 7), (6, [], 7), (7, [], None),
+        (6, [SOONER], 7), (7, [SOONER], None),
+        # Of twelve the first has a twelfth of the error: 0.6 ^ 11 + 0.4 ^ 11 is below 0.0042.
+        (10, [{**SOONER, "id": f"c{i}"} for i in range(12)], 11),
         (10, [SOONER, SAME], 29), (29, [SOONER, SAME], None),
         # Of two equivalences the first has half of the error: 0.9 ^ 36 is below 0.025.
         (29, [SAME, {**SAME, "id": "again"}], 36),
         (10, [{**SAME, "tolerance": "60%"}], None),
-        (2, [{"text": "t", "not_testable": "nothing can"}], 6),
+        (2, [{"text": "t", "not_testable": "nothing can"}], 7),
     ],
 )  # fmt: skip
 def test_the_least_replicates_are_those_that_can_show_it(
@@ -79,16 +81,18 @@ def test_the_warning_names_claims_and_the_remedy() -> None:
     found = too_few_as_planned(study(5, SOONER, SAME), None)
     assert found is not None
     assert found.text == (
-        "2 of 2 claims cannot be judged with 5 replicates, as what they compare is random (sooner,"
-        " same): 1 could be with 6, all with 29, or with --decide"
+        "2 of 2 claims cannot all be judged with 5 replicates unless a ratio is below 0.65 or above"
+        " 1.54, as what they compare is random (sooner, same): 1 could be with 8, all with 29, or"
+        " with --decide"
     )
+    assert found.sentence("without --quick").endswith("all with 29, or without --quick")
     differs = too_few_as_planned(study(5, SOONER), None)
     assert differs is not None
-    assert "with 5 replicates unless a ratio is below 0.69 or above 1.46" in differs.text
+    assert "with 5 replicates unless a ratio is below 0.66 or above 1.52" in differs.text
     table = too_few_as_planned(study(1), None)
     assert table is not None
     assert table.text.startswith(
-        "cells with something random cannot be compared with 1 replicate: with 6"
+        "cells with something random cannot all be compared with 1 replicate: with 7"
     )
 
 
@@ -113,6 +117,6 @@ def test_json_has_what_the_replicates_could_not_tell(tmp_path: Path) -> None:
     given = study_from_mapping({**support.STUDY, "replicates": 3})
     data = RunData(tmp_path, few, {"clock": "virtual"}, given_study=given)
     found = summary(data)["too_few_replicates"]
-    assert (found["replicates"], found["least"]) == (3, 6)
-    enough = replace(data, results=support.results(replicates=6, failed_run=None))
+    assert (found["replicates"], found["least"]) == (3, 8)
+    enough = replace(data, results=support.results(replicates=8, failed_run=None))
     assert summary(enough)["too_few_replicates"] is None

@@ -22,7 +22,7 @@ def test_a_paired_comparison_agrees_with_scipy() -> None:
     rng = np.random.default_rng(2)
     a = rng.lognormal(2, 0.4, size=8)
     b = a * rng.lognormal(0.3, 0.05, size=8)
-    result = compare(cell(*a), cell(*b), relevant=0)
+    result = by_student(cell(*a), cell(*b), relevant=0)
     expected = scipy_stats.ttest_rel(np.log(b), np.log(a))
     interval = expected.confidence_interval(0.95)
     assert result.paired

@@ -41,3 +41,42 @@ def test_where_nothing_is_random_chances_are_0_or_1() -> None:
     assert (at.p_above(1.9), at.p_above(2.0), at.p_below(2.1)) == (0.0, 1.0, 0.0)
     assert (at.p_within(2.0, 2.0), at.p_within(1, 1.5)) == (0.0, 1.0)
     assert at.distance(1.5, 3.0) == 0.5
+
+
+def test_the_chance_of_an_unseen_mode_is_part_of_every_p_value() -> None:
+    """Two modes in 40 % and 60 % of the runs: eleven replicates miss one with 0.6^11 + 0.4^11."""
+    logs = [0.1, 0.101, 0.099, 0.1, 0.102, 0.098, 0.1, 0.1, 0.101, 0.099, 0.1]
+    at = location_of(logs, is_log=True)
+    assert at.p_above(0.0, 2) == pytest.approx(0.6**11 + 0.4**11, rel=1e-6)
+    assert at.p_above(0.0) == pytest.approx(0.6**11, rel=1e-6)
+    assert location_of(logs[:6], is_log=True).p_above(0.0, 2) > 0.05
+    assert location_of(logs[:7], is_log=True).p_above(0.0, 2) < 0.05
+    far = location_of([0.7 + each for each in logs[:6]], is_log=True)
+    assert far.p_above(0.0, 2) < 1e-6, "no mode of 2.3 times in any share makes a ratio of two"
+
+
+@pytest.mark.parametrize("n", [5, 6, 7, 8, 10, 12, 29])
+@pytest.mark.parametrize("is_log", [True, False])
+def test_an_interval_ends_where_the_p_value_reaches_its_error(n: int, is_log: bool) -> None:
+    rng = np.random.default_rng(n)
+    normal = rng.normal(0.2, 0.1, n).tolist()
+    modal = [0.0] * (n // 2) + [0.26] * (n - n // 2)
+    for values in (normal, modal):
+        at = location_of(values, is_log=is_log)
+        for alpha in (0.05, 0.005):
+            low, high = at.interval(1 - alpha)
+            if np.isinf(high):
+                assert at.p_above(-1e3, 2) > alpha or at.p_below(1e3, 2) > alpha
+                continue
+            within = 1e-4 * (high - low)
+            assert at.p_above(low - within, 2) <= alpha * 1.001
+            assert at.p_above(low + within, 2) >= alpha * 0.98
+            assert at.p_below(high + within, 2) <= alpha * 1.001
+
+
+def test_few_samples_in_two_clear_modes_need_the_rank_test_as_well() -> None:
+    """Four of eight differences 0, four at ln 4: Student's t gives 0.033, the ranks 0.125."""
+    at = location_of([0.0] * 4 + [1.386] * 4, is_log=True)
+    assert at.ranked
+    assert at.p_above(0.0, 2) > 0.1
+    assert not location_of([0.0] * 6 + [1.386] * 6, is_log=True).ranked

@@ -10,6 +10,7 @@ from netwarp.errors import InputError, StudyError
 from netwarp.estimate.comparison import Verdict
 from netwarp.estimate.criteria import Criteria
 from netwarp.evaluation import RunData
+from netwarp.output.table import notes
 from netwarp.results import Question, Results, RunResult
 from netwarp.results.comparisons import compare_contenders, main_metrics
 from netwarp.results.undecided import undecided_text
@@ -154,13 +155,16 @@ def test_an_equivalence_needs_as_many_replicates_as_exclude_rare_events() -> Non
     compared = compare_contenders(equal_but_for_noise(10))
     (open_one,) = compared.undecided
     assert compared.replicates_needed(open_one) == 29
-    assert not compare_contenders(equal_but_for_noise(29)).undecided
+    enough = compare_contenders(equal_but_for_noise(29))
+    assert not enough.undecided
+    (reservation,) = (n for n in notes(equal_but_for_noise(29), [enough]) if "equivalent:" in n)
+    assert "29 replicates, what happens in less than 9.8 % of the runs may not have" in reservation
 
 
-def test_a_difference_needs_six_replicates_however_small_its_spread() -> None:
+def test_a_difference_needs_seven_replicates_however_small_its_spread() -> None:
     slower = equal_but_for_noise(5, ratio=1.2)
     compared = compare_contenders(slower)
-    assert [compared.replicates_needed(each) for each in compared.undecided] == [6]
+    assert [compared.replicates_needed(each) for each in compared.undecided] == [7]
 
 
 def test_tables_share_the_error_among_looks() -> None:

@@ -56,8 +56,9 @@ class ConditionEffect:
         if under_control is None:
             return 1.0
         is_higher = under_control == "higher"
-        beyond = self.change.p_below(-self.limit) if is_higher else self.change.p_above(self.limit)
-        return min(1.0, 2 * beyond)
+        if is_higher:
+            return self.change.p_below(-self.limit, 2)
+        return self.change.p_above(self.limit, 2)
 
     def interval(self, error: float) -> tuple[float, float] | None:
         """Give the confidence interval of the ratio of ratios, or of the difference.

@@ -137,11 +137,11 @@ def less(
     if location is None or (by_at_least and comparison.scale == "difference"):
         return _untested(comparison)
     limit = comparison.limit
-    leads = min(1.0, 2 * location.p_below(-limit))
+    leads = location.p_below(-limit, 2)
     size = math.log1p(-by_at_least) if by_at_least else -limit
     chances: dict[Answer, float] = {
-        "holds": min(1.0, 2 * location.p_below(min(size, -limit))),
-        "reversed": min(1.0, 2 * location.p_above(limit)),
+        "holds": location.p_below(min(size, -limit), 2),
+        "reversed": location.p_above(limit, 2),
         "equivalent": location.p_within(-limit, limit),
     }
     if by_at_least:

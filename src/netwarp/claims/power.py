@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from netwarp.claims.contrasts import Key, contrasts, effect_by_replicate, scale_of_effect
 from netwarp.estimate.comparison import ALPHA
-from netwarp.estimate.stats import replicates_needed, standard_deviation
+from netwarp.estimate.needed import replicates_to_tell
+from netwarp.estimate.stats import standard_deviation
 from netwarp.results import without_levels
 
 if TYPE_CHECKING:
@@ -59,14 +60,19 @@ def needed_replicates(
         for key, (sum_of_squares, degrees) in _pooled(claim, recorded).items():
             stdev = math.sqrt(sum_of_squares / degrees)
             distance = _distance(claim, effect, recorded[0].criteria.relevant)
-            needed = replicates_needed(stdev, distance, alpha)
+            needed = replicates_to_tell(stdev, distance, alpha, tolerance=_tolerance(claim))
             found.append(Need(claim.id or "", key, stdev, degrees, needed))
     return found
 
 
+def _tolerance(claim: Claim) -> float | None:
+    is_same = claim.equal is not None or claim.flat_over is not None
+    return math.log1p(claim.tolerance) if is_same else None
+
+
 def _distance(claim: Claim, effect: float, relevant: float) -> float:
-    if claim.equal is not None or claim.flat_over is not None:
-        return math.log1p(claim.tolerance)
+    if (tolerance := _tolerance(claim)) is not None:
+        return tolerance
     relevant = relevant if claim.relevant is None else claim.relevant
     return max(math.log1p(effect), math.log1p(2 * relevant)) - math.log1p(relevant)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netwarp.claims.joining import ClaimVerdict
-from netwarp.wording import condition_text, count, number, percent
+from netwarp.wording import condition_text, count, number, percent, unseen_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +56,14 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
     compared = {tuple(each.values.get("compared", ())) for _, each, _ in listed} - {()}
     if len(compared) == 1:
         text = f"{' against '.join(*compared)}: {text}"
+    same = [
+        each.undecided.n
+        for _, each, said in listed
+        if each.undecided is not None
+        and (said == "equivalent" or (said == "holds" and each.is_equality))
+    ]
+    if same:
+        text += f"; {unseen_text(min(same))}"
     if needed is not None:
         text += f"; about {count(_rounded(needed))} replicates would decide"
     elif verdict is ClaimVerdict.UNDECIDED and any(each.undecided for _, each, _ in listed):

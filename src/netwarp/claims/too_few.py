@@ -54,19 +54,29 @@ class TooFew:
     """Number of the study's claims that are judged."""
     can_be_added: bool
     """Whether `--decide` would add as many."""
+    alpha: float
+    """The error probability that each difference has, where all of them are as hard to tell."""
+    least_same: int
+    """Replicates with which one equivalence could be shown."""
 
     @property
     def text(self) -> str:
-        """Say it in a sentence."""
+        """Say it in a sentence, of a command that has `--decide`."""
+        return self.sentence("with --decide")
+
+    def sentence(self, adding: str) -> str:
+        """Say it in a sentence.
+
+        Args:
+            adding: how replicates are added until all is decided, such as "without --quick".
+        """
         have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
-        if self.least == unseen.least_different(ALPHA):
-            have += _unless(self.replicates)
-        remedy = f"with {self.least} they could be" + ", or with --decide" * self.can_be_added
+        have += _unless(self.replicates, self.alpha)
+        remedy = f"with {self.least} they could be" + f", or {adding}" * self.can_be_added
         if not self.claims:
-            equal = unseen.least_equivalent(ALPHA, 0.0)
             return (
-                f"cells with something random cannot be compared with {have}: {remedy}, and called"
-                f" equivalent with {equal}"
+                f"cells with something random cannot all be compared with {have}: {remedy}, and"
+                f" called equivalent with {self.least_same}"
             )
         named = ", ".join(list(self.claims)[:MOST_NAMED])
         if (fewest := min(self.claims.values())) < self.least:
@@ -74,7 +84,7 @@ class TooFew:
             remedy = f"{some} could be with {fewest}, all {remedy.replace(' they could be', '')}"
         more = f" and {len(self.claims) - MOST_NAMED} more" * (len(self.claims) > MOST_NAMED)
         return (
-            f"{len(self.claims)} of {self.of} claims cannot be judged with {have}, as what they"
+            f"{len(self.claims)} of {self.of} claims cannot all be judged with {have}, as what they"
             f" compare is random ({named}{more}): {remedy}"
         )
 
@@ -88,9 +98,9 @@ class TooFew:
         }
 
 
-def _unless(replicates: int) -> str:
-    """Say which differences five replicates show."""
-    distance = unseen.mode_distance(replicates, is_log=True)
+def _unless(replicates: int, alpha: float) -> str:
+    """Say which differences the replicates show."""
+    distance = unseen.mode_distance(replicates, alpha)
     if not 0 < distance < math.inf:
         return ""
     return f" unless a ratio is below {math.exp(-distance):.2f} or above {math.exp(distance):.2f}"
@@ -119,18 +129,25 @@ def too_few_replicates(
     judged = [claim for claim in claims if claim.not_testable is None]
     needed = _needed_by_claims(judged, cells, alpha)
     lacking = {name: least for name, least in needed.items() if least > replicates}
-    if not judged and _compares_random(cells, against):
-        least = unseen.least_different(alpha)
-    else:
-        least = max(lacking.values(), default=0)
+    compared = _random_comparisons(cells, against) if not judged else 0
+    least = _least_of(lacking, compared, alpha)
     if least <= replicates:
         return None
     most, last_alpha = _last_look(replicates)
-    at_last = max(
-        [least if not judged else 0, *_needed_by_claims(judged, cells, last_alpha).values()]
-    )
+    at_last = _least_of(_needed_by_claims(judged, cells, last_alpha), compared, last_alpha)
     can_be_added = not is_deciding and at_last <= most
-    return TooFew(replicates, least, lacking, len(judged), can_be_added)
+    family = compared or len(needed)
+    same = unseen.least_equivalent(alpha, 0.0)
+    return TooFew(
+        replicates, least, lacking, len(judged), can_be_added, alpha / max(1, family), same
+    )
+
+
+def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
+    """Give the replicates that all claims need, or as many comparisons; 0 where there are none."""
+    if compared:
+        return unseen.least_different(alpha / compared)
+    return max(needed.values(), default=0)
 
 
 def too_few_as_planned(
@@ -179,14 +196,15 @@ def _needed_by_claims(
 ) -> dict[str, int]:
     """Give the least replicates of each claim about something random, by its id.
 
-    Of k equivalences Holm's procedure leaves the first a k-th of the error, as all of them have the
-    same chance of an event that was not seen.
+    Of k claims Holm's procedure leaves the first a k-th of the error, as all small differences have
+    the same chance of a mode that was not seen, and all equivalences that of an event.
     """
     random = [each for each in claims if any(c.is_random for c in _cells_of(each, cells))]
     same = [_tolerance(each) for each in random]
+    differ = alpha / max(1, len(random))
     share = alpha / max(1, sum(each is not None for each in same))
     return {
-        claim.id or "claim": unseen.least_different(alpha)
+        claim.id or "claim": unseen.least_different(differ)
         if tolerance is None
         else unseen.least_equivalent(share, tolerance)
         for claim, tolerance in zip(random, same, strict=True)
@@ -218,8 +236,8 @@ def _has(cell: Planned, levels: Factors) -> bool:
     return all(cell.factors.get(factor) == level for factor, level in levels.items())
 
 
-def _compares_random(cells: Sequence[Planned], against: str | None) -> bool:
-    """Whether anything random is compared with something else in the tables."""
+def _random_comparisons(cells: Sequence[Planned], against: str | None) -> int:
+    """Count the comparisons in the tables of which something is random."""
     levels: dict[str, dict[str, None]] = {}
     for cell in cells:
         for name, level in cell.factors.items():
@@ -229,7 +247,7 @@ def _compares_random(cells: Sequence[Planned], against: str | None) -> bool:
     for cell in cells:
         key = tuple((f, level) for f, level in cell.factors.items() if f != factor)
         conditions.setdefault(key, []).append(cell)
-    return any(
-        len(compared) > 1 and any(cell.is_random for cell in compared)
-        for compared in conditions.values()
+    return sum(
+        sum(first.is_random or each.is_random for each in others)
+        for first, *others in conditions.values()
     )

@@ -91,12 +91,12 @@ def leads_overall(
     limit = math.log1p(relevant)
     size = math.log1p(-by_at_least) if by_at_least else -limit
     chances: dict[Answer, float] = {
-        "holds": min(1.0, 2 * together.p_below(min(size, -limit))),
-        "reversed": min(1.0, 2 * together.p_above(limit)),
+        "holds": together.p_below(min(size, -limit), 2),
+        "reversed": together.p_above(limit, 2),
         "equivalent": together.p_within(-limit, limit),
     }
     if by_at_least:
-        chances["direction"] = min(1.0, 2 * together.p_below(-limit))
+        chances["direction"] = together.p_below(-limit, 2)
         chances["smaller"] = max(chances["direction"], together.p_above(size))
     by_level = [
         f"{number(math.exp(-location_of([row[i] for row in leads]).value))}"
@@ -134,19 +134,19 @@ def _growth_chances(
     by_level: Sequence[Location], steps: Sequence[Location], whole: Location, limit: float
 ) -> dict[Answer, float]:
     last = by_level[-1]
-    leads = min(1.0, 2 * last.p_above(limit))
-    grows = min(1.0, 2 * whole.p_above(limit))
-    behind = min(1.0, len(by_level) * min(2 * each.p_below(-limit) for each in by_level))
+    leads = last.p_above(limit, 2)
+    grows = whole.p_above(limit, 2)
+    behind = min(1.0, len(by_level) * min(each.p_below(-limit, 2) for each in by_level))
     chances: dict[Answer, float] = {
-        "reversed": min(1.0, 4 * min(whole.p_below(-limit), last.p_below(-limit))),
+        "reversed": min(1.0, 2 * min(whole.p_below(-limit, 2), last.p_below(-limit, 2))),
         "equivalent": whole.p_within(-limit, limit),
         "depends": max(behind, leads),
         "partly": max(leads, grows),
     }
     # If there is shown to be no lead at some level, the lead does not only grow.
     if chances["depends"] >= ALPHA:
-        every_step = max(step.p_above(0.0) for step in steps)
-        chances["holds"] = max(leads, grows, min(1.0, 2 * every_step))
+        every_step = max(step.p_above(0.0, 2) for step in steps)
+        chances["holds"] = max(leads, grows, every_step)
     return chances
 
 
@@ -215,8 +215,8 @@ def linear(
     ]
     off_line = max(each.p_within(-tolerance, tolerance) for each in strays)
     beyond = len(strays) * min(each.p_outside(-tolerance, tolerance) for each in strays)
-    falls = min(1.0, 2 * growth.p_below(-limit))
-    rises = min(1.0, 2 * growth.p_above(limit))
+    falls = growth.p_below(-limit, 2)
+    rises = growth.p_above(limit, 2)
     chances: dict[Answer, float] = {
         "holds": max(rises, off_line),
         "reversed": min(1.0, 2 * min(falls, beyond)),

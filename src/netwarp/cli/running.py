@@ -228,7 +228,8 @@ def _warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
         for each in of.studies:
             found = too_few_as_planned(each.study, None if of.quick else Staging())
             if found is not None:
-                text = escaped(f"{of.source.name}/{each.name}: {found.text}")
+                said = found.sentence("without --quick")
+                text = escaped(f"{of.source.name}/{each.name}: {said}")
                 console().print(f"[yellow]warning:[/] {text}", highlight=False)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netwarp.estimate import unseen
-from netwarp.estimate.modes import modes_of
+from netwarp.estimate.modes import CLEAR_GAP, FEW, modes_of
+from netwarp.estimate.signed_rank import signed_rank_above
 from netwarp.estimate.stats import mean_of, standard_deviation
 from netwarp.estimate.student import student_quantile, two_sided_p
 
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-12
+PRECISION = 1e-5
+FARTHEST = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """A mean, its standard error and the degrees of freedom of Student's t.
 
-    With an error of 0 and nothing random, intervals are points, and p-values are 0 or 1.
+    With an error of 0 and nothing random, intervals are points, and p-values are 0 or 1. Where
+    something is, p-values have the probability of modes and events that no replicate showed.
     """
 
     value: float
@@ -37,29 +41,27 @@ class Location:
     cautious: tuple[Location, Location] | None = None
     """Of samples in two modes, the same with the lower, and with the upper mode counted once
     more."""
+    ranked: tuple[float, ...] = ()
+    """Of few samples in two clear modes the samples, as Student's t needs more of them: then the
+    signed-rank test has to agree."""
 
     def interval(self, confidence: float) -> Interval:
-        """Give the two-sided confidence interval."""
-        half = self._half_width(confidence)
-        low, high = self.value - half, self.value + half
-        for each in self.cautious or ():
-            lower, upper = each.interval(confidence)
-            low, high = min(low, lower), max(high, upper)
-        return (low, high)
+        """Give the two-sided confidence interval: the limits that are not told from the value."""
+        alpha = 1 - confidence
+        return (self.value - self._reach(alpha), self.value + self._mirrored()._reach(alpha))
 
-    def p_above(self, limit: float) -> float:
-        """Give the one-sided p-value of a value this high if the true one were `limit` or less."""
-        distance = self.value - limit
-        if self.error == 0 and not self.sampled:
-            return 0.0 if distance > 0 else 1.0
-        if self.sampled and distance <= unseen.mode_distance(self.sampled, is_log=self.is_log):
-            return max(0.5, self._tail_above(limit))
-        others = [] if self.cautious is None else [self.cautious[0]._tail_above(limit)]
-        return max(self._tail_above(limit), *others, 0.0)
+    def p_above(self, limit: float, sides: int = 1) -> float:
+        """Give the p-value of a value this high if the true one were `limit` or less.
 
-    def p_below(self, limit: float) -> float:
-        """Give the one-sided p-value of a value this low if the true one were `limit` or more."""
-        return self._mirrored().p_above(-limit)
+        Args:
+            limit: the largest value that is not above.
+            sides: 2 where the opposite is tested as well, at the same error probability.
+        """
+        return min(1.0, sides * self._tail_above(limit) + self._missed(self.value - limit, sides))
+
+    def p_below(self, limit: float, sides: int = 1) -> float:
+        """Give the p-value of a value this low if the true one were `limit` or more."""
+        return self._mirrored().p_above(-limit, sides)
 
     def p_within(self, low: float, high: float) -> float:
         """Give the p-value of such a value if the true one were outside of `low` … `high`.
@@ -67,48 +69,87 @@ class Location:
         It is that of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics
         15:657), and of not having seen an event that would take it outside.
         """
-        if not self.sampled:
-            if self.error == 0:
-                return 0.0 if low <= self.value <= high else 1.0
-            return max(self.p_above(low), self.p_below(high))
-        missed = unseen.event_chance(self.sampled, (high - low) / 2, is_log=self.is_log)
         if self.error == 0:
-            return missed if low <= self.value <= high else 1.0
-        return max(self.p_above(low), self.p_below(high), missed)
+            tail = 0.0 if low <= self.value <= high else 1.0
+        else:
+            tail = max(self._tail_above(low), self._mirrored()._tail_above(-high))
+        if not self.sampled:
+            return tail
+        missed = unseen.event_chance(self.sampled, (high - low) / 2, is_log=self.is_log)
+        return min(1.0, tail + missed)
 
     def p_outside(self, low: float, high: float) -> float:
         """Give the two-sided p-value of such a value if the true one were within `low` … `high`."""
-        return min(1.0, 2 * min(self.p_below(low), self.p_above(high)))
+        return min(self.p_below(low, 2), self.p_above(high, 2))
 
     def distance(self, *limits: float) -> float:
         """Give the distance to the nearest of some limits."""
         return min(abs(self.value - limit) for limit in limits)
 
-    def _half_width(self, confidence: float) -> float:
-        if self.error == 0 and not self.sampled:
-            return 0.0
-        half = self.error * student_quantile(self.degrees, confidence) if self.error else 0.0
+    def _reach(self, alpha: float) -> float:
+        """Give how far below the value the limits are that it is told from, on two sides."""
         if not self.sampled:
-            return half
-        # Of equal samples only what was not seen limits what can be said.
-        error = unseen.ERROR if self.error else (1 - confidence) / 2
-        return max(half, unseen.mode_distance(self.sampled, is_log=self.is_log, error=error))
+            return self._student_reach(alpha)
+        missed = self._missed(0.0, 2)
+        near = self._student_reach(alpha)
+        if not self.ranked and missed < alpha:
+            reach = self._student_reach(alpha - missed)
+            if self._missed(reach, 2) == missed:
+                return reach
+        return self._search(alpha, near)
+
+    def _search(self, alpha: float, low: float) -> float:
+        """Find `_reach` above a lower bound by halving; infinite where there is none."""
+        high = max(low, math.log(unseen.MODE_FACTOR) if self.is_log else self.error, ROUNDING)
+        while self.p_above(self.value - high, 2) > alpha * (1 + PRECISION):
+            low, high = high, 2 * high
+            if high > FARTHEST * max(1.0, abs(self.value), self.error):
+                return math.inf
+        while high - low > PRECISION * high:
+            middle = (low + high) / 2
+            is_told = self.p_above(self.value - middle, 2) <= alpha
+            low, high = (low, middle) if is_told else (middle, high)
+        return high
+
+    def _student_reach(self, alpha: float) -> float:
+        """Give `_reach` by Student's t alone."""
+        each = (self, *(self.cautious or ()))
+        lowest: list[float] = [
+            one.value - one.error * student_quantile(one.degrees, 1 - alpha)
+            if one.error
+            else one.value
+            for one in each
+        ]
+        return self.value - min(lowest)
 
     def _tail_above(self, limit: float) -> float:
+        """Give the one-sided p-value from what was seen."""
+        tails = [self._student_above(limit)]
+        if self.cautious is not None:
+            tails.append(self.cautious[0]._student_above(limit))
+        if self.ranked:
+            tails.append(signed_rank_above([value - limit for value in self.ranked]))
+        return max(tails)
+
+    def _student_above(self, limit: float) -> float:
         if self.error == 0:
-            if self.value <= limit:
-                return 1.0
-            return unseen.mode_chance(self.sampled, self.value - limit, is_log=self.is_log)
+            return 0.0 if self.value > limit else 1.0
         t = (self.value - limit) / self.error
         tail = two_sided_p(abs(t), self.degrees) / 2
         return tail if t > 0 else 1 - tail
+
+    def _missed(self, distance: float, sides: int) -> float:
+        if not self.sampled:
+            return 0.0
+        return unseen.mode_chance(self.sampled, distance, is_log=self.is_log, sides=sides)
 
     def _mirrored(self) -> Location:
         turned = None
         if self.cautious is not None:
             lower, upper = self.cautious
             turned = (upper._mirrored(), lower._mirrored())
-        return Location(-self.value, self.error, self.degrees, self.sampled, self.is_log, turned)
+        ranked = tuple(-value for value in self.ranked)
+        return replace(self, value=-self.value, cautious=turned, ranked=ranked)
 
 
 def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = False) -> Location:
@@ -124,7 +165,8 @@ def location_of(values: Sequence[float], *, random: bool = True, is_log: bool = 
     if modes is None:
         return found
     lower, upper = (_plain([*values, mode], is_log=is_log, sampled=0) for mode in modes)
-    return _with(found, lower, upper)
+    is_ranked = len(values) < FEW and modes_of(values, CLEAR_GAP) is not None
+    return replace(found, cautious=(lower, upper), ranked=tuple(values) if is_ranked else ())
 
 
 def difference_of(
@@ -147,7 +189,7 @@ def difference_of(
         _welch(_and(first, modes[0], 1 - end), _and(second, modes[1], end), is_log=is_log)
         for end in (0, 1)
     )
-    return _with(found, lower, upper)
+    return replace(found, cautious=(lower, upper))
 
 
 def _sampled(n: int, random: bool, *samples: Sequence[float]) -> int:
@@ -180,9 +222,3 @@ def _welch(
 
 def _and(values: Sequence[float], modes: tuple[float, float] | None, end: int) -> Sequence[float]:
     return values if modes is None else [*values, modes[end]]
-
-
-def _with(found: Location, lower: Location, upper: Location) -> Location:
-    return Location(
-        found.value, found.error, found.degrees, found.sampled, found.is_log, (lower, upper)
-    )

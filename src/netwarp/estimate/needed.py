@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from netwarp.estimate import unseen
@@ -30,14 +31,42 @@ class Undecided:
 
     def replicates(self, alpha: float) -> int | None:
         """Give the replicates that decide it with a power of 80 %; None if too many."""
-        needed = replicates_needed(self.stdev, self.distance, alpha)
-        if needed is None:
-            return None
-        if self.tolerance is not None:
-            least = unseen.least_equivalent(alpha, self.tolerance, is_log=self.is_log)
-        else:
-            least = unseen.least_different(alpha, has_spread=self.stdev > 0)
-        return max(needed, least, self.n + 1)
+        needed = replicates_to_tell(
+            self.stdev, self.distance, alpha, tolerance=self.tolerance, is_log=self.is_log
+        )
+        return None if needed is None else max(needed, self.n + 1)
+
+
+def replicates_to_tell(
+    stdev: float, distance: float, alpha: float, *, tolerance: float | None = None,
+    is_log: bool = True,
+) -> int | None:  # fmt: skip
+    """Give the replicates that tell a distance with a power of 80 %; None if too many.
+
+    What they may have missed has a part of the error probability; the rest is the t-test's.
+
+    Args:
+        stdev: standard deviation of a single replicate.
+        distance: distance of the true value from the limit to be distinguished.
+        alpha: two-sided error probability.
+        tolerance: half the width of what is equivalent, where that is to be told.
+        is_log: whether all these are logarithms.
+    """
+    needed = replicates_needed(stdev, distance, alpha)
+    if needed is None:
+        return None
+    if tolerance is None:
+        n = unseen.LEAST
+        missed = partial(unseen.mode_chance, distance=distance, is_log=is_log, sides=2)
+    else:
+        n = unseen.LEAST_EQUIVALENT
+        missed = partial(unseen.event_chance, tolerance=tolerance, is_log=is_log)
+    n = max(n, needed)
+    while missed(n) >= alpha:
+        n += 1
+    while (needed := replicates_needed(stdev, distance, alpha - missed(n)) or n) > n:
+        n += 1
+    return n
 
 
 def to_decide(

@@ -23,6 +23,16 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     return min(1.0, 2 * _share_up_to(ranks, smaller))
 
 
+def signed_rank_above(differences: Sequence[float]) -> float:
+    """Give the one-sided p-value of differences this high, if they are symmetric around 0 or less.
+
+    It is exact for any distribution; those that are 0 count as below.
+    """
+    ranks = _doubled_ranks([abs(difference) for difference in differences])
+    rest = sum(rank for rank, d in zip(ranks, differences, strict=True) if d <= 0)
+    return _share_up_to(ranks, rest)
+
+
 def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
     """Give twice the rank of each size: equal sizes share their mean rank, which may be a half."""
     order = sorted(range(len(sizes)), key=sizes.__getitem__)

@@ -4,11 +4,15 @@ Of n replicates, none shows an event of probability s with probability (1 − s)
 confidence an event that was not seen happens in less than 1 − 0.05^(1/n) of the runs, about 3 ÷ n
 (the rule of three: Hanley and Lippman-Hand 1983, JAMA 249:1743). No test can do better without an
 assumption on the distribution (Bahadur and Savage 1956, Annals of Mathematical Statistics 27:1115).
-So verdicts are withheld from samples too few to have seen:
+So the probability of having missed something is part of each p-value, beside that of Student's t:
+the probability that either errs is at most their sum (Boole's inequality). What may be missed is
 
-- for a difference, a mode of `MODE_SHARE` of the runs that takes `MODE_FACTOR` times as long;
-- for an equivalence, whose claim is that something does not happen, an event in `EVENT_SHARE` of
+- of a difference, one of two modes that `MODE_SHARE` of the runs or more are in, of which one takes
+  `MODE_FACTOR` times as long;
+- of an equivalence, whose claim is that something does not happen, an event in `EVENT_SHARE` of
   the runs that makes them `EVENT_FACTOR` times as long, unless it could not exceed the tolerance.
+
+As it is part of the p-value, it is adjusted with it for all claims of a family and all looks.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ EVENT_FACTOR = 4.0
 LEAST_EQUIVALENT = 10
 """With fewer replicates of something random nothing is called equivalent, however wide it may be"""
 ERROR = 0.05
+DISTANCE_STEP = 1e-6
 
 
 def unseen_share(n: int, error: float = ERROR) -> float:
@@ -31,24 +36,43 @@ def unseen_share(n: int, error: float = ERROR) -> float:
     return float(1 - error ** (1 / n)) if n else 1.0
 
 
-def mode_distance(n: int, *, is_log: bool, error: float = ERROR) -> float:
-    """Give the distance that a mode which n replicates missed may make between means.
+def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> float:
+    """Give the probability of missing a mode in n replicates that would make such a distance.
 
-    It is 0 where such a mode would be rarer than `MODE_SHARE`, and infinite where nothing is known
-    of its size, which is on the scale of logarithms only.
+    A mode in a share s of the runs that is missed moves the mean by s · ln `MODE_FACTOR`, so a
+    distance takes a share that is as large. Nothing is known of sizes that are no logarithms.
+
+    Args:
+        n: number of replicates.
+        distance: from the mean to the limit that it is distinguished from.
+        is_log: whether the distance is a logarithm.
+        sides: 2 where the answer may be either of two: the other mode may be missed as well, and
+            moves the mean the other way by (1 − s) · ln `MODE_FACTOR`.
     """
-    share = unseen_share(n, error)
-    if n >= LEAST and share <= MODE_SHARE:
+    if n < LEAST:
+        return 1.0
+    share = max(MODE_SHARE, distance / math.log(MODE_FACTOR)) if is_log else MODE_SHARE
+    if share >= 1:
         return 0.0
-    return share * math.log(MODE_FACTOR) if is_log and n >= LEAST else math.inf
+    other = share**n if sides > 1 and share <= 0.5 else 0.0
+    return float((1 - share) ** n + other)
 
 
-def mode_chance(n: int, distance: float, *, is_log: bool) -> float:
-    """Give the probability of missing a mode in n replicates that would make such a distance."""
-    share = MODE_SHARE
-    if is_log:
-        share = min(1.0, max(share, distance / math.log(MODE_FACTOR)))
-    return float((1 - share) ** n)
+def mode_distance(n: int, alpha: float) -> float:
+    """Give the least distance of logarithms that n replicates can show at an error probability.
+
+    It is 0 where they can show any, and infinite where they can show none.
+    """
+    if n < LEAST:
+        return math.inf
+    if mode_chance(n, 0.0, is_log=True, sides=2) < alpha:
+        return 0.0
+    low, high = 0.0, math.log(MODE_FACTOR)
+    while high - low > DISTANCE_STEP:
+        middle = (low + high) / 2
+        is_shown = mode_chance(n, middle, is_log=True, sides=2) < alpha
+        low, high = (low, middle) if is_shown else (middle, high)
+    return high
 
 
 def event_share(tolerance: float, *, is_log: bool) -> float:
@@ -63,10 +87,12 @@ def event_chance(n: int, tolerance: float, *, is_log: bool) -> float:
     return float((1 - event_share(tolerance, is_log=is_log)) ** n)
 
 
-def least_different(alpha: float, *, has_spread: bool = True) -> int:
+def least_different(alpha: float) -> int:
     """Give the fewest replicates that can show a small difference at an error probability."""
-    chance = ERROR if has_spread else alpha / 2
-    return math.ceil(math.log(chance) / math.log(1 - MODE_SHARE))
+    n = LEAST
+    while mode_chance(n, 0.0, is_log=True, sides=2) >= alpha:
+        n += 1
+    return n
 
 
 def least_equivalent(alpha: float, tolerance: float, *, is_log: bool = True) -> int:

@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netwarp.estimate.comparison import WITHHELD
+from netwarp.estimate.comparison import WITHHELD, Verdict
 from netwarp.metrics import metric_named
 from netwarp.output.claim_lines import claim_lines
 from netwarp.results.comparisons import Comparisons, ContenderResult
@@ -29,6 +29,7 @@ from netwarp.wording import (
     percent,
     quantity,
     sentence_case,
+    unseen_text,
 )
 
 if TYPE_CHECKING:
@@ -235,6 +236,9 @@ def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virt
     if comparisons:
         text += f"; less than {percent(results.criteria.relevant, 2)} is no difference"
     lines = [text + "."]
+    same = [c.n for c in comparisons if c.verdict is Verdict.EQUIVALENT and not c.exact]
+    if same:
+        lines.append(f"equivalent: {unseen_text(min(same))}.")
     if any(c.exact for c in comparisons):
         lines.append("exact: nothing random happened, all replicates are equal.")
     main = [cell.estimate(compared.metric) for compared in answers for cell in results.cells]

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from netwarp.estimate.comparison import ALPHA, Comparison, Verdict
-from netwarp.estimate.stats import replicates_needed
-from netwarp.estimate.unseen import least_different
+from netwarp.estimate.needed import replicates_to_tell
 from netwarp.report.calibration import calibration
 from netwarp.results.undecided import needed_text
 from netwarp.verdict_wording import p_text
@@ -139,10 +138,9 @@ def power_hint(compared: Comparisons) -> str:
     ]
     if not open_spreads:
         return ""
-    computed = replicates_needed(max(open_spreads), math.log(HINT_RATIO))
-    if computed is None:
+    needed = replicates_to_tell(max(open_spreads), math.log(HINT_RATIO), ALPHA)
+    if needed is None:
         return ""
-    needed = max(computed, least_different(ALPHA))
     return (
         f"Where nothing was decided, the spread is such that {needed} replicates would find"
         f" a difference of {(HINT_RATIO - 1) * 100:.3g} % in four studies of five."
